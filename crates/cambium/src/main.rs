@@ -1,0 +1,2 @@
+//! The `cambium` program.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Tasks that need a program.
+fn main() {}
