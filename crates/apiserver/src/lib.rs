@@ -1,1 +1,5 @@
 //! An embedded Kubernetes API server.
+pub mod status;
+pub mod store;
+mod object;
+mod source;

@@ -1,0 +1,284 @@
+//! Kubernetes' own way to say no: the `Status` object, with upstream's wording.
+
+use cambium_schema::FieldError;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// What a request that failed is answered with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// The HTTP status code.
+    pub code: StatusCode,
+    /// The machine-readable reason (`NotFound`, `Conflict`, …).
+    pub reason: &'static str,
+    /// The sentence a person reads.
+    pub message: String,
+    /// What it is about.
+    pub details: Option<Box<Details>>,
+}
+
+/// What a [`Status`] is about.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Details {
+    /// Name of the object.
+    pub name: String,
+    /// API group.
+    pub group: String,
+    /// The resource or kind (upstream puts either here).
+    pub kind: String,
+    /// UID of the object.
+    pub uid: String,
+    /// One entry per problem: `(reason, message, field)`.
+    pub causes: Vec<Cause>,
+    /// When to try again; 0 when there is nothing to wait for.
+    pub retry_after_seconds: u32,
+}
+
+/// One problem among several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// Machine-readable.
+    pub reason: String,
+    /// For a person.
+    pub message: String,
+    /// Which field, when it is about one.
+    pub field: String,
+}
+
+/// Either an answer or the `Status` that explains its absence.
+pub type Result<T, E = Status> = std::result::Result<T, E>;
+
+impl Status {
+    fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), details: None }
+    }
+
+    fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
+        let details = self.details.get_or_insert_default();
+        details.group = group.to_owned();
+        details.kind = kind.to_owned();
+        details.name = name.to_owned();
+        self
+    }
+
+    /// Adds causes.
+    #[must_use]
+    pub fn with_causes(mut self, causes: Vec<Cause>) -> Self {
+        self.details.get_or_insert_default().causes = causes;
+        self
+    }
+
+    /// 400: the request makes no sense.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
+    }
+
+    /// 401: nobody we know.
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
+    }
+
+    /// 403: somebody we know, who may not.
+    pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let message = match (resource.is_empty(), name.is_empty()) {
+            (true, _) => format!("forbidden: {why}"),
+            (_, true) => format!("{} is forbidden: {why}", qualified(group, resource)),
+            _ => format!("{} {name:?} is forbidden: {why}", qualified(group, resource)),
+        };
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(group, resource, name)
+    }
+
+    /// 404: no such object.
+    pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
+        let message = format!("{} {name:?} not found", qualified(group, resource));
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(group, resource, name)
+    }
+
+    /// 404: no such path.
+    pub fn no_such_path() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource")
+            .with_causes(vec![])
+    }
+
+    /// 405: the path is there, the verb is not.
+    pub fn method_not_allowed(group: &str, resource: &str, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind {:?}", qualified(group, resource));
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(group, resource, "")
+    }
+
+    /// 405 for a path that is not a resource's.
+    pub fn verb_not_allowed() -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+    }
+
+    /// 406: no representation that the client takes.
+    pub fn not_acceptable(supported: &[&str]) -> Self {
+        let message =
+            format!("only the following media types are accepted: {}", supported.join(", "));
+        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+    }
+
+    /// 415: a body that nobody here reads.
+    pub fn unsupported_media_type(supported: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            supported.join(", ")
+        );
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
+    }
+
+    /// 409: the name is taken.
+    pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
+        let message = format!("{} {name:?} already exists", qualified(group, resource));
+        Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(group, resource, name)
+    }
+
+    /// 409: somebody was faster, or the object is in the wrong state.
+    pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            qualified(group, resource)
+        );
+        Self::new(StatusCode::CONFLICT, "Conflict", message).about(group, resource, name)
+    }
+
+    /// 409 of a server-side apply that would take fields from others.
+    pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
+        Self::new(StatusCode::CONFLICT, "Conflict", message).with_causes(causes)
+    }
+
+    /// 410: the revision is no longer retained.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GONE, "Expired", message)
+    }
+
+    /// 413: too much.
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+    }
+
+    /// 422: an object that its kind refuses.
+    pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
+        let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let body = match list.as_slice() {
+            [] => "<nil>".to_owned(),
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let qualified = match group.is_empty() {
+            true => kind.to_owned(),
+            false => format!("{kind}.{group}"),
+        };
+        let causes = errors
+            .iter()
+            .map(|error| Cause {
+                reason: error.kind.reason().to_owned(),
+                message: error.body(),
+                field: error.path.to_string(),
+            })
+            .collect();
+        let message = format!("{qualified} {name:?} is invalid: {body}");
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+            .about(group, kind, name)
+            .with_causes(causes)
+    }
+
+    /// 422 with a plain message: a patch that cannot be applied to this object.
+    pub fn unprocessable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+    }
+
+    /// 429: later.
+    pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
+        let mut status = Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message);
+        status.details.get_or_insert_default().retry_after_seconds = retry_after_seconds;
+        status
+    }
+
+    /// 500: our fault, or that of something we depend on.
+    pub fn internal(message: impl std::fmt::Display) -> Self {
+        let message = message.to_string();
+        let causes = vec![Cause { reason: String::new(), message: message.clone(), field: String::new() }];
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", format!("Internal error occurred: {message}"))
+            .with_causes(causes)
+    }
+
+    /// 503: not now.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+    }
+
+    /// 504: somebody else took too long.
+    pub fn timeout(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
+    }
+
+    /// A `Status` that a webhook dictated.
+    pub fn dictated(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+        Self::new(code, reason, message)
+    }
+
+    /// The JSON form.
+    pub fn to_json(&self) -> Value {
+        let mut object = json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "code": self.code.as_u16(),
+        });
+        if self.reason.is_empty() {
+            object.as_object_mut().map(|map| map.remove("reason"));
+        }
+        if let Some(details) = &self.details {
+            object["details"] = details.to_json();
+        }
+        object
+    }
+}
+
+impl Details {
+    fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        for (key, text) in
+            [("name", &self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)]
+        {
+            if !text.is_empty() {
+                map.insert(key.to_owned(), json!(text));
+            }
+        }
+        if !self.causes.is_empty() {
+            map.insert("causes".to_owned(), self.causes.iter().map(Cause::to_json).collect());
+        }
+        if self.retry_after_seconds > 0 {
+            map.insert("retryAfterSeconds".to_owned(), json!(self.retry_after_seconds));
+        }
+        Value::Object(map)
+    }
+}
+
+impl Cause {
+    fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        for (key, text) in [("reason", &self.reason), ("message", &self.message), ("field", &self.field)] {
+            if !text.is_empty() {
+                map.insert(key.to_owned(), json!(text));
+            }
+        }
+        Value::Object(map)
+    }
+}
+
+/// `deployments.apps`, or plain `pods` for the core group.
+pub(crate) fn qualified(group: &str, resource: &str) -> String {
+    match group.is_empty() {
+        true => resource.to_owned(),
+        false => format!("{resource}.{group}"),
+    }
+}

@@ -1,0 +1,176 @@
+//! The objects of one resource, now and a little while ago.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::{Arc, RwLock};
+
+use tokio::sync::watch;
+
+use super::{Entry, History, read, write_lock};
+
+/// One change of one object.
+#[derive(Debug)]
+pub struct Event {
+    /// Which resource.
+    pub bucket: Arc<str>,
+    /// What happened.
+    pub kind: EventKind,
+    /// The object after the change; for a deletion its last state under the deletion's revision.
+    pub entry: Arc<Entry>,
+    /// The object before the change.
+    pub previous: Option<Arc<Entry>>,
+}
+
+/// What happened to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// It was created or changed.
+    Put,
+    /// It is gone.
+    Delete,
+}
+
+/// The asked revision is no longer (or not yet) known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooOld {
+    /// The oldest revision that can still be asked for.
+    pub oldest: u64,
+}
+
+/// The objects of one resource.
+pub struct Bucket {
+    name: Arc<str>,
+    history: History,
+    state: RwLock<State>,
+    newest: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    objects: BTreeMap<Arc<str>, Arc<Entry>>,
+    log: VecDeque<Arc<Event>>,
+    log_bytes: usize,
+    /// Everything up to here has left the log.
+    compacted: u64,
+    newest: u64,
+}
+
+impl Bucket {
+    pub(crate) fn new(name: Arc<str>, history: History, compacted: u64) -> Self {
+        let state = RwLock::new(State { compacted, newest: compacted, ..State::default() });
+        Self { name, history, state, newest: watch::channel(compacted).0 }
+    }
+
+    /// The bucket's name: `group/resource`.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// One object.
+    pub fn get(&self, key: &str) -> Option<Arc<Entry>> {
+        read(&self.state).objects.get(key).cloned()
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        read(&self.state).objects.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All objects whose key begins with `prefix`, in key order, and the newest revision among all
+    /// that this bucket has seen.
+    pub fn list(&self, prefix: &str) -> (Vec<Arc<Entry>>, u64) {
+        let state = read(&self.state);
+        (state.range(prefix, "").cloned().collect(), state.newest)
+    }
+
+    /// The objects as they were at `revision`, with keys after `after`.
+    pub fn list_at(&self, revision: u64, prefix: &str, after: &str) -> Result<Vec<Arc<Entry>>, TooOld> {
+        let state = read(&self.state);
+        if revision < state.compacted {
+            return Err(TooOld { oldest: state.compacted });
+        }
+        if revision >= state.newest {
+            return Ok(state.range(prefix, after).cloned().collect());
+        }
+        // Undo what happened since: the oldest event of a key tells what it was before.
+        let mut past: BTreeMap<Arc<str>, Option<Arc<Entry>>> = BTreeMap::new();
+        let since = state.log.partition_point(|event| event.entry.revision <= revision);
+        for event in state.log.range(since..) {
+            let key = &event.entry.key;
+            if key.starts_with(prefix) && **key > *after {
+                past.entry(key.clone()).or_insert_with(|| event.previous.clone());
+            }
+        }
+        for entry in state.range(prefix, after) {
+            past.entry(entry.key.clone()).or_insert_with(|| Some(entry.clone()));
+        }
+        Ok(past.into_values().flatten().collect())
+    }
+
+    /// Up to `limit` events after `revision`, oldest first.
+    pub fn events_after(&self, revision: u64, limit: usize) -> Result<Vec<Arc<Event>>, TooOld> {
+        let state = read(&self.state);
+        if revision < state.compacted {
+            return Err(TooOld { oldest: state.compacted });
+        }
+        let since = state.log.partition_point(|event| event.entry.revision <= revision);
+        Ok(state.log.range(since..).take(limit).cloned().collect())
+    }
+
+    /// Tells the newest revision whenever it moves.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.newest.subscribe()
+    }
+
+    pub(crate) fn record(&self, event: Arc<Event>) {
+        let mut state = write_lock(&self.state);
+        state.newest = event.entry.revision;
+        match event.kind {
+            EventKind::Put => state.objects.insert(event.entry.key.clone(), event.entry.clone()),
+            EventKind::Delete => state.objects.remove(&event.entry.key),
+        };
+        state.log_bytes += weight(&event);
+        state.log.push_back(event);
+        while state.log.len() > self.history.events || state.log_bytes > self.history.bytes {
+            let Some(oldest) = state.log.pop_front() else { break };
+            state.log_bytes -= weight(&oldest);
+            state.compacted = oldest.entry.revision;
+        }
+    }
+
+    pub(crate) fn wake(&self, revision: u64) {
+        self.newest.send_replace(revision);
+    }
+
+    /// Fills the bucket from disk: the objects as they are, the log as far as it goes back.
+    pub(crate) fn restore(&self, objects: Vec<Arc<Entry>>, log: Vec<Arc<Event>>) {
+        let mut state = write_lock(&self.state);
+        let newest_object = objects.iter().map(|entry| entry.revision).max();
+        state.newest = log.last().map(|event| event.entry.revision).or(newest_object).unwrap_or(state.compacted);
+        state.objects = objects.into_iter().map(|entry| (entry.key.clone(), entry)).collect();
+        state.log_bytes = log.iter().map(|event| weight(event)).sum();
+        state.log = log.into();
+    }
+}
+
+impl State {
+    fn range<'a>(&'a self, prefix: &'a str, after: &'a str) -> impl Iterator<Item = &'a Arc<Entry>> {
+        let from = match after > prefix {
+            true => Bound::Excluded(after),
+            false => Bound::Included(prefix),
+        };
+        let range = self.objects.range::<str, _>((from, Bound::Unbounded));
+        range.map(|(_, entry)| entry).take_while(move |entry| entry.key.starts_with(prefix))
+    }
+}
+
+/// What an event keeps alive that the bucket itself may not.
+fn weight(event: &Event) -> usize {
+    let previous = event.previous.as_ref().map_or(0, |entry| entry.json.len());
+    previous + 128
+}

@@ -1,0 +1,175 @@
+//! The one writer: checks a group of writes against what is, numbers them, commits, publishes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::tables::{LogRow, OpenError, Tables};
+use super::{Draft, Entry, Event, EventKind, Shared};
+
+/// A change that somebody wants.
+#[derive(Debug, Clone)]
+pub struct Write {
+    /// Which resource.
+    pub bucket: Arc<str>,
+    /// Which object.
+    pub key: Arc<str>,
+    /// What must be there now.
+    pub expect: Expect,
+    /// The object to put, or nothing to delete it.
+    pub put: Option<Draft>,
+}
+
+/// What must be there for a write to go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing.
+    Absent,
+    /// The object at exactly this revision.
+    Revision(u64),
+}
+
+/// Why a write did not go through.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WriteError {
+    /// Something is there already.
+    #[error("the object exists")]
+    Exists,
+    /// Nothing is there.
+    #[error("the object does not exist")]
+    Missing,
+    /// Something else is there.
+    #[error("the object has changed")]
+    Changed,
+    /// The disk failed. The write may or may not have happened.
+    #[error("{0}")]
+    Storage(Arc<str>),
+}
+
+pub(crate) struct Engine {
+    tables: Tables,
+    shared: Arc<Shared>,
+}
+
+impl Engine {
+    pub(crate) fn load(tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
+        let loaded = tables.load()?;
+        shared.start_at(loaded.revision, loaded.compacted);
+        let mut buckets: HashMap<Arc<str>, (Vec<Arc<Entry>>, Vec<Arc<Event>>)> = HashMap::new();
+        for event in replay(&loaded.objects, loaded.log)? {
+            buckets.entry(event.bucket.clone()).or_default().1.push(event);
+        }
+        for (bucket, entry) in loaded.objects {
+            buckets.entry(bucket).or_default().0.push(entry);
+        }
+        for (name, (objects, log)) in buckets {
+            shared.bucket(&name).restore(objects, log);
+        }
+        Ok(Self { tables, shared })
+    }
+
+    /// Carries out a group of writes in order. Each is answered for itself; those that go through
+    /// are durable, together, before this returns.
+    pub(crate) fn write(&mut self, writes: Vec<Write>) -> Vec<Result<Arc<Entry>, WriteError>> {
+        if let Err(error) = self.recover() {
+            let error = WriteError::Storage(error.to_string().into());
+            return writes.iter().map(|_| Err(error.clone())).collect();
+        }
+        let mut revision = self.shared.revision();
+        let mut pending: HashMap<(Arc<str>, Arc<str>), Option<Arc<Entry>>> = HashMap::new();
+        let mut events = Vec::with_capacity(writes.len());
+        let mut answers = Vec::with_capacity(writes.len());
+        for write in writes {
+            let place = (write.bucket.clone(), write.key.clone());
+            let current = match pending.get(&place) {
+                Some(entry) => entry.clone(),
+                None => self.shared.bucket(&write.bucket).get(&write.key),
+            };
+            answers.push(check(write.expect, current.as_deref()).map(|()| {
+                revision += 1;
+                let event = event(write, current, revision);
+                let entry = event.entry.clone();
+                pending.insert(place, (event.kind == EventKind::Put).then(|| entry.clone()));
+                events.push(Arc::new(event));
+                entry
+            }));
+        }
+        if let Err(error) = self.tables.commit(&events) {
+            tracing::error!(%error, "a group of writes failed");
+            let error = WriteError::Storage(error.to_string().into());
+            return answers.into_iter().map(|answer| answer.and(Err(error.clone()))).collect();
+        }
+        for event in events {
+            self.shared.publish(event);
+        }
+        answers
+    }
+
+    /// After a failed commit: opens the file again and publishes what had reached it after all.
+    fn recover(&mut self) -> Result<(), OpenError> {
+        if !self.tables.is_closed() {
+            return Ok(());
+        }
+        self.tables.reopen()?;
+        let known = self.shared.revision();
+        let loaded = self.tables.load()?;
+        for event in replay(&loaded.objects, loaded.log)? {
+            if event.entry.revision > known {
+                self.shared.publish(event);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check(expect: Expect, current: Option<&Entry>) -> Result<(), WriteError> {
+    match (expect, current) {
+        (Expect::Absent, None) => Ok(()),
+        (Expect::Absent, Some(_)) => Err(WriteError::Exists),
+        (Expect::Revision(_), None) => Err(WriteError::Missing),
+        (Expect::Revision(wanted), Some(entry)) if entry.revision == wanted => Ok(()),
+        (Expect::Revision(_), Some(_)) => Err(WriteError::Changed),
+    }
+}
+
+fn event(write: Write, current: Option<Arc<Entry>>, revision: u64) -> Event {
+    let (kind, entry) = match (write.put, &current) {
+        (Some(draft), _) => (EventKind::Put, draft.seal(write.key, revision)),
+        (None, Some(current)) => (EventKind::Delete, current.at(revision)),
+        (None, None) => unreachable!("a deletion expects a revision, which was just found"),
+    };
+    Event { bucket: write.bucket, kind, entry: Arc::new(entry), previous: current }
+}
+
+/// Rebuilds events from the durable log, which holds only what objects were *before*: what they
+/// became is in the next row of the same object, or in the object itself.
+fn replay(objects: &[(Arc<str>, Arc<Entry>)], log: Vec<LogRow>) -> Result<Vec<Arc<Event>>, OpenError> {
+    let mut became: HashMap<(Arc<str>, Arc<str>), Arc<Entry>> = HashMap::new();
+    let touched: std::collections::HashSet<_> = log.iter().map(|row| (row.bucket.clone(), row.key.clone())).collect();
+    for (bucket, entry) in objects {
+        let place = (bucket.clone(), entry.key.clone());
+        if touched.contains(&place) {
+            became.insert(place, entry.clone());
+        }
+    }
+    let mut events = Vec::with_capacity(log.len());
+    for row in log.into_iter().rev() {
+        let place = (row.bucket.clone(), row.key.clone());
+        let after = match row.previous.clone() {
+            Some(previous) => became.insert(place, previous),
+            None => became.remove(&place),
+        };
+        let entry = match (row.kind, after, &row.previous) {
+            (EventKind::Put, Some(entry), _) if entry.revision == row.revision => entry,
+            (EventKind::Delete, _, Some(previous)) => Arc::new(previous.at(row.revision)),
+            _ => {
+                return Err(OpenError::Damaged(format!(
+                    "its log does not fit its objects at revision {} ({} {})",
+                    row.revision, row.bucket, row.key
+                )));
+            }
+        };
+        events.push(Arc::new(Event { bucket: row.bucket, kind: row.kind, entry, previous: row.previous }));
+    }
+    events.reverse();
+    Ok(events)
+}

@@ -1,0 +1,182 @@
+//! Where objects live: one writer, one global revision, everything readable from memory.
+//!
+//! ```text
+//!  write ──► queue ──► engine: check ─► number ─► redb commit (fsync) ─► publish ──► answer
+//!                                                                          │
+//!                     bucket "apps/deployments":  objects (BTreeMap) ◄─────┤
+//!                                                 log (ring of events) ◄───┘──► wakes watchers
+//! ```
+//!
+//! A *bucket* holds the objects of one resource. Reads never touch the disk: a bucket keeps its
+//! objects in memory, and its log keeps what they were before. The log serves watches that resume,
+//! and pages of a list that must show the past. redb is the durable copy: whatever was answered is
+//! in it, and it is read once, at start.
+
+mod bucket;
+mod engine;
+mod entry;
+mod queue;
+mod tables;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use tokio::sync::mpsc;
+
+pub use bucket::{Bucket, Event, EventKind, TooOld};
+pub use engine::{Expect, Write, WriteError};
+pub use entry::{Draft, Entry};
+pub use tables::OpenError;
+
+use engine::Engine;
+use queue::Queue;
+use tables::Tables;
+
+/// How much history a bucket keeps for watches and pages.
+#[derive(Debug, Clone, Copy)]
+pub struct History {
+    /// Most events in one bucket's log.
+    pub events: usize,
+    /// Most bytes of objects that only the log still holds, roughly.
+    pub bytes: usize,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { events: 8192, bytes: 32 << 20 }
+    }
+}
+
+/// The objects of one API server.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+    queue: Arc<Queue>,
+}
+
+/// What readers and the engine share.
+pub(crate) struct Shared {
+    revision: AtomicU64,
+    /// What had left the durable log when the store was opened; no bucket knows more.
+    compacted: AtomicU64,
+    buckets: RwLock<HashMap<Arc<str>, Arc<Bucket>>>,
+    feeds: RwLock<Vec<mpsc::UnboundedSender<Arc<Event>>>>,
+    history: History,
+}
+
+impl Store {
+    /// A store that forgets everything when dropped. Writes happen on the caller's thread, so it
+    /// works under tokio's paused time.
+    pub fn in_memory(history: History) -> Result<Self, OpenError> {
+        Self::inline(Tables::in_memory()?, history)
+    }
+
+    /// A store in a file, which it locks. Writes are grouped and synced by a thread of its own.
+    pub fn open(path: &Path, history: History) -> Result<Self, OpenError> {
+        let (shared, engine) = Self::load(Tables::open(path)?, history)?;
+        Ok(Self { shared, queue: Arc::new(Queue::threaded(engine)) })
+    }
+
+    /// A store on any redb backend, for fault injection; writes happen on the caller's thread.
+    pub fn on_backend(
+        reopen: Box<dyn Fn() -> Result<redb::Database, redb::DatabaseError> + Send>,
+        history: History,
+    ) -> Result<Self, OpenError> {
+        Self::inline(Tables::on_backend(reopen)?, history)
+    }
+
+    fn inline(tables: Tables, history: History) -> Result<Self, OpenError> {
+        let (shared, engine) = Self::load(tables, history)?;
+        Ok(Self { shared, queue: Arc::new(Queue::inline(engine)) })
+    }
+
+    fn load(tables: Tables, history: History) -> Result<(Arc<Shared>, Engine), OpenError> {
+        let shared = Arc::new(Shared {
+            revision: AtomicU64::new(0),
+            compacted: AtomicU64::new(0),
+            buckets: RwLock::default(),
+            feeds: RwLock::default(),
+            history,
+        });
+        let engine = Engine::load(tables, shared.clone())?;
+        Ok((shared, engine))
+    }
+
+    /// The newest revision that every reader can see.
+    pub fn revision(&self) -> u64 {
+        self.shared.revision()
+    }
+
+    /// The objects of one resource (`apps/deployments`, `/pods`).
+    pub fn bucket(&self, name: &Arc<str>) -> Arc<Bucket> {
+        self.shared.bucket(name)
+    }
+
+    /// Names of the buckets that exist.
+    pub fn buckets(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<_> = read(&self.shared.buckets).keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// Writes one object; answers once it is durable.
+    pub async fn write(&self, write: Write) -> Result<Arc<Entry>, WriteError> {
+        self.queue.write(write).await
+    }
+
+    /// Every event of every bucket from now on, in order. For controllers in the same process.
+    pub fn feed(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        write_lock(&self.shared.feeds).push(sender);
+        receiver
+    }
+}
+
+impl Shared {
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn bucket(&self, name: &Arc<str>) -> Arc<Bucket> {
+        if let Some(bucket) = read(&self.buckets).get(name) {
+            return bucket.clone();
+        }
+        let mut buckets = write_lock(&self.buckets);
+        let bucket = buckets.entry(name.clone()).or_insert_with(|| {
+            Arc::new(Bucket::new(name.clone(), self.history, self.compacted.load(Ordering::Acquire)))
+        });
+        bucket.clone()
+    }
+
+    /// Makes a committed event visible: the bucket first, then the revision, then whoever waits.
+    pub(crate) fn publish(&self, event: Arc<Event>) {
+        let revision = event.entry.revision;
+        let bucket = self.bucket(&event.bucket);
+        bucket.record(event.clone());
+        self.revision.store(revision, Ordering::Release);
+        bucket.wake(revision);
+        let mut closed = false;
+        for feed in read(&self.feeds).iter() {
+            closed |= feed.send(event.clone()).is_err();
+        }
+        if closed {
+            write_lock(&self.feeds).retain(|feed| !feed.is_closed());
+        }
+    }
+
+    pub(crate) fn start_at(&self, revision: u64, compacted: u64) {
+        self.revision.store(revision, Ordering::Release);
+        self.compacted.store(compacted, Ordering::Release);
+    }
+}
+
+/// Locks are only held for short, panic-free sections, so a poisoned one still guards whole data.
+pub(crate) fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+pub(crate) fn write_lock<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

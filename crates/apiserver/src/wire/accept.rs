@@ -1,0 +1,126 @@
+//! Content negotiation: from an `Accept` header to one representation.
+
+use crate::status::{Result, Status};
+
+/// What is sent: an encoding of a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Representation {
+    pub(crate) encoding: Encoding,
+    pub(crate) shape: Shape,
+}
+
+/// How values become bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Yaml,
+}
+
+impl Encoding {
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+}
+
+/// Which view of an object is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// The object itself.
+    Object,
+    /// Rows and columns for a person (`as=Table`).
+    Table,
+    /// Only `metadata` (`as=PartialObjectMetadata`).
+    Metadata,
+}
+
+/// The media types a client may ask for.
+pub(crate) const SPOKEN: [&str; 2] = ["application/json", "application/yaml"];
+
+/// One alternative of an `Accept` header.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Alternative<'a> {
+    pub(crate) media: &'a str,
+    pub(crate) parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+impl<'a> Alternative<'a> {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
+        self.parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+}
+
+/// The alternatives of an `Accept` header, best first.
+pub(crate) fn alternatives(header: &str) -> Vec<Alternative<'_>> {
+    let mut list: Vec<Alternative<'_>> = Vec::new();
+    for clause in header.split(',').map(str::trim).filter(|clause| !clause.is_empty()) {
+        let mut parts = clause.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default();
+        let mut quality = 1.0;
+        let mut parameters = Vec::new();
+        for (key, value) in parts.filter_map(|part| part.split_once('=')) {
+            match key {
+                "q" => quality = value.parse().unwrap_or(1.0),
+                _ => parameters.push((key, value)),
+            }
+        }
+        list.push(Alternative { media, parameters, quality });
+    }
+    list.sort_by(|a, b| b.quality.total_cmp(&a.quality));
+    list
+}
+
+impl Representation {
+    /// The plain one.
+    pub(crate) const JSON: Self = Self { encoding: Encoding::Json, shape: Shape::Object };
+
+    /// Chooses by an `Accept` header; shapes other than the object only where there is a kind to show.
+    pub(crate) fn choose(header: Option<&str>) -> Result<Self> {
+        let Some(header) = header.filter(|header| !header.trim().is_empty()) else { return Ok(Self::JSON) };
+        for alternative in alternatives(header) {
+            let encoding = match alternative.media {
+                "application/json" | "*/*" | "application/*" => Encoding::Json,
+                "application/yaml" => Encoding::Yaml,
+                _ => continue,
+            };
+            let known_version = matches!(
+                (alternative.parameter("g"), alternative.parameter("v")),
+                (Some("meta.k8s.io"), Some("v1" | "v1beta1"))
+            );
+            let shape = match alternative.parameter("as") {
+                None => Shape::Object,
+                Some("Table") if known_version => Shape::Table,
+                Some("PartialObjectMetadata" | "PartialObjectMetadataList") if known_version => Shape::Metadata,
+                Some(_) => continue,
+            };
+            return Ok(Self { encoding, shape });
+        }
+        Err(Status::not_acceptable(&SPOKEN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_spoken_alternative_wins() {
+        let choose = |header| Representation::choose(Some(header)).map(|r| (r.encoding, r.shape));
+        assert_eq!(choose("application/vnd.kubernetes.protobuf,application/json"), Ok((Encoding::Json, Shape::Object)));
+        assert_eq!(
+            choose("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
+            Ok((Encoding::Json, Shape::Table))
+        );
+        assert_eq!(
+            choose("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
+            Ok((Encoding::Json, Shape::Object))
+        );
+        assert_eq!(choose("application/json;q=0.5,application/yaml"), Ok((Encoding::Yaml, Shape::Object)));
+        assert_eq!(choose("*/*"), Ok((Encoding::Json, Shape::Object)));
+        assert_eq!(choose("text/html").unwrap_err().reason, "NotAcceptable");
+        assert_eq!(choose("application/json;as=BogusKind;v=v1;g=meta.k8s.io").unwrap_err().code, 406);
+    }
+}

@@ -1,0 +1,17 @@
+//! How objects travel: which representation a client wants, and how bodies are read and written.
+//!
+//! A second encoding plugs in at two places: [`Encoding`] (what is spoken) and [`decode`] (what is read).
+
+mod accept;
+mod body;
+mod compress;
+mod decode;
+mod json;
+mod response;
+
+pub(crate) use accept::{Encoding, Representation, Shape, alternatives};
+pub use body::Body;
+pub(crate) use body::Chunks;
+pub(crate) use compress::compress;
+pub(crate) use decode::{BODY_LIMIT, Decoded, Media, decode, read_body};
+pub(crate) use response::{Response, bytes_response, status_response, stream_response, text_response, value_response};
