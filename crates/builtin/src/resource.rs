@@ -53,8 +53,32 @@ pub enum Scope {
 pub enum Verbs {
     /// All of them: the object is stored.
     Stored,
+    /// All but deleting a whole collection at once: too much would go with it (`Namespace`).
+    StoredWithoutDeleteCollection,
     /// Only create: a question that is answered at once (`SelfSubjectAccessReview`).
     CreateOnly,
+}
+
+impl Verbs {
+    /// The verbs as discovery lists them.
+    pub const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Stored => &[
+                "create",
+                "delete",
+                "deletecollection",
+                "get",
+                "list",
+                "patch",
+                "update",
+                "watch",
+            ],
+            Self::StoredWithoutDeleteCollection => {
+                &["create", "delete", "get", "list", "patch", "update", "watch"]
+            }
+            Self::CreateOnly => &["create"],
+        }
+    }
 }
 
 /// A further endpoint of an object.
@@ -96,6 +120,3 @@ pub struct Column {
     /// 0 is always shown; above 0 only with `-o wide`.
     pub priority: i32,
 }
-
-/// Every built-in resource, in the order of discovery.
-pub static RESOURCES: &[Resource] = &[];

@@ -1,0 +1,605 @@
+//! The rows of [`RESOURCES`].
+
+use cambium_schema::Schema;
+
+use crate::columns;
+use crate::generated::{
+    admissionregistration_v1, apiextensions_v1, apiregistration_v1, apps_v1, authentication_v1,
+    authorization_v1, autoscaling_v1, autoscaling_v2, batch_v1, certificates_v1, coordination_v1, core_v1,
+    discovery_v1, events_v1, flowcontrol_v1, networking_v1, node_v1, policy_v1, rbac_v1, scheduling_v1,
+    storage_v1,
+};
+use crate::printer;
+use crate::resource::{Resource, Scope, Subresource, Verbs};
+
+/// Every built-in resource, in the order of discovery.
+pub static RESOURCES: &[Resource] = &[
+    core("ConfigMap", "configmaps", "configmap", &core_v1::CONFIG_MAP).short_names(&["cm"]),
+    core("Endpoints", "endpoints", "endpoints", &core_v1::ENDPOINTS).short_names(&["ep"]),
+    core("Event", "events", "event", &core_v1::EVENT)
+        .short_names(&["ev"])
+        .selects(&[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ]),
+    core("LimitRange", "limitranges", "limitrange", &core_v1::LIMIT_RANGE).short_names(&["limits"]),
+    core("Namespace", "namespaces", "namespace", &core_v1::NAMESPACE)
+        .cluster_scoped()
+        .verbs(Verbs::StoredWithoutDeleteCollection)
+        .short_names(&["ns"])
+        .selects(&["status.phase"])
+        .subresources(&[
+            other("finalize", ("", "v1", "Namespace"), &["update"]),
+            Subresource::Status,
+        ]),
+    core("Node", "nodes", "node", &core_v1::NODE)
+        .cluster_scoped()
+        .short_names(&["no"])
+        .selects(&["spec.unschedulable"])
+        .subresources(&[
+            other("proxy", ("", "v1", "NodeProxyOptions"), PROXY),
+            Subresource::Status,
+        ]),
+    core(
+        "PersistentVolumeClaim",
+        "persistentvolumeclaims",
+        "persistentvolumeclaim",
+        &core_v1::PERSISTENT_VOLUME_CLAIM,
+    )
+    .short_names(&["pvc"])
+    .subresources(&[Subresource::Status]),
+    core(
+        "PersistentVolume",
+        "persistentvolumes",
+        "persistentvolume",
+        &core_v1::PERSISTENT_VOLUME,
+    )
+    .cluster_scoped()
+    .short_names(&["pv"])
+    .subresources(&[Subresource::Status]),
+    core("Pod", "pods", "pod", &core_v1::POD)
+        .short_names(&["po"])
+        .categories(ALL)
+        .selects(&[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        ])
+        .subresources(&[
+            other("attach", ("", "v1", "PodAttachOptions"), CONNECT),
+            other("binding", ("", "v1", "Binding"), &["create"]),
+            other("ephemeralcontainers", ("", "v1", "Pod"), PART),
+            other("eviction", ("policy", "v1", "Eviction"), &["create"]),
+            other("exec", ("", "v1", "PodExecOptions"), CONNECT),
+            other("log", ("", "v1", "Pod"), &["get"]),
+            other("portforward", ("", "v1", "PodPortForwardOptions"), CONNECT),
+            other("proxy", ("", "v1", "PodProxyOptions"), PROXY),
+            other("resize", ("", "v1", "Pod"), PART),
+            Subresource::Status,
+        ]),
+    core(
+        "PodTemplate",
+        "podtemplates",
+        "podtemplate",
+        &core_v1::POD_TEMPLATE,
+    ),
+    core(
+        "ReplicationController",
+        "replicationcontrollers",
+        "replicationcontroller",
+        &core_v1::REPLICATION_CONTROLLER,
+    )
+    .short_names(&["rc"])
+    .categories(ALL)
+    .selects(&["status.replicas"])
+    .subresources(&[SCALE, Subresource::Status]),
+    core(
+        "ResourceQuota",
+        "resourcequotas",
+        "resourcequota",
+        &core_v1::RESOURCE_QUOTA,
+    )
+    .short_names(&["quota"])
+    .subresources(&[Subresource::Status]),
+    core("Secret", "secrets", "secret", &core_v1::SECRET).selects(&["type"]),
+    core(
+        "ServiceAccount",
+        "serviceaccounts",
+        "serviceaccount",
+        &core_v1::SERVICE_ACCOUNT,
+    )
+    .short_names(&["sa"])
+    .subresources(&[other(
+        "token",
+        ("authentication.k8s.io", "v1", "TokenRequest"),
+        &["create"],
+    )]),
+    core("Service", "services", "service", &core_v1::SERVICE)
+        .short_names(&["svc"])
+        .categories(ALL)
+        .selects(&["spec.clusterIP", "spec.type"])
+        .subresources(&[
+            other("proxy", ("", "v1", "ServiceProxyOptions"), PROXY),
+            Subresource::Status,
+        ]),
+    row(
+        "apiregistration.k8s.io",
+        "APIService",
+        "apiservices",
+        "apiservice",
+        &apiregistration_v1::API_SERVICE,
+    )
+    .cluster_scoped()
+    .categories(API_EXTENSIONS)
+    .subresources(&[Subresource::Status]),
+    row(
+        "apps",
+        "ControllerRevision",
+        "controllerrevisions",
+        "controllerrevision",
+        &apps_v1::CONTROLLER_REVISION,
+    ),
+    row(
+        "apps",
+        "DaemonSet",
+        "daemonsets",
+        "daemonset",
+        &apps_v1::DAEMON_SET,
+    )
+    .short_names(&["ds"])
+    .categories(ALL)
+    .subresources(&[Subresource::Status]),
+    row(
+        "apps",
+        "Deployment",
+        "deployments",
+        "deployment",
+        &apps_v1::DEPLOYMENT,
+    )
+    .short_names(&["deploy"])
+    .categories(ALL)
+    .subresources(&[SCALE, Subresource::Status]),
+    row(
+        "apps",
+        "ReplicaSet",
+        "replicasets",
+        "replicaset",
+        &apps_v1::REPLICA_SET,
+    )
+    .short_names(&["rs"])
+    .categories(ALL)
+    .subresources(&[SCALE, Subresource::Status]),
+    row(
+        "apps",
+        "StatefulSet",
+        "statefulsets",
+        "statefulset",
+        &apps_v1::STATEFUL_SET,
+    )
+    .short_names(&["sts"])
+    .categories(ALL)
+    .subresources(&[SCALE, Subresource::Status]),
+    row("events.k8s.io", "Event", "events", "event", &events_v1::EVENT)
+        .short_names(&["ev"])
+        .selects(&[
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
+            "type",
+        ])
+        .stored_as("", "v1"),
+    row(
+        "authentication.k8s.io",
+        "SelfSubjectReview",
+        "selfsubjectreviews",
+        "selfsubjectreview",
+        &authentication_v1::SELF_SUBJECT_REVIEW,
+    )
+    .cluster_scoped()
+    .verbs(Verbs::CreateOnly),
+    row(
+        "authentication.k8s.io",
+        "TokenReview",
+        "tokenreviews",
+        "tokenreview",
+        &authentication_v1::TOKEN_REVIEW,
+    )
+    .cluster_scoped()
+    .verbs(Verbs::CreateOnly),
+    row(
+        "authorization.k8s.io",
+        "LocalSubjectAccessReview",
+        "localsubjectaccessreviews",
+        "localsubjectaccessreview",
+        &authorization_v1::LOCAL_SUBJECT_ACCESS_REVIEW,
+    )
+    .verbs(Verbs::CreateOnly),
+    row(
+        "authorization.k8s.io",
+        "SelfSubjectAccessReview",
+        "selfsubjectaccessreviews",
+        "selfsubjectaccessreview",
+        &authorization_v1::SELF_SUBJECT_ACCESS_REVIEW,
+    )
+    .cluster_scoped()
+    .verbs(Verbs::CreateOnly),
+    row(
+        "authorization.k8s.io",
+        "SelfSubjectRulesReview",
+        "selfsubjectrulesreviews",
+        "selfsubjectrulesreview",
+        &authorization_v1::SELF_SUBJECT_RULES_REVIEW,
+    )
+    .cluster_scoped()
+    .verbs(Verbs::CreateOnly),
+    row(
+        "authorization.k8s.io",
+        "SubjectAccessReview",
+        "subjectaccessreviews",
+        "subjectaccessreview",
+        &authorization_v1::SUBJECT_ACCESS_REVIEW,
+    )
+    .cluster_scoped()
+    .verbs(Verbs::CreateOnly),
+    row(
+        "autoscaling",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+        "horizontalpodautoscaler",
+        &autoscaling_v2::HORIZONTAL_POD_AUTOSCALER,
+    )
+    .version("v2")
+    .short_names(&["hpa"])
+    .categories(ALL)
+    .subresources(&[Subresource::Status]),
+    row(
+        "autoscaling",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+        "horizontalpodautoscaler",
+        &autoscaling_v1::HORIZONTAL_POD_AUTOSCALER,
+    )
+    .short_names(&["hpa"])
+    .categories(ALL)
+    .subresources(&[Subresource::Status])
+    .stored_as("autoscaling", "v2"),
+    row("batch", "CronJob", "cronjobs", "cronjob", &batch_v1::CRON_JOB)
+        .short_names(&["cj"])
+        .categories(ALL)
+        .subresources(&[Subresource::Status]),
+    row("batch", "Job", "jobs", "job", &batch_v1::JOB)
+        .categories(ALL)
+        .selects(&["status.successful"])
+        .subresources(&[Subresource::Status]),
+    row(
+        "certificates.k8s.io",
+        "CertificateSigningRequest",
+        "certificatesigningrequests",
+        "certificatesigningrequest",
+        &certificates_v1::CERTIFICATE_SIGNING_REQUEST,
+    )
+    .cluster_scoped()
+    .short_names(&["csr"])
+    .selects(&["spec.signerName"])
+    .subresources(&[
+        other(
+            "approval",
+            ("certificates.k8s.io", "v1", "CertificateSigningRequest"),
+            PART,
+        ),
+        Subresource::Status,
+    ]),
+    row(
+        "networking.k8s.io",
+        "IngressClass",
+        "ingressclasses",
+        "ingressclass",
+        &networking_v1::INGRESS_CLASS,
+    )
+    .cluster_scoped(),
+    row(
+        "networking.k8s.io",
+        "Ingress",
+        "ingresses",
+        "ingress",
+        &networking_v1::INGRESS,
+    )
+    .short_names(&["ing"])
+    .subresources(&[Subresource::Status]),
+    row(
+        "networking.k8s.io",
+        "NetworkPolicy",
+        "networkpolicies",
+        "networkpolicy",
+        &networking_v1::NETWORK_POLICY,
+    )
+    .short_names(&["netpol"]),
+    row(
+        "policy",
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+        "poddisruptionbudget",
+        &policy_v1::POD_DISRUPTION_BUDGET,
+    )
+    .short_names(&["pdb"])
+    .subresources(&[Subresource::Status]),
+    rbac(
+        "ClusterRoleBinding",
+        "clusterrolebindings",
+        "clusterrolebinding",
+        &rbac_v1::CLUSTER_ROLE_BINDING,
+    )
+    .cluster_scoped(),
+    rbac(
+        "ClusterRole",
+        "clusterroles",
+        "clusterrole",
+        &rbac_v1::CLUSTER_ROLE,
+    )
+    .cluster_scoped(),
+    rbac(
+        "RoleBinding",
+        "rolebindings",
+        "rolebinding",
+        &rbac_v1::ROLE_BINDING,
+    ),
+    rbac("Role", "roles", "role", &rbac_v1::ROLE),
+    row(
+        "storage.k8s.io",
+        "CSIDriver",
+        "csidrivers",
+        "csidriver",
+        &storage_v1::CSI_DRIVER,
+    )
+    .cluster_scoped(),
+    row(
+        "storage.k8s.io",
+        "CSINode",
+        "csinodes",
+        "csinode",
+        &storage_v1::CSI_NODE,
+    )
+    .cluster_scoped(),
+    row(
+        "storage.k8s.io",
+        "StorageClass",
+        "storageclasses",
+        "storageclass",
+        &storage_v1::STORAGE_CLASS,
+    )
+    .cluster_scoped()
+    .short_names(&["sc"]),
+    row(
+        "storage.k8s.io",
+        "VolumeAttachment",
+        "volumeattachments",
+        "volumeattachment",
+        &storage_v1::VOLUME_ATTACHMENT,
+    )
+    .cluster_scoped()
+    .subresources(&[Subresource::Status]),
+    admission(
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+        "mutatingwebhookconfiguration",
+        &admissionregistration_v1::MUTATING_WEBHOOK_CONFIGURATION,
+    ),
+    admission(
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicy",
+        &admissionregistration_v1::VALIDATING_ADMISSION_POLICY,
+    )
+    .subresources(&[Subresource::Status]),
+    admission(
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+        "validatingadmissionpolicybinding",
+        &admissionregistration_v1::VALIDATING_ADMISSION_POLICY_BINDING,
+    ),
+    admission(
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+        "validatingwebhookconfiguration",
+        &admissionregistration_v1::VALIDATING_WEBHOOK_CONFIGURATION,
+    ),
+    row(
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        "customresourcedefinition",
+        &apiextensions_v1::CUSTOM_RESOURCE_DEFINITION,
+    )
+    .cluster_scoped()
+    .short_names(&["crd", "crds"])
+    .categories(API_EXTENSIONS)
+    .subresources(&[Subresource::Status]),
+    row(
+        "scheduling.k8s.io",
+        "PriorityClass",
+        "priorityclasses",
+        "priorityclass",
+        &scheduling_v1::PRIORITY_CLASS,
+    )
+    .cluster_scoped()
+    .short_names(&["pc"]),
+    row(
+        "coordination.k8s.io",
+        "Lease",
+        "leases",
+        "lease",
+        &coordination_v1::LEASE,
+    ),
+    row(
+        "node.k8s.io",
+        "RuntimeClass",
+        "runtimeclasses",
+        "runtimeclass",
+        &node_v1::RUNTIME_CLASS,
+    )
+    .cluster_scoped(),
+    row(
+        "discovery.k8s.io",
+        "EndpointSlice",
+        "endpointslices",
+        "endpointslice",
+        &discovery_v1::ENDPOINT_SLICE,
+    ),
+    row(
+        FLOW_CONTROL,
+        "FlowSchema",
+        "flowschemas",
+        "flowschema",
+        &flowcontrol_v1::FLOW_SCHEMA,
+    )
+    .cluster_scoped()
+    .subresources(&[Subresource::Status]),
+    row(
+        FLOW_CONTROL,
+        "PriorityLevelConfiguration",
+        "prioritylevelconfigurations",
+        "prioritylevelconfiguration",
+        &flowcontrol_v1::PRIORITY_LEVEL_CONFIGURATION,
+    )
+    .cluster_scoped()
+    .subresources(&[Subresource::Status]),
+];
+
+const ALL: &[&str] = &["all"];
+const API_EXTENSIONS: &[&str] = &["api-extensions"];
+const FLOW_CONTROL: &str = "flowcontrol.apiserver.k8s.io";
+const PART: &[&str] = &["get", "patch", "update"];
+const CONNECT: &[&str] = &["create", "get"];
+const PROXY: &[&str] = &["create", "delete", "get", "patch", "update"];
+const SCALE: Subresource = Subresource::Scale {
+    spec_replicas: ".spec.replicas",
+    status_replicas: ".status.replicas",
+    selector: ".spec.selector",
+};
+
+/// A stored, namespaced resource at version `v1`, printed as upstream prints a kind it knows nothing about.
+const fn row(
+    group: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    Resource {
+        group,
+        version: "v1",
+        kind,
+        plural,
+        singular,
+        short_names: &[],
+        categories: &[],
+        scope: Scope::Namespaced,
+        verbs: Verbs::Stored,
+        schema,
+        subresources: &[],
+        columns: columns::NAME_CREATED_AT,
+        cells: printer::name_created_at,
+        selectable_fields: &[],
+        stored_as: None,
+    }
+}
+
+const fn core(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    row("", kind, plural, singular, schema)
+}
+
+const fn rbac(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    row("rbac.authorization.k8s.io", kind, plural, singular, schema)
+}
+
+const fn admission(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    row("admissionregistration.k8s.io", kind, plural, singular, schema)
+        .cluster_scoped()
+        .categories(API_EXTENSIONS)
+}
+
+const fn other(
+    name: &'static str,
+    kind: (&'static str, &'static str, &'static str),
+    verbs: &'static [&'static str],
+) -> Subresource {
+    Subresource::Other { name, kind, verbs }
+}
+
+impl Resource {
+    const fn version(mut self, version: &'static str) -> Self {
+        self.version = version;
+        self
+    }
+
+    const fn cluster_scoped(mut self) -> Self {
+        self.scope = Scope::Cluster;
+        self
+    }
+
+    const fn verbs(mut self, verbs: Verbs) -> Self {
+        self.verbs = verbs;
+        self
+    }
+
+    const fn short_names(mut self, names: &'static [&'static str]) -> Self {
+        self.short_names = names;
+        self
+    }
+
+    const fn categories(mut self, categories: &'static [&'static str]) -> Self {
+        self.categories = categories;
+        self
+    }
+
+    const fn subresources(mut self, subresources: &'static [Subresource]) -> Self {
+        self.subresources = subresources;
+        self
+    }
+
+    const fn selects(mut self, fields: &'static [&'static str]) -> Self {
+        self.selectable_fields = fields;
+        self
+    }
+
+    const fn stored_as(mut self, group: &'static str, version: &'static str) -> Self {
+        self.stored_as = Some((group, version));
+        self
+    }
+}

@@ -1,0 +1,82 @@
+//! `cargo xtask types`: the built-in types of Kubernetes as static tables.
+//!
+//! Field names, types and merge rules come from the published OpenAPI document; protobuf numbers and
+//! which scalars are pointers (so that a zero is a value) come from the struct tags of the Go API.
+//! Only such facts are taken, never a sentence.
+//!
+//! ```text
+//! source    where the Go module cache has the files
+//! gotypes   struct tags      -> protobuf numbers, pointers, inlined structs
+//! model     OpenAPI + gotypes -> one Type per reachable definition
+//! emit      Types            -> Rust files
+//! ```
+
+mod emit;
+mod gotypes;
+mod model;
+mod source;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Writes the generated files into the source tree.
+pub(crate) fn write() -> Result<()> {
+    let directory = directory();
+    let files = generate(&source::Source::locate()?)?;
+    for entry in std::fs::read_dir(&directory).into_iter().flatten() {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if !files.contains_key(&name) {
+            std::fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
+        }
+    }
+    std::fs::create_dir_all(&directory)?;
+    for (name, text) in files {
+        std::fs::write(directory.join(&name), text).with_context(|| format!("write {name}"))?;
+    }
+    Ok(())
+}
+
+/// File name -> text.
+fn generate(source: &source::Source) -> Result<BTreeMap<String, String>> {
+    let types = model::read(source)?;
+    let defaults = model::defaults(source, &types)?;
+    emit::files(&types, &defaults)
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/builtin/src/generated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_types_are_not_stale() {
+        let source = match source::Source::cached() {
+            Ok(source) => source,
+            Err(reason) => {
+                println!("skipped: {reason:#}");
+                return;
+            }
+        };
+        let files = generate(&source).unwrap();
+        for (name, text) in &files {
+            let committed = std::fs::read_to_string(directory().join(name)).unwrap_or_default();
+            assert!(committed == *text, "{name} is stale: run `cargo xtask types`");
+        }
+        let committed = std::fs::read_dir(directory()).unwrap().count();
+        assert_eq!(
+            committed,
+            files.len(),
+            "a file is no longer generated: run `cargo xtask types`"
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! What the struct tags of a Go package say about protobuf.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+
+/// The structs of one package: name -> fields.
+pub(super) struct Package(BTreeMap<String, Vec<GoField>>);
+
+/// One field with a `protobuf` tag.
+#[derive(Clone)]
+struct GoField {
+    /// The name in JSON; empty when the struct is inlined.
+    json: String,
+    number: u32,
+    go_type: String,
+}
+
+/// What one JSON field is in protobuf.
+pub(super) struct Wire {
+    /// Field numbers from the outside in; more than one where Go inlines a struct into its parent.
+    pub(super) numbers: Vec<u32>,
+    /// Whether the Go field is a pointer, so that a zero is not the same as nothing.
+    pub(super) pointer: bool,
+}
+
+impl Package {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let mut structs = BTreeMap::new();
+        let mut current: Option<(String, Vec<GoField>)> = None;
+        for line in text.lines() {
+            if let Some(name) = line
+                .strip_prefix("type ")
+                .and_then(|rest| rest.strip_suffix(" struct {"))
+            {
+                current = Some((name.to_owned(), Vec::new()));
+            } else if line == "}" {
+                structs.extend(current.take());
+            } else if let Some((name, fields)) = &mut current {
+                let field = field(line).with_context(|| format!("in Go struct {name}: {line}"))?;
+                fields.extend(field);
+            }
+        }
+        Ok(Self(structs))
+    }
+
+    /// JSON name -> wire facts of a struct, with inlined structs flattened.
+    pub(super) fn fields(&self, name: &str) -> BTreeMap<String, Wire> {
+        let mut all = BTreeMap::new();
+        for field in self.0.get(name).into_iter().flatten() {
+            if !field.json.is_empty() {
+                let pointer = field.go_type.starts_with('*');
+                all.insert(
+                    field.json.clone(),
+                    Wire {
+                        numbers: vec![field.number],
+                        pointer,
+                    },
+                );
+                continue;
+            }
+            for (json, mut wire) in self.fields(&field.go_type) {
+                wire.numbers.insert(0, field.number);
+                all.insert(json, wire);
+            }
+        }
+        all
+    }
+}
+
+/// Reads a line of a struct, if it declares a field with a protobuf number.
+fn field(line: &str) -> Result<Option<GoField>> {
+    let line = line.trim();
+    if line.starts_with("//") {
+        return Ok(None);
+    }
+    let (Some(json), Some(protobuf)) = (tag(line, "json"), tag(line, "protobuf")) else {
+        return Ok(None);
+    };
+    let number = protobuf
+        .split(',')
+        .nth(1)
+        .context("a protobuf tag without a number")?
+        .parse()?;
+    let declaration = line.split('`').next().unwrap_or_default();
+    let go_type = declaration
+        .split_whitespace()
+        .last()
+        .context("a field without a type")?
+        .to_owned();
+    let json = json.split(',').next().unwrap_or_default().to_owned();
+    Ok(Some(GoField {
+        json,
+        number,
+        go_type,
+    }))
+}
+
+fn tag<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let start = format!("{name}:\"");
+    let (_, rest) = line.split_once(&start)?;
+    Some(rest.split_once('"')?.0)
+}
