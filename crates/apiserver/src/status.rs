@@ -15,6 +15,8 @@ pub struct Status {
     pub message: String,
     /// What it is about.
     pub details: Option<Box<Details>>,
+    /// Where an expired list can be continued all the same.
+    pub continue_token: Option<String>,
 }
 
 /// What a [`Status`] is about.
@@ -50,7 +52,7 @@ pub type Result<T, E = Status> = std::result::Result<T, E>;
 
 impl Status {
     fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+        Self { code, reason, message: message.into(), details: None, continue_token: None }
     }
 
     fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
@@ -192,6 +194,23 @@ impl Status {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
     }
 
+    /// 400 for a resource version that is no number.
+    pub fn invalid_version(text: &str) -> Self {
+        Self::bad_request(format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"))
+    }
+
+    /// 422 for options that contradict each other.
+    pub fn invalid_options(why: &str) -> Self {
+        let mut status = Self::unprocessable(format!("ListOptions.meta.k8s.io \"\" is invalid: {why}"));
+        let (field, message) = why.split_once(": ").unwrap_or(("", why));
+        status = status.about("meta.k8s.io", "ListOptions", "");
+        status.with_causes(vec![Cause {
+            reason: "FieldValueForbidden".to_owned(),
+            message: message.to_owned(),
+            field: field.to_owned(),
+        }])
+    }
+
     /// 429: later.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         let mut status = Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message);
@@ -205,6 +224,11 @@ impl Status {
         let causes = vec![Cause { reason: String::new(), message: message.clone(), field: String::new() }];
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", format!("Internal error occurred: {message}"))
             .with_causes(causes)
+    }
+
+    /// 501: exists in Kubernetes, not here.
+    pub fn not_implemented(message: &str) -> Self {
+        Self::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)
     }
 
     /// 503: not now.
@@ -235,6 +259,9 @@ impl Status {
         });
         if self.reason.is_empty() {
             object.as_object_mut().map(|map| map.remove("reason"));
+        }
+        if let Some(token) = &self.continue_token {
+            object["metadata"]["continue"] = json!(token);
         }
         if let Some(details) = &self.details {
             object["details"] = details.to_json();

@@ -1,0 +1,69 @@
+//! Between the version an object is stored at and the version somebody speaks.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::registry::{Origin, Served};
+use crate::server::Server;
+use crate::status::Result;
+use crate::store::Entry;
+
+/// A stored object, at the resource's version.
+pub(crate) async fn read(server: &Server, resource: &Served, entry: &Arc<Entry>) -> Result<Value> {
+    let mut values = read_many(server, resource, std::slice::from_ref(entry)).await?;
+    Ok(values.pop().unwrap_or_default())
+}
+
+/// Stored objects, at the resource's version; one conversion for all of them.
+pub(crate) async fn read_many(server: &Server, resource: &Served, entries: &[Arc<Entry>]) -> Result<Vec<Value>> {
+    let mut values: Vec<Value> = entries.iter().map(|entry| entry.value()).collect();
+    match &resource.origin {
+        Origin::Builtin(_) => {
+            for (value, entry) in values.iter_mut().zip(entries) {
+                if entry.api_version != resource.api_version {
+                    cambium_builtin::convert(value, &resource.api_version);
+                }
+            }
+        }
+        Origin::Custom(definition, _) => {
+            for (value, entry) in values.iter_mut().zip(entries) {
+                if !resource.is_sent_as_stored(entry) {
+                    definition.normalise_stored(value);
+                }
+            }
+            values = definition.convert(server, values, &resource.version).await?;
+        }
+    }
+    Ok(values)
+}
+
+/// An object at the resource's version, as it is to be stored.
+pub(crate) async fn to_storage(server: &Server, resource: &Served, mut object: Value) -> Result<Value> {
+    match &resource.origin {
+        Origin::Builtin(_) if resource.stored_as == resource.api_version => {
+            object["apiVersion"] = json!(resource.stored_as);
+            object["kind"] = json!(resource.kind);
+        }
+        Origin::Builtin(_) => cambium_builtin::convert(&mut object, &resource.stored_as),
+        Origin::Custom(definition, _) => {
+            let storage = definition.storage_version().to_owned();
+            let mut values = definition.convert(server, vec![object], &storage).await?;
+            object = values.pop().unwrap_or_default();
+        }
+    }
+    Ok(object)
+}
+
+/// An object from one of the resource's versions to another, without anything else done to it.
+pub(crate) async fn between(server: &Server, resource: &Served, mut object: Value, to: &str) -> Result<Value> {
+    match &resource.origin {
+        Origin::Builtin(_) => cambium_builtin::convert(&mut object, to),
+        Origin::Custom(definition, _) => {
+            let version = to.rsplit('/').next().unwrap_or_default().to_owned();
+            let mut values = definition.convert(server, vec![object], &version).await?;
+            object = values.pop().unwrap_or_default();
+        }
+    }
+    Ok(object)
+}

@@ -1,0 +1,389 @@
+//! What every write goes through: intake, the change itself, admission, checks, the store.
+
+use std::sync::Arc;
+
+use cambium_schema::FieldError;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::{Call, create, managed, patch, prepare};
+use crate::admission::{self, Attributes, Operation};
+use crate::registry::{Origin, Served};
+use crate::request::FieldValidation;
+use crate::status::{Result, Status};
+use crate::store::{Draft, Entry, Expect, Write, WriteError};
+use crate::validation::metadata;
+use crate::wire::Decoded;
+use crate::{allocate as addresses, convert, object};
+
+/// The largest stored object.
+const OBJECT_LIMIT: usize = 1_572_864;
+/// How often a patch is tried again when somebody else was faster.
+const ATTEMPTS: usize = 6;
+
+/// An object that a client sent, understood.
+pub(super) struct Intake {
+    pub(super) object: Value,
+}
+
+impl Intake {
+    /// Checks that the object fits the URL, applies field validation, fills in defaults.
+    pub(super) fn check(call: &Call, decoded: Decoded) -> Result<Self> {
+        let mut object = decoded.value;
+        identify(call, &mut object)?;
+        validate_fields(call, &mut object, &decoded.duplicates)?;
+        call.resource.default(&mut object);
+        Ok(Self { object })
+    }
+}
+
+/// Makes sure that the object is of the kind, namespace and name that the URL says.
+pub(super) fn identify(call: &Call, object: &mut Value) -> Result<()> {
+    let resource = &call.resource;
+    let Some(map) = object.as_object() else {
+        return Err(Status::bad_request("the request body is not an object"));
+    };
+    let text = |field: &str| map.get(field).and_then(Value::as_str).unwrap_or_default();
+    let custom = matches!(resource.origin, Origin::Custom(..));
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if custom && (api_version.is_empty() || kind.is_empty()) {
+        let what = if kind.is_empty() { "kind" } else { "apiVersion" };
+        return Err(Status::bad_request(format!("Object '{}' is missing in '{object}'", title(what))));
+    }
+    let given = |text: &str, default: &Arc<str>| if text.is_empty() { default.to_string() } else { text.to_owned() };
+    let (api_version, kind) = (given(api_version, &resource.api_version), given(kind, &resource.kind));
+    if *api_version != *resource.api_version {
+        let message = format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({})",
+            resource.api_version
+        );
+        return Err(Status::bad_request(message));
+    }
+    if *kind != *resource.kind {
+        let (version, group) = (&resource.version, &resource.group);
+        let message = format!(
+            "{kind} in version {version:?} cannot be handled as a {}: no kind {kind:?} is registered for version {}",
+            resource.kind,
+            if group.is_empty() { version.to_string() } else { format!("{group}/{version}") }
+        );
+        return Err(Status::bad_request(message));
+    }
+    object["apiVersion"] = json!(resource.api_version);
+    object["kind"] = json!(resource.kind);
+    if object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
+        return Err(Status::bad_request(
+            "json: cannot unmarshal into Go struct field .metadata: metadata must be an object",
+        ));
+    }
+    in_place(call, object)
+}
+
+fn title(word: &str) -> String {
+    let mut characters = word.chars();
+    let first = characters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+fn in_place(call: &Call, object: &mut Value) -> Result<()> {
+    let namespace = call.namespace().to_owned();
+    match (call.resource.namespaced, object::namespace(object)) {
+        (true, "") => {
+            object::metadata_mut(object).insert("namespace".to_owned(), json!(namespace));
+        }
+        (true, given) if given != namespace => {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        _ => {}
+    }
+    let wanted = call.path.name.as_str();
+    if !wanted.is_empty() {
+        match object::name(object) {
+            "" => {
+                object::metadata_mut(object).insert("name".to_owned(), json!(wanted));
+            }
+            given if given != wanted => {
+                return Err(Status::bad_request(format!(
+                    "the name of the object ({given}) does not match the name on the URL ({wanted})"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes what the kind does not have, and says so as the client wants it said.
+pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
+    check_types(call, object)?;
+    let unknown = prune(&call.resource, object);
+    let mut problems: Vec<String> = duplicates.iter().map(|path| format!("duplicate field {path:?}")).collect();
+    problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
+    match call.options.field_validation {
+        _ if problems.is_empty() => {}
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => problems.iter().for_each(|problem| call.warnings.add(problem.clone())),
+        FieldValidation::Strict => {
+            let kind = &call.resource.kind;
+            let (version, list) = (&call.resource.version, problems.join(", "));
+            return Err(Status::bad_request(match call.resource.origin {
+                Origin::Builtin(_) => format!(
+                    "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {list}"
+                ),
+                Origin::Custom(..) => format!("strict decoding error: {list}"),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// A built-in kind is decoded into its type, so a wrong type is a malformed request, not an invalid object.
+fn check_types(call: &Call, object: &mut Value) -> Result<()> {
+    if let Origin::Builtin(row) = &call.resource.origin {
+        cambium_builtin::decode(row, object).map_err(|why| {
+            let (kind, version) = (&call.resource.kind, &call.resource.version);
+            Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+        })?;
+    }
+    Ok(())
+}
+
+fn prune(resource: &Served, object: &mut Value) -> Vec<String> {
+    match &resource.origin {
+        Origin::Builtin(row) => cambium_schema::prune(row.schema, object),
+        Origin::Custom(definition, index) => definition.versions[*index].prune(object),
+    }
+}
+
+/// Brings an object that admission or a patch has changed back into shape.
+pub(super) fn normalise(resource: &Served, object: &mut Value) {
+    prune(resource, object);
+    resource.default(object);
+}
+
+/// What is wrong with an object of this kind.
+pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    match &resource.origin {
+        Origin::Builtin(row) => cambium_builtin::validate(row, new, old),
+        Origin::Custom(definition, index) => definition.versions[*index].validate(new, old),
+    }
+}
+
+/// Gives the object what a cluster hands out: addresses of services.
+pub(super) fn allocate(call: &Call, new: &mut Value, old: Option<&Value>) -> Result<()> {
+    match (&*call.resource.group, &*call.resource.plural) {
+        ("", "services") => addresses::cluster_ip(&call.server, new, old),
+        _ => Ok(()),
+    }
+}
+
+/// 422 when there are errors.
+pub(super) fn refuse(call: &Call, name: &str, errors: &[FieldError]) -> Result<()> {
+    match errors {
+        [] => Ok(()),
+        errors => Err(Status::invalid(&call.resource.group, &call.resource.kind, name, errors)),
+    }
+}
+
+pub(super) fn check_size(draft: &Draft) -> Result<()> {
+    match draft.len() > OBJECT_LIMIT {
+        true => Err(Status::too_large(format!("etcdserver: request is too large: limit is {OBJECT_LIMIT}"))),
+        false => Ok(()),
+    }
+}
+
+/// A change that somebody wants to an object that may be there.
+pub(super) enum Intent {
+    /// The whole object, as it should be.
+    Replace(Value),
+    /// A difference to whatever is there.
+    Patch(patch::Patch),
+}
+
+/// What became of a change.
+pub(super) struct Outcome {
+    pub(super) value: Value,
+    pub(super) created: bool,
+}
+
+impl Outcome {
+    pub(super) fn code(&self) -> StatusCode {
+        if self.created { StatusCode::CREATED } else { StatusCode::OK }
+    }
+}
+
+/// Carries a change through, trying again when the object moves under a change that does not mind.
+pub(super) async fn carry_out(call: &Call, intent: &Intent, options: &Value) -> Result<Outcome> {
+    let bucket = call.server.store.bucket(&call.resource.bucket);
+    for _ in 0..ATTEMPTS {
+        let Some(entry) = bucket.get(&call.key()) else {
+            match create_instead(call, intent, options).await {
+                // Somebody else was faster; change theirs.
+                Err(status) if status.reason == "AlreadyExists" => continue,
+                other => return other,
+            }
+        };
+        match attempt(call, intent, options, &entry).await {
+            Ok(Some(outcome)) => return Ok(outcome),
+            Ok(None) => {}
+            Err(status) => return Err(status),
+        }
+    }
+    Err(modified(call))
+}
+
+async fn create_instead(call: &Call, intent: &Intent, options: &Value) -> Result<Outcome> {
+    let (value, origin) = match intent {
+        Intent::Patch(patch) if patch.is_apply() && call.path.subresource.is_empty() => {
+            let value = patch::apply_to_nothing(call, patch).await?;
+            (value, managed::Origin::Apply)
+        }
+        Intent::Replace(value) if creates_on_update(&call.resource) && call.path.subresource.is_empty() => {
+            (value.clone(), managed::Origin::Update)
+        }
+        _ => return Err(call.not_found()),
+    };
+    let (value, _) = create::store(call, value, origin, options).await?;
+    Ok(Outcome { value, created: true })
+}
+
+/// The few kinds that a PUT may create.
+fn creates_on_update(resource: &Served) -> bool {
+    let address = (&*resource.group, &*resource.plural);
+    matches!(
+        address,
+        ("" , "endpoints" | "events" | "limitranges" | "services")
+            | ("events.k8s.io", "events")
+            | ("coordination.k8s.io", "leases")
+            | ("rbac.authorization.k8s.io", _)
+            | ("discovery.k8s.io", _)
+            | ("node.k8s.io", _)
+    ) && resource.is_stored()
+}
+
+fn modified(call: &Call) -> Status {
+    Status::conflict(
+        &call.resource.group,
+        &call.resource.plural,
+        &call.path.name,
+        "the object has been modified; please apply your changes to the latest version and try again",
+    )
+}
+
+/// One try. `None` means that the object moved and the change may be tried again.
+async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entry>) -> Result<Option<Outcome>> {
+    let resource = &call.resource;
+    let old = convert::read(&call.server, resource, entry).await?;
+    let (mut new, origin) = match intent {
+        Intent::Replace(value) => (value.clone(), managed::Origin::Update),
+        Intent::Patch(patch) => patch::compute(call, patch, &old).await?,
+    };
+    let pinned = check_preconditions(call, &mut new, &old)?;
+
+    prepare::for_update(call, &mut new, &old);
+    resource.default(&mut new);
+    if let managed::Origin::Update = origin {
+        managed::record(call, Some(&old), &mut new).await?;
+    }
+    let attributes = Attributes {
+        operation: Operation::Update,
+        resource,
+        subresource: &call.path.subresource,
+        namespace: call.namespace(),
+        name: &call.path.name,
+        user: &call.user,
+        dry_run: call.options.dry_run,
+        options,
+        old: Some(&old),
+        warnings: &call.warnings,
+    };
+    let before = new.clone();
+    let mut new = admission::mutate(&call.server, &attributes, Some(new)).await?.unwrap_or_default();
+    if new != before {
+        normalise(resource, &mut new);
+        managed::record_admission(call, &before, &mut new).await?;
+    }
+    prepare::count_change(resource, &mut new, &old);
+    allocate(call, &mut new, Some(&old))?;
+
+    let mut errors = metadata::validate_update(&new, &old);
+    errors.extend(validate(resource, &new, Some(&old)));
+    refuse(call, &call.path.name, &errors)?;
+    admission::validate(&call.server, &attributes, Some(&new)).await?;
+
+    if managed::same_but_for_times(&new, &old) {
+        return Ok(Some(Outcome { value: old, created: false }));
+    }
+    let finished = object::is_deleting(&new) && object::finalizers(&new).is_empty() && !has_grace(&new);
+    if call.options.dry_run {
+        return Ok(Some(Outcome { value: new, created: false }));
+    }
+    let draft = match finished {
+        true => None,
+        false => {
+            let draft = Draft::new(&convert::to_storage(&call.server, resource, new.clone()).await?);
+            check_size(&draft)?;
+            Some(draft)
+        }
+    };
+    let write = Write {
+        bucket: resource.bucket.clone(),
+        key: entry.key.clone(),
+        expect: Expect::Revision(entry.revision),
+        put: draft,
+    };
+    match call.server.store.write(write).await {
+        Ok(entry) => {
+            object::metadata_mut(&mut new).insert("resourceVersion".to_owned(), json!(entry.revision.to_string()));
+            Ok(Some(Outcome { value: new, created: false }))
+        }
+        Err(WriteError::Changed | WriteError::Missing) if !pinned => Ok(None),
+        Err(WriteError::Changed) => Err(modified(call)),
+        Err(WriteError::Missing | WriteError::Exists) => Err(call.not_found()),
+        Err(error) => Err(Status::internal(error)),
+    }
+}
+
+/// A pod that is being deleted stays for its grace period even without finalizers.
+fn has_grace(object: &Value) -> bool {
+    object::metadata(object).get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
+}
+
+/// Checks UID and resource version; true when the client insists on this very state.
+fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool> {
+    let resource = &call.resource;
+    let (given, actual) = (object::meta_text(new, "uid"), object::meta_text(old, "uid"));
+    if !given.is_empty() && given != actual {
+        let why = format!("Precondition failed: UID in precondition: {given}, UID in object meta: {actual}");
+        return Err(Status::conflict(&resource.group, &resource.plural, &call.path.name, &why));
+    }
+    let current = object::meta_text(old, "resourceVersion").to_owned();
+    let given = object::meta_text(new, "resourceVersion").to_owned();
+    match given.as_str() {
+        "" | "0" => {
+            if matches!(resource.origin, Origin::Custom(..)) || !updates_unconditionally(resource) {
+                let path = cambium_schema::FieldPath::new("metadata.resourceVersion");
+                let error = FieldError {
+                    kind: cambium_schema::ErrorKind::Invalid,
+                    path,
+                    shown: "0x0".to_owned(),
+                    detail: "must be specified for an update".to_owned(),
+                };
+                return Err(Status::invalid(&resource.group, &resource.kind, &call.path.name, &[error]));
+            }
+            object::metadata_mut(new).insert("resourceVersion".to_owned(), json!(current));
+            Ok(false)
+        }
+        _ if given != current => Err(modified(call)),
+        _ => Ok(matches!(call.path.subresource.as_str(), "" | "status") && call.is_update()),
+    }
+}
+
+/// Kinds whose PUT must say which state it replaces.
+fn updates_unconditionally(resource: &Served) -> bool {
+    !matches!(
+        (&*resource.group, &*resource.plural),
+        ("apiextensions.k8s.io", _) | ("apiregistration.k8s.io", _) | ("coordination.k8s.io", _) | ("events.k8s.io", _)
+    )
+}

@@ -1,0 +1,280 @@
+//! `delete` and `deletecollection`: grace, finalizers, propagation.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::list::Selection;
+use super::{Call, present, prepare};
+use crate::admission::{self, Attributes, Operation};
+use crate::status::{Result, Status};
+use crate::store::{Draft, Entry, Expect, Write, WriteError};
+use crate::wire::{self, Encoding, Response, value_response};
+use crate::{convert, object};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// How to delete: the body's `DeleteOptions`, completed by the query.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct DeleteOptions {
+    grace: Option<i64>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    propagation: Option<Propagation>,
+    dry_run: bool,
+    raw: Value,
+}
+
+/// What becomes of dependents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+/// Answers with the object while it is still there, or with success.
+pub(super) async fn delete(call: &Call) -> Result<Response> {
+    let options = DeleteOptions::of(call)?;
+    let outcome = delete_one(call, &call.path.name, &options).await?;
+    match outcome {
+        Deleted::Gone(value) if returns_object(call) => Ok(present::object(call, StatusCode::OK, value)),
+        Deleted::Gone(value) => Ok(success(call, &value)),
+        Deleted::Pending(value) => Ok(present::object(call, StatusCode::OK, value)),
+    }
+}
+
+/// Deletes a pod as an eviction asks for it.
+pub(super) async fn evict(call: &Call) -> Result<Response> {
+    let eviction = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+    let raw = eviction.get("deleteOptions").cloned().unwrap_or_else(|| json!({}));
+    let options = DeleteOptions::parse(call, raw)?;
+    delete_one(call, &call.path.name, &options).await?;
+    let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    Ok(value_response(StatusCode::CREATED, Encoding::Json, &done))
+}
+
+/// Deletes whatever is selected, and answers with the list of it.
+pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
+    let options = DeleteOptions::of(call)?;
+    let selection = Selection::of(call)?;
+    let current = call.server.store.revision();
+    let (entries, newest) = call.server.store.bucket(&call.resource.bucket).list(&selection.prefix);
+    let selected: Vec<Arc<Entry>> = entries.into_iter().filter(|entry| selection.matches(entry)).collect();
+    for entry in &selected {
+        match delete_one(call, entry.name(), &options).await {
+            Ok(_) => {}
+            Err(status) if status.reason == "NotFound" => {}
+            Err(status) => return Err(status),
+        }
+    }
+    let revision = json!(current.max(newest).to_string());
+    present::list(call, selected, Map::from_iter([("resourceVersion".to_owned(), revision)])).await
+}
+
+enum Deleted {
+    Gone(Value),
+    Pending(Value),
+}
+
+async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<Deleted> {
+    let resource = &call.resource;
+    let key = object::key(call.namespace(), name);
+    loop {
+        let bucket = call.server.store.bucket(&resource.bucket);
+        let missing = || Status::not_found(&resource.group, &resource.plural, name);
+        let entry = bucket.get(&key).ok_or_else(missing)?;
+        let old = convert::read(&call.server, resource, &entry).await?;
+        options.check(call, name, &old)?;
+        let attributes = Attributes {
+            operation: Operation::Delete,
+            resource,
+            subresource: "",
+            namespace: call.namespace(),
+            name,
+            user: &call.user,
+            dry_run: options.dry_run,
+            options: &options.raw,
+            old: Some(&old),
+            warnings: &call.warnings,
+        };
+        admission::mutate(&call.server, &attributes, None).await?;
+        admission::validate(&call.server, &attributes, None).await?;
+
+        let next = marked(call, &old, options);
+        let put = match &next {
+            Some(value) if *value == old => return Ok(Deleted::Pending(old)),
+            Some(value) => Some(Draft::new(&convert::to_storage(&call.server, resource, value.clone()).await?)),
+            None => None,
+        };
+        if options.dry_run {
+            return Ok(next.map_or(Deleted::Gone(old), Deleted::Pending));
+        }
+        let expect = Expect::Revision(entry.revision);
+        let write = Write { bucket: resource.bucket.clone(), key: entry.key.clone(), expect, put };
+        return match call.server.store.write(write).await {
+            Ok(written) => {
+                let stamp = |mut value: Value| {
+                    let revision = json!(written.revision.to_string());
+                    object::metadata_mut(&mut value).insert("resourceVersion".to_owned(), revision);
+                    value
+                };
+                Ok(next.map_or_else(|| Deleted::Gone(old.clone()), |value| Deleted::Pending(stamp(value))))
+            }
+            Err(WriteError::Changed) => continue,
+            Err(WriteError::Missing | WriteError::Exists) => Err(missing()),
+            Err(WriteError::Storage(why)) => Err(Status::internal(why)),
+        };
+    }
+}
+
+/// The object with its deletion noted; `None` when nothing keeps it.
+fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
+    let mut new = old.clone();
+    let finalizers = next_finalizers(old, options.propagation);
+    let grace = grace(call, old, options);
+    let is_namespace = call.resource.group.is_empty() && &*call.resource.plural == "namespaces";
+    let held = !finalizers.is_empty() || grace > 0 || is_namespace && prepare::has_namespace_finalizers(old);
+    if !held {
+        return None;
+    }
+    let now = call.server.sources.now();
+    let deleting = object::is_deleting(old);
+    let remaining = object::metadata(old).get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let metadata = object::metadata_mut(&mut new);
+    match finalizers.is_empty() {
+        true => metadata.remove("finalizers"),
+        false => metadata.insert("finalizers".to_owned(), json!(finalizers)),
+    };
+    // A second delete may shorten the grace period, never lengthen it.
+    if !deleting || remaining.is_some_and(|remaining| grace < remaining) {
+        let at = now.checked_add(jiff::SignedDuration::from_secs(grace)).unwrap_or(now);
+        metadata.insert("deletionTimestamp".to_owned(), json!(object::timestamp(at)));
+        metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+        if !deleting && let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
+            metadata.insert("generation".to_owned(), json!(generation + 1));
+        }
+    }
+    if is_namespace {
+        object::set_at(&mut new, "status.phase", json!("Terminating"));
+    }
+    Some(new)
+}
+
+fn next_finalizers(old: &Value, propagation: Option<Propagation>) -> Vec<String> {
+    let mut finalizers: Vec<String> = object::finalizers(old).into_iter().map(str::to_owned).collect();
+    let Some(propagation) = propagation else { return finalizers };
+    finalizers.retain(|one| one != ORPHAN && one != FOREGROUND);
+    match propagation {
+        Propagation::Orphan => finalizers.push(ORPHAN.to_owned()),
+        Propagation::Foreground => finalizers.push(FOREGROUND.to_owned()),
+        Propagation::Background => {}
+    }
+    finalizers
+}
+
+/// Only pods die slowly, and only where somebody has to stop them.
+fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
+    let is_pod = call.resource.group.is_empty() && &*call.resource.plural == "pods";
+    if !is_pod {
+        return 0;
+    }
+    let phase = object::at(old, "status.phase").and_then(Value::as_str).unwrap_or_default();
+    let unscheduled = object::at(old, "spec.nodeName").and_then(Value::as_str).unwrap_or_default().is_empty();
+    if unscheduled || matches!(phase, "Succeeded" | "Failed") {
+        return 0;
+    }
+    let default = object::at(old, "spec.terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
+    options.grace.unwrap_or(default).max(0)
+}
+
+impl DeleteOptions {
+    fn of(call: &Call) -> Result<Self> {
+        let mut raw = json!({});
+        if !call.body.is_empty() {
+            raw = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+        }
+        Self::parse(call, raw)
+    }
+
+    fn parse(call: &Call, raw: Value) -> Result<Self> {
+        let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
+        if kind != "DeleteOptions" || !raw.is_object() {
+            return Err(Status::bad_request(format!("decoded object cannot be converted to DeleteOptions: {kind}")));
+        }
+        let query = &call.options;
+        let text = |pointer: &str| raw.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let dry_run = match raw.get("dryRun").and_then(Value::as_array).map(Vec::as_slice) {
+            None | Some([]) => query.dry_run,
+            Some(list) if list.iter().all(|one| one == "All") => true,
+            Some(list) => {
+                let shown = Value::Array(list.to_vec());
+                return Err(Status::unprocessable(format!(
+                    "DeleteOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: {shown}: supported values: \"All\""
+                )));
+            }
+        };
+        let orphan = raw.get("orphanDependents").and_then(Value::as_bool).or(query.orphan_dependents);
+        let policy = text("/propagationPolicy").or_else(|| query.propagation_policy.clone());
+        let propagation = match (policy.as_deref(), orphan) {
+            (Some(_), Some(_)) => {
+                return Err(Status::unprocessable(
+                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"DeleteOptions\": orphanDependents and deletionPropagation cannot be both set",
+                ));
+            }
+            (Some("Background"), _) => Some(Propagation::Background),
+            (Some("Foreground"), _) => Some(Propagation::Foreground),
+            (Some("Orphan"), _) => Some(Propagation::Orphan),
+            (Some(other), _) => {
+                return Err(Status::unprocessable(format!(
+                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported values: \"Background\", \"Foreground\", \"Orphan\", \"nil\""
+                )));
+            }
+            (None, Some(true)) => Some(Propagation::Orphan),
+            (None, Some(false)) => Some(Propagation::Background),
+            (None, None) => None,
+        };
+        Ok(Self {
+            grace: raw.get("gracePeriodSeconds").and_then(Value::as_i64).or(query.grace_period_seconds),
+            uid: text("/preconditions/uid"),
+            resource_version: text("/preconditions/resourceVersion"),
+            propagation,
+            dry_run,
+            raw,
+        })
+    }
+
+    fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {
+        for (label, wanted, field) in
+            [("UID", &self.uid, "uid"), ("ResourceVersion", &self.resource_version, "resourceVersion")]
+        {
+            let actual = object::meta_text(old, field);
+            if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != actual) {
+                let why = format!(
+                    "the {label} in the precondition ({wanted}) does not match the {label} in record ({actual}). The object might have been deleted and then recreated"
+                );
+                return Err(Status::conflict(&call.resource.group, &call.resource.plural, name, &why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Kinds whose deletion answers with what was deleted.
+fn returns_object(call: &Call) -> bool {
+    let kind = (&*call.resource.group, &*call.resource.plural);
+    matches!(kind, ("", "pods" | "services" | "serviceaccounts" | "podtemplates" | "persistentvolumes" | "persistentvolumeclaims" | "resourcequotas"))
+}
+
+fn success(call: &Call, value: &Value) -> Response {
+    let mut details = json!({"name": object::name(value), "kind": call.resource.plural, "uid": object::meta_text(value, "uid")});
+    if !call.resource.group.is_empty() {
+        details["group"] = json!(call.resource.group);
+    }
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+    });
+    value_response(StatusCode::OK, Encoding::Json, &status)
+}

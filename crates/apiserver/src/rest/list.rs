@@ -1,0 +1,185 @@
+//! `list`: selectors, pages, and lists as of a revision.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, json};
+
+use super::get::{known_version, not_ahead_of};
+use super::{Call, present};
+use crate::selector::{FieldSelector, LabelSelector};
+use crate::status::{Result, Status};
+use crate::store::Entry;
+use crate::wire::Response;
+
+/// How long a page token is good for.
+const TOKEN_SECONDS: i64 = 300;
+
+/// What is selected by a request.
+pub(super) struct Selection {
+    /// What keys begin with: a namespace, or everything.
+    pub(super) prefix: String,
+    labels: LabelSelector,
+    fields: FieldSelector,
+}
+
+impl Selection {
+    pub(super) fn of(call: &Call) -> Result<Self> {
+        let resource = &call.resource;
+        let prefix = match call.namespace() {
+            "" => String::new(),
+            namespace => format!("{namespace}/"),
+        };
+        let labels = LabelSelector::parse(&call.options.label_selector)?;
+        let mut fields = call.options.field_selector.clone();
+        if !call.path.name.is_empty() {
+            // A watch of one object by name.
+            fields = [format!("metadata.name={}", call.path.name), fields].join(",");
+        }
+        let fields = FieldSelector::parse(&fields, |path| resource.is_selectable(path))?;
+        Ok(Self { prefix, labels, fields })
+    }
+
+    pub(super) fn is_everything(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    pub(super) fn matches(&self, entry: &Entry) -> bool {
+        entry.key.starts_with(&self.prefix)
+            && self.labels.matches(|key| entry.label(key))
+            && (self.fields.is_empty() || self.fields.matches(entry))
+    }
+}
+
+/// A page's place: upstream's token, and when it was given out.
+#[derive(Debug, Serialize, Deserialize)]
+struct Token {
+    v: String,
+    /// The revision of the list; negative when consistency was given up.
+    rv: i64,
+    start: String,
+    at: i64,
+}
+
+/// Answers with a list.
+pub(super) async fn list(call: &Call) -> Result<Response> {
+    let selection = Selection::of(call)?;
+    let options = &call.options;
+    check_options(call)?;
+
+    // Read the revision before the bucket: everything up to it is in the bucket by then.
+    let current = call.server.store.revision();
+    let bucket = call.server.store.bucket(&call.resource.bucket);
+    let (entries, revision) = if !options.continue_token.is_empty() {
+        let token = decode(&options.continue_token)?;
+        let consistent = u64::try_from(token.rv).ok();
+        let fresh = call.server.sources.now().as_second() - token.at <= TOKEN_SECONDS;
+        match consistent {
+            Some(revision) => match bucket.list_at(revision, &selection.prefix, &token.start) {
+                Ok(entries) if fresh => (entries, revision),
+                _ => return Err(expired(call, &token.start)),
+            },
+            None => {
+                let entries = bucket.list_at(u64::MAX, &selection.prefix, &token.start);
+                (entries.map_err(|_| expired(call, &token.start))?, current)
+            }
+        }
+    } else if options.resource_version_match == "Exact" {
+        let revision = known_version(call, &options.resource_version)?;
+        let entries = bucket.list_at(revision, &selection.prefix, "").map_err(|too_old| {
+            let oldest = too_old.oldest;
+            Status::expired(format!("The resourceVersion for the provided list is too old: {revision} ({oldest})"))
+        })?;
+        (entries, revision)
+    } else {
+        not_ahead_of(call)?;
+        let (entries, newest) = bucket.list(&selection.prefix);
+        (entries, current.max(newest))
+    };
+    page(call, &selection, entries, revision).await
+}
+
+async fn page(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u64) -> Result<Response> {
+    let limit = call.options.limit;
+    let mut metadata = Map::new();
+    metadata.insert("resourceVersion".to_owned(), json!(revision.to_string()));
+    if limit == 0 && selection.is_everything() {
+        return present::list(call, entries, metadata).await;
+    }
+    let total = entries.len();
+    let mut shown = Vec::new();
+    let mut last = None;
+    let mut seen = 0;
+    for entry in entries {
+        if limit > 0 && shown.len() == limit {
+            break;
+        }
+        seen += 1;
+        last = Some(entry.key.clone());
+        if selection.matches(&entry) {
+            shown.push(entry);
+        }
+    }
+    if let Some(last) = last.filter(|_| seen < total) {
+        let token = encode(call, i64::try_from(revision).unwrap_or(i64::MAX), &last);
+        metadata.insert("continue".to_owned(), json!(token));
+        if selection.is_everything() {
+            metadata.insert("remainingItemCount".to_owned(), json!(total - seen));
+        }
+    }
+    present::list(call, shown, metadata).await
+}
+
+/// The combinations that upstream refuses.
+fn check_options(call: &Call) -> Result<()> {
+    let options = &call.options;
+    let forbidden = "resourceVersionMatch: Forbidden: resourceVersionMatch";
+    let paging = !options.continue_token.is_empty();
+    let problem = match (options.resource_version_match.as_str(), options.resource_version.as_str()) {
+        _ if options.send_initial_events.is_some() => {
+            Some("sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list".to_owned())
+        }
+        ("", _) => None,
+        _ if paging => Some(format!("{forbidden} is forbidden when continue is provided")),
+        (_, "") => Some(format!("{forbidden} is forbidden unless resourceVersion is provided")),
+        ("Exact", "0") => Some(format!("{forbidden} \"Exact\" is forbidden for resourceVersion \"0\"")),
+        ("Exact" | "NotOlderThan", _) => None,
+        (other, _) => Some(format!(
+            "resourceVersionMatch: Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
+        )),
+    };
+    if let Some(problem) = problem {
+        return Err(Status::invalid_options(&problem));
+    }
+    match paging && !matches!(options.resource_version.as_str(), "" | "0") {
+        true => Err(Status::bad_request("specifying resource version is not allowed when using continue")),
+        false => Ok(()),
+    }
+}
+
+fn encode(call: &Call, revision: i64, last: &str) -> String {
+    let at = call.server.sources.now().as_second();
+    let token = Token { v: "meta.k8s.io/v1".to_owned(), rv: revision, start: last.to_owned(), at };
+    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).expect("a token always encodes"))
+}
+
+fn decode(text: &str) -> Result<Token> {
+    let refuse = |why: String| Status::bad_request(format!("continue key is not valid: {why}"));
+    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| refuse(error.to_string()))?;
+    let token: Token = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
+    match token.v == "meta.k8s.io/v1" {
+        true => Ok(token),
+        false => Err(refuse(format!("server does not recognize this encoded version {:?}", token.v))),
+    }
+}
+
+/// The page is no longer to be had; the rest of the list, as it is now, still is.
+fn expired(call: &Call, start: &str) -> Status {
+    let mut status = Status::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    );
+    status.continue_token = Some(encode(call, -1, start));
+    status
+}

@@ -1,0 +1,147 @@
+//! The verbs. One file each; `present` turns what they find into what the client asked to see.
+//!
+//! ```text
+//! request ─► mod: which verb on which resource?
+//!    get │ list │ watch ───────────────────────────► present ─► response
+//!    create ─┐
+//!    update ─┼─► prepare ─► managed fields ─► admission ─► validate ─► store ─► present
+//!    patch ──┘        (all in `change`)
+//!    delete ─► finalizers, grace, propagation ─► store ─► present
+//! ```
+
+mod change;
+mod create;
+mod delete;
+mod get;
+mod list;
+mod managed;
+mod patch;
+mod prepare;
+mod present;
+mod scale;
+mod subresource;
+mod table;
+mod update;
+mod watch;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::Method;
+
+use crate::auth::User;
+use crate::registry::Served;
+use crate::request::{Options, ResourcePath};
+use crate::server::Server;
+use crate::status::{Result, Status};
+use crate::wire::{Representation, Response};
+
+/// One request on a resource, understood.
+pub(crate) struct Call {
+    pub(crate) server: Arc<Server>,
+    pub(crate) user: Arc<User>,
+    pub(crate) path: ResourcePath,
+    pub(crate) options: Options,
+    pub(crate) resource: Arc<Served>,
+    pub(crate) representation: Representation,
+    pub(crate) content_type: Option<String>,
+    pub(crate) user_agent: String,
+    pub(crate) method: Method,
+    pub(crate) body: Bytes,
+    pub(crate) warnings: Arc<Warnings>,
+}
+
+/// Warnings gathered for the client.
+#[derive(Default)]
+pub(crate) struct Warnings(Mutex<Vec<String>>);
+
+impl Warnings {
+    pub(crate) fn add(&self, warning: impl Into<String>) {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let warning = warning.into();
+        if !list.contains(&warning) {
+            list.push(warning);
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Call {
+    /// Who changes fields, for managed fields.
+    pub(crate) fn manager(&self) -> String {
+        if !self.options.field_manager.is_empty() {
+            return self.options.field_manager.clone();
+        }
+        let prefix = self.user_agent.split('/').next().unwrap_or_default();
+        match prefix.chars().filter(|c| !c.is_control()).take(128).collect::<String>() {
+            text if text.is_empty() => "unknown".to_owned(),
+            text => text,
+        }
+    }
+
+    /// Whether the client sent a whole object to put in place of another.
+    pub(crate) fn is_update(&self) -> bool {
+        self.method == Method::PUT
+    }
+
+    pub(crate) fn not_found(&self) -> Status {
+        Status::not_found(&self.resource.group, &self.resource.plural, &self.path.name)
+    }
+
+    /// The namespace of the object or objects; empty for cluster-scoped resources.
+    pub(crate) fn namespace(&self) -> &str {
+        if self.resource.namespaced { &self.path.namespace } else { "" }
+    }
+
+    /// The bucket key of the named object.
+    pub(crate) fn key(&self) -> String {
+        crate::object::key(self.namespace(), &self.path.name)
+    }
+}
+
+/// The verb that a request amounts to, as authorisation names it.
+pub(crate) fn verb(method: &Method, path: &ResourcePath, options: &Options) -> &'static str {
+    let one = !path.name.is_empty();
+    match method.as_str() {
+        "GET" | "HEAD" if options.watch || path.watch => "watch",
+        "GET" | "HEAD" if one => "get",
+        "GET" | "HEAD" => "list",
+        "POST" => "create",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" if one => "delete",
+        "DELETE" => "deletecollection",
+        _ => "",
+    }
+}
+
+/// Carries a request out.
+pub(crate) async fn serve(call: Call) -> Result<Response> {
+    let verb = verb(&call.method, &call.path, &call.options);
+    if !call.path.subresource.is_empty() {
+        return subresource::serve(call, verb).await;
+    }
+    let named = !call.path.name.is_empty();
+    let lacks_namespace = call.resource.namespaced && call.path.namespace.is_empty();
+    match verb {
+        "create" if !call.resource.is_stored() => subresource::review(&call),
+        _ if !call.resource.is_stored() => Err(Status::verb_not_allowed()),
+        // Paths that name too much or too little.
+        "get" | "update" | "patch" | "delete" if lacks_namespace => Err(Status::no_such_path()),
+        "create" if named || lacks_namespace => Err(Status::verb_not_allowed()),
+        "update" | "patch" if !named => Err(Status::verb_not_allowed()),
+        "deletecollection" if lacks_namespace => Err(Status::verb_not_allowed()),
+        "get" => get::get(&call).await,
+        "list" => list::list(&call).await,
+        "watch" => watch::watch(call).await,
+        "create" => create::create(&call).await,
+        "update" => update::update(&call).await,
+        "patch" => patch::patch(&call).await,
+        "delete" => delete::delete(&call).await,
+        "deletecollection" => delete::delete_collection(&call).await,
+        _ => Err(Status::verb_not_allowed()),
+    }
+}

@@ -1,0 +1,177 @@
+//! The fields that the server, not the client, decides.
+
+use serde_json::{Value, json};
+
+use super::Call;
+use crate::object;
+use crate::registry::{Origin, Served};
+
+/// Built-in kinds that count the changes of their spec.
+const COUNTING: [(&str, &[&str]); 13] = [
+    ("", &["pods", "replicationcontrollers"]),
+    ("apps", &["daemonsets", "deployments", "replicasets", "statefulsets"]),
+    ("batch", &["cronjobs", "jobs"]),
+    ("networking.k8s.io", &["ingressclasses", "ingresses", "networkpolicies"]),
+    ("policy", &["poddisruptionbudgets"]),
+    ("apiextensions.k8s.io", &["customresourcedefinitions"]),
+    (
+        "admissionregistration.k8s.io",
+        &[
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
+            "mutatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "validatingwebhookconfigurations",
+        ],
+    ),
+    ("discovery.k8s.io", &["endpointslices"]),
+    ("flowcontrol.apiserver.k8s.io", &["flowschemas", "prioritylevelconfigurations"]),
+    ("scheduling.k8s.io", &["priorityclasses"]),
+    ("storage.k8s.io", &["csidrivers"]),
+    ("resource.k8s.io", &["resourceslices"]),
+    ("autoscaling", &[]),
+];
+
+/// Fills in a new object: its identity, and nothing of what only the server may say.
+pub(super) fn for_create(call: &Call, value: &mut Value) {
+    let sources = &call.server.sources;
+    let now = object::timestamp(sources.now());
+    let counting = counts_changes(&call.resource);
+    let metadata = object::metadata_mut(value);
+    for field in ["selfLink", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+        metadata.remove(field);
+    }
+    metadata.insert("uid".to_owned(), json!(sources.uid()));
+    metadata.insert("creationTimestamp".to_owned(), json!(now));
+    if counting {
+        metadata.insert("generation".to_owned(), json!(1));
+    }
+    drop_empty(metadata);
+    if call.resource.status {
+        clear_status(&call.resource, value);
+    }
+}
+
+/// A name for whoever left it to the server.
+pub(super) fn generate_name(call: &Call, value: &mut Value) {
+    let prefix = object::meta_text(value, "generateName").to_owned();
+    if object::name(value).is_empty() && !prefix.is_empty() {
+        let name = call.server.sources.generated_name(&prefix);
+        object::metadata_mut(value).insert("name".to_owned(), json!(name));
+    }
+}
+
+/// Restores what an update may not change, and keeps to the part that it may.
+pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
+    let resource = &call.resource;
+    match call.path.subresource.as_str() {
+        "status" => only_status(resource, new, old),
+        _ if resource.status => restore(new, old, "status"),
+        _ => {}
+    }
+    let before = object::metadata(old);
+    let metadata = object::metadata_mut(new);
+    metadata.remove("selfLink");
+    for field in ["creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let restored = before.get(field).or_else(|| metadata.get(field).filter(|_| field.starts_with("deletion")));
+        match restored.cloned() {
+            Some(value) => metadata.insert(field.to_owned(), value),
+            None => metadata.remove(field),
+        };
+    }
+    if metadata.get("uid").and_then(Value::as_str).unwrap_or_default().is_empty()
+        && let Some(uid) = before.get("uid")
+    {
+        metadata.insert("uid".to_owned(), uid.clone());
+    }
+    drop_empty(metadata);
+}
+
+/// Counts a change of what the user wants.
+pub(super) fn count_change(resource: &Served, new: &mut Value, old: &Value) {
+    if counts_changes(resource) && wanted(resource, new) != wanted(resource, old) {
+        let generation = object::generation(old) + 1;
+        object::metadata_mut(new).insert("generation".to_owned(), json!(generation));
+    }
+}
+
+/// The part of an object that its `generation` counts.
+fn wanted<'a>(resource: &Served, value: &'a Value) -> Vec<(&'a String, &'a Value)> {
+    let counted = |field: &str| match &resource.origin {
+        Origin::Builtin(row) => row.schema.property("spec").is_none() || field == "spec",
+        Origin::Custom(..) => !resource.status || field != "status",
+    };
+    let fields = value.as_object().into_iter().flatten();
+    fields
+        .filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata") && counted(name))
+        .collect()
+}
+
+fn counts_changes(resource: &Served) -> bool {
+    match &resource.origin {
+        Origin::Custom(..) => true,
+        Origin::Builtin(row) => COUNTING.iter().any(|(group, list)| *group == row.group && list.contains(&row.plural)),
+    }
+}
+
+/// A write of `status` takes nothing else. Built-in kinds let some metadata through, custom ones none.
+fn only_status(resource: &Served, new: &mut Value, old: &Value) {
+    let custom = matches!(resource.origin, Origin::Custom(..));
+    let given = object::metadata(new).clone();
+    let status = new.get("status").cloned();
+    let mut result = old.clone();
+    match status {
+        Some(status) => result["status"] = status,
+        None => {
+            result.as_object_mut().map(|map| map.remove("status"));
+        }
+    }
+    let metadata = object::metadata_mut(&mut result);
+    let through: &[&str] = match custom {
+        true => &["managedFields", "resourceVersion"],
+        false => &["managedFields", "resourceVersion", "annotations", "finalizers", "ownerReferences"],
+    };
+    for field in through {
+        match given.get(*field) {
+            Some(value) => metadata.insert((*field).to_owned(), value.clone()),
+            None => metadata.remove(*field),
+        };
+    }
+    *new = result;
+}
+
+fn restore(new: &mut Value, old: &Value, field: &str) {
+    let Some(map) = new.as_object_mut() else { return };
+    match old.get(field) {
+        Some(value) => map.insert(field.to_owned(), value.clone()),
+        None => map.remove(field),
+    };
+}
+
+/// A new object starts without a status, or with the one its kind always begins with.
+fn clear_status(resource: &Served, value: &mut Value) {
+    // A CRD's own status is filled by its controller; the rest begins with what defaulting gives.
+    if let Some(map) = value.as_object_mut() {
+        map.remove("status");
+    }
+    if let Origin::Builtin(row) = &resource.origin {
+        cambium_builtin::initial_status(row, value);
+    }
+}
+
+/// Whether a namespace still waits for its content to be removed.
+pub(super) fn has_namespace_finalizers(namespace: &Value) -> bool {
+    object::at(namespace, "spec.finalizers").and_then(Value::as_array).is_some_and(|list| !list.is_empty())
+}
+
+/// Empty maps and lists of metadata mean nothing and are not kept.
+fn drop_empty(metadata: &mut serde_json::Map<String, Value>) {
+    metadata.retain(|_, value| match value {
+        Value::Null => false,
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    });
+}

@@ -1,0 +1,114 @@
+//! The `scale` subresource: the number of replicas, seen as an `autoscaling/v1` Scale.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::change::{self, Intent};
+use super::{Call, patch};
+use crate::registry::ScalePaths;
+use crate::status::{Result, Status};
+use crate::wire::{self, Encoding, Response, value_response};
+use crate::{convert, object};
+
+/// Reads or writes the number of replicas.
+pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
+    let Some(paths) = call.resource.scale.clone() else { return Err(Status::no_such_path()) };
+    let bucket = call.server.store.bucket(&call.resource.bucket);
+    let entry = bucket.get(&call.key()).ok_or_else(|| call.not_found())?;
+    let current = convert::read(&call.server, &call.resource, &entry).await?;
+    let scale = view(&current, &paths);
+    let wanted = match verb {
+        "get" => return Ok(value_response(StatusCode::OK, Encoding::Json, &scale)),
+        "update" => wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value,
+        "patch" => patched(call, scale)?,
+        _ => return Err(Status::verb_not_allowed()),
+    };
+    let change = to_patch(call, &wanted, &paths)?;
+    let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"});
+    let outcome = change::carry_out(call, &Intent::Patch(change), &options).await?;
+    Ok(value_response(StatusCode::OK, Encoding::Json, &view(&outcome.value, &paths)))
+}
+
+fn patched(call: &Call, mut scale: Value) -> Result<Value> {
+    match patch::decode_plain(call)? {
+        patch::Patch::Json(patch) => json_patch::patch(&mut scale, &patch)
+            .map_err(|error| Status::unprocessable(error.to_string()))?,
+        patch::Patch::Merge(patch) | patch::Patch::Strategic(patch) | patch::Patch::Apply(patch) => {
+            json_patch::merge(&mut scale, &patch);
+        }
+    }
+    Ok(scale)
+}
+
+/// The change of the object that a changed Scale amounts to.
+fn to_patch(call: &Call, scale: &Value, paths: &ScalePaths) -> Result<patch::Patch> {
+    let invalid = |why: &str, value: &Value| {
+        let error = cambium_schema::FieldError::invalid(cambium_schema::FieldPath::new("spec.replicas"), value, why);
+        Err(Status::invalid("autoscaling", "Scale", &call.path.name, &[error]))
+    };
+    let replicas = match object::at(scale, "spec.replicas") {
+        None | Some(Value::Null) => 0,
+        Some(value) => match value.as_i64() {
+            Some(number) if number < 0 => return invalid("must be greater than or equal to 0", value),
+            Some(number) => number,
+            None => return invalid("must be an integer", value),
+        },
+    };
+    let mut change = json!({});
+    object::set_at(&mut change, &paths.spec_replicas, json!(replicas));
+    for field in ["resourceVersion", "uid"] {
+        let given = object::meta_text(scale, field);
+        if !given.is_empty() {
+            object::set_at(&mut change, &format!("metadata.{field}"), json!(given));
+        }
+    }
+    Ok(patch::Patch::Merge(change))
+}
+
+fn view(value: &Value, paths: &ScalePaths) -> Value {
+    let number = |path: &str| object::at(value, path).and_then(Value::as_i64).unwrap_or_default();
+    let metadata = object::metadata(value);
+    let mut shown = serde_json::Map::new();
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = metadata.get(field) {
+            shown.insert(field.to_owned(), value.clone());
+        }
+    }
+    let mut scale = json!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": shown,
+        "spec": {"replicas": number(&paths.spec_replicas)},
+        "status": {"replicas": number(&paths.status_replicas)},
+    });
+    let selector = (!paths.selector.is_empty()).then(|| object::at(value, &paths.selector)).flatten();
+    match selector {
+        Some(Value::String(text)) => scale["status"]["selector"] = json!(text),
+        Some(selector @ Value::Object(_)) => scale["status"]["selector"] = json!(selector_text(selector)),
+        _ => {}
+    }
+    scale
+}
+
+/// A selector of an object, written as a query would have it.
+fn selector_text(selector: &Value) -> String {
+    let labels = selector.get("matchLabels");
+    // ReplicationControllers select by a plain map.
+    let plain = (selector.get("matchExpressions").is_none() && labels.is_none()).then_some(selector);
+    let map = labels.or(plain).and_then(Value::as_object);
+    let mut terms: Vec<String> =
+        map.into_iter().flatten().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect();
+    for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+        let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
+        let values = expression.get("values").and_then(Value::as_array);
+        let mut values: Vec<&str> = values.into_iter().flatten().filter_map(Value::as_str).collect();
+        values.sort_unstable();
+        let (key, list) = (text("key"), values.join(","));
+        terms.push(match text("operator") {
+            "In" => format!("{key} in ({list})"),
+            "NotIn" => format!("{key} notin ({list})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_owned(),
+        });
+    }
+    terms.sort();
+    terms.join(",")
+}

@@ -1,0 +1,139 @@
+//! Subresources, and the kinds that are only ever asked (`SelfSubjectAccessReview`).
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::change::{self, Intake, Intent};
+use super::{Call, delete, get, patch, present, scale, update};
+use crate::auth::{Action, ResourceAction};
+use crate::object;
+use crate::status::{Result, Status};
+use crate::wire::{self, Encoding, Response, value_response};
+
+/// Serves a subresource.
+pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
+    let name = call.path.subresource.clone();
+    if !call.resource.has_subresource(&name) {
+        return Err(Status::no_such_path());
+    }
+    match (name.as_str(), verb) {
+        ("status", "get") => get::get(&call).await,
+        ("status", "update") => update::update(&call).await,
+        ("status", "patch") => patch::patch(&call).await,
+        ("scale", _) => scale::serve(&call, verb).await,
+        ("finalize", "update") => finalize(&call).await,
+        ("eviction", "create") => delete::evict(&call).await,
+        ("binding", "create") => bind(&call).await,
+        ("ephemeralcontainers" | "resize", "get") => get::get(&call).await,
+        ("ephemeralcontainers" | "resize", "update") => update::update(&call).await,
+        ("ephemeralcontainers" | "resize", "patch") => patch::patch(&call).await,
+        ("approval", "get") => get::get(&call).await,
+        ("approval", "update") => update::update(&call).await,
+        ("log", "get") => Err(no_nodes(&call, "no logs are kept: pods here are simulated and run no containers")),
+        ("exec" | "attach" | "portforward" | "proxy", _) => {
+            Err(no_nodes(&call, "pods here are simulated and run no containers"))
+        }
+        ("token", "create") => Err(no_nodes(&call, "this server does not issue service account tokens")),
+        _ => Err(Status::verb_not_allowed()),
+    }
+}
+
+fn no_nodes(call: &Call, why: &str) -> Status {
+    let what = format!("{}/{}", call.resource.plural, call.path.subresource);
+    Status::not_implemented(&format!("{what}: {why}"))
+}
+
+/// A namespace's finalizers are removed through their own endpoint.
+async fn finalize(call: &Call) -> Result<Response> {
+    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let intake = Intake::check(call, decoded)?;
+    let finalizers = object::at(&intake.object, "spec.finalizers").cloned().unwrap_or(Value::Null);
+    let mut change = json!({"spec": {"finalizers": finalizers}});
+    let version = object::meta_text(&intake.object, "resourceVersion");
+    if !version.is_empty() {
+        change["metadata"] = json!({"resourceVersion": version});
+    }
+    let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"});
+    let outcome = change::carry_out(call, &Intent::Patch(patch::Patch::Merge(change)), &options).await?;
+    Ok(present::object(call, StatusCode::OK, outcome.value))
+}
+
+/// What a scheduler says: this pod runs on that node.
+async fn bind(call: &Call) -> Result<Response> {
+    let binding = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+    let node = object::at(&binding, "target.name").and_then(Value::as_str).unwrap_or_default();
+    if node.is_empty() {
+        return Err(Status::bad_request("target.name: Required value"));
+    }
+    let change = json!({"spec": {"nodeName": node}});
+    let options = json!({"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"});
+    change::carry_out(call, &Intent::Patch(patch::Patch::Merge(change)), &options).await?;
+    let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    Ok(value_response(StatusCode::CREATED, Encoding::Json, &done))
+}
+
+/// Answers a question about access: the object comes back with its `status` filled in.
+pub(super) fn review(call: &Call) -> Result<Response> {
+    let mut question = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+    question["apiVersion"] = json!(call.resource.api_version);
+    question["kind"] = json!(call.resource.kind);
+    let status = match &*call.resource.kind {
+        "SelfSubjectAccessReview" => access(call, &question, &call.user),
+        "SubjectAccessReview" | "LocalSubjectAccessReview" => {
+            let text = |path: &str| object::at(&question, path).and_then(Value::as_str).unwrap_or_default();
+            let groups = object::at(&question, "spec.groups").and_then(Value::as_array);
+            let groups: Vec<&str> = groups.into_iter().flatten().filter_map(Value::as_str).collect();
+            let user = crate::auth::User::authenticated(text("spec.user"), &groups);
+            access(call, &question, &user)
+        }
+        "SelfSubjectReview" => json!({"userInfo": user_info(&call.user)}),
+        "SelfSubjectRulesReview" => json!({
+            "incomplete": true,
+            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        }),
+        "TokenReview" => {
+            let token = object::at(&question, "spec.token").and_then(Value::as_str).unwrap_or_default();
+            match call.server.tokens.authenticate(&format!("Bearer {token}")) {
+                Ok(user) => json!({"authenticated": true, "user": user_info(&user)}),
+                Err(_) => json!({"authenticated": false}),
+            }
+        }
+        _ => return Err(Status::verb_not_allowed()),
+    };
+    question["status"] = status;
+    Ok(value_response(StatusCode::CREATED, Encoding::Json, &question))
+}
+
+fn user_info(user: &crate::auth::User) -> Value {
+    let mut info = json!({"username": user.name, "groups": user.groups});
+    if !user.uid.is_empty() {
+        info["uid"] = json!(user.uid);
+    }
+    info
+}
+
+fn access(call: &Call, question: &Value, user: &crate::auth::User) -> Value {
+    let text = |path: &str| object::at(question, path).and_then(Value::as_str).unwrap_or_default();
+    let about_resource = object::at(question, "spec.resourceAttributes").is_some();
+    let resource = ResourceAction {
+        group: text("spec.resourceAttributes.group"),
+        resource: text("spec.resourceAttributes.resource"),
+        subresource: text("spec.resourceAttributes.subresource"),
+        namespace: text("spec.resourceAttributes.namespace"),
+        name: text("spec.resourceAttributes.name"),
+    };
+    let action = match about_resource {
+        true => Action { verb: text("spec.resourceAttributes.verb"), resource: Some(resource), path: "" },
+        false => Action {
+            verb: text("spec.nonResourceAttributes.verb"),
+            resource: None,
+            path: text("spec.nonResourceAttributes.path"),
+        },
+    };
+    match call.server.authorizer.authorize(user, &action) {
+        Ok(()) => json!({"allowed": true}),
+        Err(why) if why.is_empty() => json!({"allowed": false}),
+        Err(why) => json!({"allowed": false, "reason": why}),
+    }
+}

@@ -1,0 +1,18 @@
+//! `update`.
+
+use serde_json::{Value, json};
+
+use super::change::{self, Intake, Intent};
+use super::{Call, present};
+use crate::status::Result;
+use crate::wire::{self, Response};
+
+/// Answers with the object as it is after the change.
+pub(super) async fn update(call: &Call) -> Result<Response> {
+    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let intake = Intake::check(call, decoded)?;
+    let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1",
+        "dryRun": if call.options.dry_run { json!(["All"]) } else { Value::Null }, "fieldManager": call.options.field_manager});
+    let outcome = change::carry_out(call, &Intent::Replace(intake.object), &options).await?;
+    Ok(present::object(call, outcome.code(), outcome.value))
+}

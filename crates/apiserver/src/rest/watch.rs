@@ -1,0 +1,267 @@
+//! `watch`: a cursor into the bucket's log, told as frames.
+//!
+//! A watcher owns nothing but its place in the log, so a thousand of them cost little, all of them
+//! see the same order, and one that is too slow falls off the log's end (410) instead of piling up.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::get::known_version;
+use super::list::Selection;
+use super::{Call, present};
+use crate::convert;
+use crate::status::{Result, Status};
+use crate::store::{Bucket, Entry, Event, EventKind};
+use crate::wire::{Response, stream_response};
+
+/// Events taken from the log at a time.
+const BATCH: usize = 128;
+/// Bytes after which a frame is sent on its way.
+const FRAME: usize = 64 << 10;
+/// How often an idle watcher is told where the world is.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// Without `timeoutSeconds`, watches end after this, and up to twice this.
+const SHORTEST: u64 = 1800;
+
+/// Answers with a stream of events.
+pub(super) async fn watch(call: Call) -> Result<Response> {
+    let selection = Selection::of(&call)?;
+    let start = start(&call)?;
+    let bucket = call.server.store.bucket(&call.resource.bucket);
+    let mut watcher = Watcher {
+        deadline: Instant::now() + timeout(&call),
+        next_bookmark: Instant::now() + BOOKMARK_EVERY,
+        news: bucket.subscribe(),
+        cursor: 0,
+        told: 0,
+        initial: VecDeque::new(),
+        mark_after_initial: false,
+        pending: BytesMut::new(),
+        ended: false,
+        bucket,
+        selection,
+        call,
+    };
+    watcher.begin(start);
+    Ok(stream_response(futures::stream::unfold(watcher, |mut watcher| async move {
+        let frame = watcher.next().await?;
+        Some((frame, watcher))
+    })))
+}
+
+/// Where a watch begins.
+enum Start {
+    /// With the objects as they are, then what follows; with a bookmark between if asked for.
+    State { marked: bool },
+    /// With what follows this revision.
+    After(u64),
+    /// With what follows now.
+    Now,
+}
+
+fn start(call: &Call) -> Result<Start> {
+    let options = &call.options;
+    let forbidden = |what: &str| Err(Status::invalid_options(what));
+    let version = options.resource_version.as_str();
+    match options.send_initial_events {
+        None if !options.resource_version_match.is_empty() => {
+            return forbidden(
+                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            );
+        }
+        Some(_) if options.resource_version_match != "NotOlderThan" => {
+            return forbidden(
+                "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            );
+        }
+        _ => {}
+    }
+    match (options.send_initial_events, version) {
+        (Some(true), "" | "0") => Ok(Start::State { marked: options.allow_bookmarks }),
+        (Some(true), text) => known_version(call, text).map(|_| Start::State { marked: options.allow_bookmarks }),
+        (Some(false), "" | "0") => Ok(Start::Now),
+        (None, "" | "0") => Ok(Start::State { marked: false }),
+        (_, text) => text.parse().map(Start::After).map_err(|_| Status::invalid_version(text)),
+    }
+}
+
+fn timeout(call: &Call) -> Duration {
+    let seconds = call.options.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or_else(|| {
+        let mut bytes = [0; 2];
+        (call.server.sources.entropy)(&mut bytes);
+        SHORTEST + u64::from(u16::from_le_bytes(bytes)) % SHORTEST
+    });
+    Duration::from_secs(seconds.min(7 * 24 * 3600))
+}
+
+struct Watcher {
+    call: Call,
+    selection: Selection,
+    bucket: Arc<Bucket>,
+    news: tokio::sync::watch::Receiver<u64>,
+    /// Everything up to here has been looked at.
+    cursor: u64,
+    /// Everything up to here is known to the client.
+    told: u64,
+    /// Objects that were there when the watch began, still to be told.
+    initial: VecDeque<Arc<Entry>>,
+    mark_after_initial: bool,
+    pending: BytesMut,
+    deadline: Instant,
+    next_bookmark: Instant,
+    ended: bool,
+}
+
+impl Watcher {
+    fn begin(&mut self, start: Start) {
+        match start {
+            Start::After(revision) => self.cursor = revision,
+            Start::Now => self.cursor = self.call.server.store.revision(),
+            Start::State { marked } => {
+                let current = self.call.server.store.revision();
+                let (entries, newest) = self.bucket.list(&self.selection.prefix);
+                self.cursor = current.max(newest);
+                self.initial = entries.into();
+                self.mark_after_initial = marked;
+            }
+        }
+        self.told = self.cursor;
+    }
+
+    /// The next frame; `None` when the watch is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            while let Some(entry) = self.initial.pop_front() {
+                if self.selection.matches(&entry) {
+                    self.tell("ADDED", &entry).await;
+                }
+                if self.pending.len() >= FRAME {
+                    break;
+                }
+            }
+            if self.initial.is_empty() && std::mem::take(&mut self.mark_after_initial) {
+                self.bookmark(json!({"k8s.io/initial-events-end": "true"}));
+            }
+            if !self.pending.is_empty() {
+                return Some(self.pending.split().freeze());
+            }
+            if self.ended {
+                return None;
+            }
+            self.news.mark_unchanged();
+            // Before the log is read: whatever is committed by now is in it.
+            let current = self.call.server.store.revision();
+            match self.bucket.events_after(self.cursor, BATCH) {
+                Err(too_old) => self.expire(too_old.oldest),
+                Ok(events) if events.is_empty() => {
+                    self.cursor = self.cursor.max(current);
+                    self.wait().await;
+                }
+                Ok(events) => {
+                    for event in events {
+                        self.cursor = event.entry.revision;
+                        self.tell_event(&event).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for something to tell.
+    async fn wait(&mut self) {
+        tokio::select! {
+            changed = self.news.changed() => self.ended |= changed.is_err(),
+            () = self.call.server.stopping() => self.ended = true,
+            () = tokio::time::sleep_until(self.deadline) => self.ended = true,
+            () = tokio::time::sleep_until(self.next_bookmark), if self.call.options.allow_bookmarks => {
+                self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
+                self.cursor = self.cursor.max(self.caught_up_with());
+                if self.cursor > self.told {
+                    self.bookmark(Value::Null);
+                }
+            }
+        }
+    }
+
+    /// The newest revision up to which there is certainly nothing left to tell.
+    fn caught_up_with(&self) -> u64 {
+        let current = self.call.server.store.revision();
+        match self.bucket.events_after(self.cursor, 1) {
+            Ok(events) if events.is_empty() => current,
+            _ => self.cursor,
+        }
+    }
+
+    async fn tell_event(&mut self, event: &Event) {
+        let is = event.kind == EventKind::Put && self.selection.matches(&event.entry);
+        let was = event.previous.as_ref().filter(|previous| self.selection.matches(previous));
+        match (was, is) {
+            (None, true) => self.tell("ADDED", &event.entry).await,
+            (Some(_), true) => self.tell("MODIFIED", &event.entry).await,
+            // It left the selection, or is gone: the client sees it as it last knew it.
+            (Some(_), false) if event.kind == EventKind::Delete => self.tell("DELETED", &event.entry).await,
+            (Some(previous), false) => {
+                let gone = Arc::new(previous.at(event.entry.revision));
+                self.tell("DELETED", &gone).await;
+            }
+            (None, false) => {}
+        }
+    }
+
+    async fn tell(&mut self, kind: &str, entry: &Arc<Entry>) {
+        self.told = self.told.max(entry.revision);
+        if present::is_plain(&self.call) && self.call.resource.is_sent_as_stored(entry) {
+            self.frame(kind, &entry.json);
+            return;
+        }
+        match convert::read(&self.call.server, &self.call.resource, entry).await {
+            Ok(value) => {
+                let shown = present::in_event(&self.call, value);
+                self.frame_value(kind, &shown);
+            }
+            Err(status) => self.fail(&status),
+        }
+    }
+
+    fn bookmark(&mut self, annotations: Value) {
+        let resource = &self.call.resource;
+        let mut object = json!({
+            "kind": resource.kind, "apiVersion": resource.api_version,
+            "metadata": {"resourceVersion": self.cursor.to_string(), "creationTimestamp": null},
+        });
+        if annotations.is_object() {
+            object["metadata"]["annotations"] = annotations;
+        }
+        self.told = self.cursor;
+        let shown = present::in_event(&self.call, object);
+        self.frame_value("BOOKMARK", &shown);
+    }
+
+    fn expire(&mut self, oldest: u64) {
+        let status = Status::expired(format!("too old resource version: {} ({oldest})", self.cursor));
+        self.fail(&status);
+    }
+
+    fn fail(&mut self, status: &Status) {
+        self.frame_value("ERROR", &status.to_json());
+        self.ended = true;
+    }
+
+    fn frame_value(&mut self, kind: &str, value: &Value) {
+        let bytes = serde_json::to_vec(value).expect("a JSON tree always encodes into memory");
+        self.frame(kind, &bytes);
+    }
+
+    fn frame(&mut self, kind: &str, object: &[u8]) {
+        self.pending.put_slice(b"{\"type\":\"");
+        self.pending.put_slice(kind.as_bytes());
+        self.pending.put_slice(b"\",\"object\":");
+        self.pending.put_slice(object);
+        self.pending.put_slice(b"}\n");
+    }
+}
