@@ -9,8 +9,11 @@
 
 mod field;
 mod model;
+mod pattern;
+mod show;
 
 pub use field::{ErrorKind, FieldError, FieldPath};
 pub use model::{
     Additional, Child, Constraints, JsonType, ListType, MapType, PatchStrategy, Property, Rule, Schema,
 };
+pub use pattern::Matcher;
