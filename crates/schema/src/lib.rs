@@ -15,6 +15,7 @@ mod lists;
 mod metadata;
 mod model;
 pub mod names;
+mod parse;
 mod pattern;
 mod prune;
 mod rules;
@@ -30,6 +31,7 @@ pub use metadata::{
 pub use model::{
     Additional, Child, Constraints, JsonType, ListType, MapType, PatchStrategy, Property, Rule, Schema,
 };
+pub use parse::{check_status_root, parse, rule_field_path, visit_defaults};
 pub use pattern::Matcher;
 pub use prune::{prune, unknown_fields};
 pub use rules::{RuleSite, visit_rules};
