@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::show::{quote, shown};
+
 /// Where in an object something is: `spec.containers[0].name`, `metadata.labels[a.b/c]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FieldPath(String);
@@ -130,55 +132,101 @@ pub struct FieldError {
 impl FieldError {
     /// A missing field.
     pub fn required(path: FieldPath, detail: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Required, path, shown: String::new(), detail: detail.into() }
+        Self {
+            kind: ErrorKind::Required,
+            path,
+            shown: String::new(),
+            detail: detail.into(),
+        }
     }
 
     /// A wrong value.
     pub fn invalid(path: FieldPath, value: &Value, detail: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Invalid, path, shown: shown(value), detail: detail.into() }
+        Self {
+            kind: ErrorKind::Invalid,
+            path,
+            shown: shown(value),
+            detail: detail.into(),
+        }
     }
 
     /// A value of the wrong type.
     pub fn type_invalid(path: FieldPath, value: &Value, detail: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::TypeInvalid, path, shown: shown(value), detail: detail.into() }
+        Self {
+            kind: ErrorKind::TypeInvalid,
+            path,
+            shown: shown(value),
+            detail: detail.into(),
+        }
     }
 
     /// A value that must not be there or change.
     pub fn forbidden(path: FieldPath, detail: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Forbidden, path, shown: String::new(), detail: detail.into() }
+        Self {
+            kind: ErrorKind::Forbidden,
+            path,
+            shown: String::new(),
+            detail: detail.into(),
+        }
     }
 
     /// A value that is there already.
     pub fn duplicate(path: FieldPath, value: &Value) -> Self {
-        Self { kind: ErrorKind::Duplicate, path, shown: shown(value), detail: String::new() }
+        Self {
+            kind: ErrorKind::Duplicate,
+            path,
+            shown: shown(value),
+            detail: String::new(),
+        }
     }
 
-    /// A value outside the allowed ones.
+    /// A value outside the allowed ones, which are listed in the order given.
     pub fn not_supported(path: FieldPath, value: &Value, supported: &[&str]) -> Self {
-        let mut supported: Vec<_> = supported.iter().map(|text| format!("{text:?}")).collect();
-        supported.sort();
+        let supported: Vec<_> = supported.iter().map(|text| quote(text)).collect();
         let detail = match supported.is_empty() {
             true => String::new(),
             false => format!("supported values: {}", supported.join(", ")),
         };
-        Self { kind: ErrorKind::NotSupported, path, shown: shown(value), detail }
+        Self {
+            kind: ErrorKind::NotSupported,
+            path,
+            shown: shown(value),
+            detail,
+        }
     }
 
     /// A reference to something that is not there.
     pub fn not_found(path: FieldPath, value: &Value) -> Self {
-        Self { kind: ErrorKind::NotFound, path, shown: shown(value), detail: String::new() }
+        Self {
+            kind: ErrorKind::NotFound,
+            path,
+            shown: shown(value),
+            detail: String::new(),
+        }
     }
 
     /// A string over its limit of bytes.
     pub fn too_long(path: FieldPath, limit: usize) -> Self {
-        let detail = format!("may not be more than {limit} bytes");
-        Self { kind: ErrorKind::TooLong, path, shown: String::new(), detail }
+        let unit = if limit == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {limit} {unit}");
+        Self {
+            kind: ErrorKind::TooLong,
+            path,
+            shown: String::new(),
+            detail,
+        }
     }
 
     /// A list over its limit of items.
     pub fn too_many(path: FieldPath, actual: usize, limit: usize) -> Self {
-        let detail = format!("must have at most {limit} items");
-        Self { kind: ErrorKind::TooMany, path, shown: actual.to_string(), detail }
+        let unit = if limit == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {limit} {unit}");
+        Self {
+            kind: ErrorKind::TooMany,
+            path,
+            shown: actual.to_string(),
+            detail,
+        }
     }
 
     /// The text after the path: `Invalid value: "x": must be …`.
@@ -202,15 +250,6 @@ impl fmt::Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
-/// A value the way Kubernetes shows it in an error: strings quoted, the rest as JSON.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::String(text) => format!("{text:?}"),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,14 +259,21 @@ mod tests {
     fn messages_read_as_upstream_words_them() {
         let path = FieldPath::new("spec").child("ports").index(0).child("port");
         assert_eq!(
-            FieldError::invalid(path.clone(), &json!(0), "must be between 1 and 65535, inclusive").to_string(),
+            FieldError::invalid(path.clone(), &json!(0), "must be between 1 and 65535, inclusive")
+                .to_string(),
             "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive"
         );
-        assert_eq!(FieldError::required(path.clone(), "").to_string(), "spec.ports[0].port: Required value");
+        assert_eq!(
+            FieldError::required(path.clone(), "").to_string(),
+            "spec.ports[0].port: Required value"
+        );
         assert_eq!(
             FieldError::not_supported(FieldPath::new("type"), &json!("x"), &["b", "a"]).to_string(),
-            "type: Unsupported value: \"x\": supported values: \"a\", \"b\""
+            "type: Unsupported value: \"x\": supported values: \"b\", \"a\""
         );
-        assert_eq!(FieldError::duplicate(path, &json!(8)).to_string(), "spec.ports[0].port: Duplicate value: 8");
+        assert_eq!(
+            FieldError::duplicate(path, &json!(8)).to_string(),
+            "spec.ports[0].port: Duplicate value: 8"
+        );
     }
 }

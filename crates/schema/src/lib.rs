@@ -7,10 +7,32 @@
 //!
 //! This crate is pure: JSON trees in, JSON trees and [`FieldError`]s out.
 
+mod correlate;
+mod default;
 mod field;
+mod formats;
+mod lists;
+mod metadata;
 mod model;
+pub mod names;
+mod parse;
+mod pattern;
+mod prune;
+mod rules;
+mod show;
+mod validate;
 
+pub use default::{default, drop_nulls};
 pub use field::{ErrorKind, FieldError, FieldPath};
+pub use lists::{list_map_key, validate_lists};
+pub use metadata::{
+    Malformed, coerce_embedded, coerce_object, object_meta, validate_embedded, validate_object,
+};
 pub use model::{
     Additional, Child, Constraints, JsonType, ListType, MapType, PatchStrategy, Property, Rule, Schema,
 };
+pub use parse::{check_status_root, parse, rule_field_path, visit_defaults};
+pub use pattern::Matcher;
+pub use prune::{prune, unknown_fields};
+pub use rules::{RuleSite, visit_rules};
+pub use validate::{validate, validate_values};

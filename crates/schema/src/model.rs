@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::pattern::Matcher;
+
 /// The shape of one value in an object.
 ///
 /// All fields can be filled in a `static`, so the built-in kinds cost nothing at start-up.
@@ -161,6 +163,8 @@ pub struct Constraints {
     pub enumeration: Option<Vec<Value>>,
     /// A regular expression that a string must match, as written.
     pub pattern: Option<String>,
+    /// The pattern, compiled when it is first needed.
+    pub matcher: Matcher,
     /// Lower bound of a number, and whether it excludes itself.
     pub minimum: Option<(serde_json::Number, bool)>,
     /// Upper bound of a number, and whether it excludes itself.
@@ -177,6 +181,10 @@ pub struct Constraints {
     pub max_items: Option<u64>,
     /// No two items are equal (`uniqueItems`; a CRD may only set it to false).
     pub unique_items: bool,
+    /// Fields that must be there, in the order written, whether or not they are among the properties.
+    pub required: Vec<String>,
+    /// Whether fields beyond the properties are refused instead of ignored (`additionalProperties: false`).
+    pub closed: bool,
     /// Least number of fields.
     pub min_properties: Option<u64>,
     /// Greatest number of fields.
@@ -233,7 +241,10 @@ impl Schema {
 
     /// Finds a field's declaration.
     pub fn property(&self, name: &str) -> Option<&Property> {
-        let index = self.properties.binary_search_by(|property| (*property.name).cmp(name)).ok()?;
+        let index = self
+            .properties
+            .binary_search_by(|property| (*property.name).cmp(name))
+            .ok()?;
         Some(&self.properties[index])
     }
 

@@ -1,0 +1,121 @@
+//! Lists that are sets or maps: their keys, and that no two items are the same.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::field::{FieldError, FieldPath};
+use crate::model::{Additional, ListType, Schema};
+use crate::show::json;
+
+/// The key fields of an item of a map list, in declared order. A missing field takes its default, and is
+/// left out when it has none; `None` when the list is no map or the item no object.
+pub fn list_map_key<'a>(list: &'a Schema, item: &'a Value) -> Option<Vec<(&'a str, &'a Value)>> {
+    let ListType::Map(keys) = &list.list else {
+        return None;
+    };
+    let fields = item.as_object()?;
+    let default = |key: &str| list.items.as_ref()?.field(key)?.default.as_ref();
+    let present = |key: &str| fields.get(key).filter(|value| !value.is_null());
+    Some(
+        keys.iter()
+            .filter_map(|key| Some((&**key, present(key).or_else(|| default(key))?)))
+            .collect(),
+    )
+}
+
+/// Checks that sets and map lists have no two items that are the same, at any depth.
+pub fn validate_lists(schema: &Schema, value: &Value, at: &FieldPath) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check(schema, value, at, &mut errors);
+    errors
+}
+
+fn check(schema: &Schema, value: &Value, at: &FieldPath, errors: &mut Vec<FieldError>) {
+    match value {
+        Value::Object(fields) => {
+            if let Additional::Schema(child) = &schema.additional {
+                for (name, field) in fields {
+                    check_compound(child, field, || at.key(name), errors);
+                }
+            }
+            for (name, field) in fields {
+                if let Some(property) = schema.property(name) {
+                    check_compound(&property.schema, field, || at.child(name), errors);
+                }
+            }
+        }
+        Value::Array(items) => {
+            match &schema.list {
+                ListType::Atomic => {}
+                ListType::Set => {
+                    for index in repeated(items.iter().map(identity)) {
+                        errors.push(FieldError::duplicate(at.index(index), &items[index]));
+                    }
+                }
+                ListType::Map(keys) => check_map(keys.iter().map(|key| &**key), items, at, errors),
+            }
+            if let Some(schema) = &schema.items {
+                for (index, item) in items.iter().enumerate() {
+                    check_compound(schema, item, || at.index(index), errors);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Spares building a path where there is nothing to check.
+fn check_compound(
+    schema: &Schema,
+    value: &Value,
+    at: impl FnOnce() -> FieldPath,
+    errors: &mut Vec<FieldError>,
+) {
+    if value.is_object() || value.is_array() {
+        check(schema, value, &at(), errors);
+    }
+}
+
+fn check_map<'a>(
+    keys: impl Iterator<Item = &'a str> + Clone,
+    items: &[Value],
+    at: &FieldPath,
+    errors: &mut Vec<FieldError>,
+) {
+    let strange = items.iter().position(|item| !item.is_object() && !item.is_null());
+    if let Some(index) = strange {
+        let detail = "must be an object for an array of list-type map";
+        return errors.push(FieldError::invalid(at.index(index), &items[index], detail));
+    }
+    let key_of = |item: &Value| -> Value {
+        let field = |key: &str| Some((key.to_owned(), item.get(key)?.clone()));
+        Value::Object(keys.clone().filter_map(field).collect::<Map<_, _>>())
+    };
+    let found: Vec<Value> = items.iter().map(key_of).collect();
+    for index in repeated(found.iter().map(identity)) {
+        errors.push(FieldError::duplicate(at.index(index), &found[index]));
+    }
+}
+
+/// Indices of second occurrences; a third is not worth another error.
+fn repeated(identities: impl Iterator<Item = String>) -> Vec<usize> {
+    let mut seen = HashMap::new();
+    let mut repeated = Vec::new();
+    for (index, identity) in identities.enumerate() {
+        let times = seen.entry(identity).or_insert(0);
+        *times += 1;
+        if *times == 2 {
+            repeated.push(index);
+        }
+    }
+    repeated
+}
+
+/// Text that is equal for equal items. A float is never equal to an integer.
+fn identity(value: &Value) -> String {
+    match value {
+        Value::Number(number) if number.is_f64() => format!("{number}f"),
+        other => json(other),
+    }
+}

@@ -1,0 +1,172 @@
+//! What a check found, and how that becomes field errors.
+
+use serde_json::Value;
+
+use crate::field::{ErrorKind, FieldError, FieldPath};
+use crate::show::{json, quote, shown};
+
+/// Problems of a value, and how many checks were made of it: of several failed alternatives,
+/// the one that got furthest explains best.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) problems: Vec<Problem>,
+    pub(super) checks: usize,
+}
+
+impl Outcome {
+    pub(super) fn is_valid(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    pub(super) fn count(&mut self) {
+        self.checks += 1;
+    }
+
+    /// Adds a problem, unless its message is there already.
+    pub(super) fn add(&mut self, problem: Problem) {
+        if self.problems.iter().all(|known| known.message != problem.message) {
+            self.problems.push(problem);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.checks += other.checks;
+        match self.problems.is_empty() {
+            true => self.problems = other.problems,
+            false => other.problems.into_iter().for_each(|problem| self.add(problem)),
+        }
+    }
+
+    pub(super) fn forgiven(self) -> Self {
+        Self {
+            problems: Vec::new(),
+            checks: self.checks,
+        }
+    }
+}
+
+impl From<Problem> for Outcome {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problems: vec![problem],
+            checks: 0,
+        }
+    }
+}
+
+/// One thing wrong with one value, told the way the OpenAPI validator tells it.
+pub(super) struct Problem {
+    /// The field's name; `None` when the message alone says it.
+    name: Option<String>,
+    kind: ErrorKind,
+    shown: String,
+    message: String,
+    /// What the field error says instead of the message.
+    detail: Option<String>,
+}
+
+impl Problem {
+    pub(super) fn invalid(name: &str, value: &Value, message: String) -> Self {
+        let kind = ErrorKind::Invalid;
+        Self {
+            name: Some(name.to_owned()),
+            kind,
+            shown: shown(value),
+            message,
+            detail: None,
+        }
+    }
+
+    /// A problem that is not attributed to a field.
+    pub(super) fn unnamed(message: String) -> Self {
+        Self {
+            name: None,
+            kind: ErrorKind::Invalid,
+            shown: quote(""),
+            message,
+            detail: None,
+        }
+    }
+
+    pub(super) fn wrong_type(name: &str, expected: &str, found: &str) -> Self {
+        let message = format!("{name} in body must be of type {expected}: {}", quote(found));
+        let kind = ErrorKind::TypeInvalid;
+        Self {
+            name: Some(name.to_owned()),
+            kind,
+            shown: quote(found),
+            message,
+            detail: None,
+        }
+    }
+
+    pub(super) fn required(name: &str) -> Self {
+        let message = format!("{name} in body is required");
+        let (name, kind) = (Some(name.to_owned()), ErrorKind::Required);
+        Self {
+            name,
+            kind,
+            shown: String::new(),
+            message,
+            detail: Some(String::new()),
+        }
+    }
+
+    pub(super) fn too_long(name: &str, limit: u64) -> Self {
+        let message = format!("{name} in body should be at most {limit} chars long");
+        let unit = if limit == 1 { "byte" } else { "bytes" };
+        let detail = Some(format!("may not be more than {limit} {unit}"));
+        Self {
+            name: Some(name.to_owned()),
+            kind: ErrorKind::TooLong,
+            shown: String::new(),
+            message,
+            detail,
+        }
+    }
+
+    pub(super) fn too_many(name: &str, what: &str, actual: u64, limit: u64) -> Self {
+        let message = format!("{name} in body should have at most {limit} {what}");
+        let unit = if limit == 1 { "item" } else { "items" };
+        let detail = Some(format!("must have at most {limit} {unit}"));
+        let (name, kind) = (Some(name.to_owned()), ErrorKind::TooMany);
+        Self {
+            name,
+            kind,
+            shown: actual.to_string(),
+            message,
+            detail,
+        }
+    }
+
+    pub(super) fn unsupported(name: &str, value: &Value, allowed: &[Value], text: String) -> Self {
+        let message = format!(
+            "{name} in body should be one of {}: {text}",
+            json(&Value::from(allowed))
+        );
+        let plain = |value: &Value| match value {
+            Value::String(text) => quote(text),
+            other => quote(&json(other)),
+        };
+        let listed: Vec<_> = allowed.iter().map(plain).collect();
+        let detail = Some(format!("supported values: {}", listed.join(", ")));
+        let (name, kind) = (Some(name.to_owned()), ErrorKind::NotSupported);
+        Self {
+            name,
+            kind,
+            shown: shown(value),
+            message,
+            detail,
+        }
+    }
+
+    pub(super) fn at(self, at: &FieldPath) -> FieldError {
+        let name = self.name.unwrap_or_default();
+        FieldError {
+            kind: self.kind,
+            path: at.child(name.strip_prefix('.').unwrap_or(&name)),
+            shown: self.shown,
+            detail: self.detail.unwrap_or(self.message),
+        }
+    }
+}
