@@ -8,8 +8,14 @@
 //! resource, table     what is served: the rows of RESOURCES
 //! generated           the types, from `cargo xtask types`
 //! lookup              finding rows and types by name
+//! selectable          the values that field selectors compare
 //! columns, printer    what `kubectl get` shows
+//! convert             rows that are stored in another row's form
+//! protobuf            the other wire format, along the same schemas
 //! ```
+
+pub mod convert;
+pub mod protobuf;
 
 mod columns;
 mod constructors;
@@ -17,8 +23,10 @@ mod generated;
 mod lookup;
 mod printer;
 mod resource;
+mod selectable;
 mod table;
 
-pub use lookup::{field_default, find, find_kind, type_named, types_in};
+pub use lookup::{field_default, find, find_kind, kind_schema, type_named, types_in};
+pub use printer::human_duration;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};
 pub use table::RESOURCES;

@@ -62,3 +62,89 @@ pub fn field_default(schema: &Schema, field: &str) -> Option<Value> {
         .find(|(name, of, _)| *of == field && *name == schema.name)?;
     serde_json::from_str(found.2).ok()
 }
+
+/// The schema of a kind that can be sent or answered by itself: a served kind, its list, or what subresources take.
+pub fn kind_schema(group: &str, version: &str, kind: &str) -> Option<&'static Schema> {
+    let package = match (group, kind) {
+        // Every group has it, and it is the same one.
+        (_, "DeleteOptions") | ("", "Status") | ("meta.k8s.io", _) => {
+            return kind_type(&format!("io.k8s.apimachinery.pkg.apis.meta.v1.{kind}"));
+        }
+        ("", _) => "api.core",
+        ("apiextensions.k8s.io", _) => "apiextensions-apiserver.pkg.apis.apiextensions",
+        ("apiregistration.k8s.io", _) => "kube-aggregator.pkg.apis.apiregistration",
+        (group, _) => {
+            // The Go packages are called after the first word of the group.
+            let (word, rest) = group.split_once('.').unwrap_or((group, ""));
+            let known = rest.is_empty() || rest.ends_with("k8s.io");
+            return known
+                .then(|| kind_type(&format!("io.k8s.api.{word}.{version}.{kind}")))
+                .flatten();
+        }
+    };
+    kind_type(&format!("io.k8s.{package}.{version}.{kind}"))
+}
+
+/// A type that has `apiVersion` and `kind` of its own, not fields that happen to be called so.
+fn kind_type(name: &str) -> Option<&'static Schema> {
+    let is_own = |schema: &Schema, field: &str| {
+        schema
+            .property(field)
+            .is_some_and(|property| property.number == 0)
+    };
+    type_named(name).filter(|schema| is_own(schema, "apiVersion") && is_own(schema, "kind"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_resource_has_its_schema_under_its_kind() {
+        for row in RESOURCES {
+            let found = kind_schema(row.group, row.version, row.kind).unwrap();
+            assert!(std::ptr::eq(found, row.schema), "{} {}", row.group, row.kind);
+            assert!(!row.schema.properties.is_empty());
+        }
+        assert!(kind_schema("", "v1", "Container").is_none());
+        assert!(kind_schema("", "v1", "OwnerReference").is_none());
+        assert!(kind_schema("apps.example.com", "v1", "Deployment").is_none());
+        assert!(kind_schema("apps", "v1", "DeleteOptions").is_some());
+        assert!(kind_schema("", "v1", "PodList").is_some());
+    }
+
+    #[test]
+    fn types_are_sorted_and_closed() {
+        assert!(TYPES.windows(2).all(|pair| pair[0].name < pair[1].name));
+        for schema in TYPES {
+            assert!(
+                schema
+                    .properties
+                    .windows(2)
+                    .all(|pair| pair[0].name < pair[1].name),
+                "{}",
+                schema.name
+            );
+            for reached in types_in(schema) {
+                assert!(type_named(reached.name).is_some_and(|found| std::ptr::eq(found, reached)));
+            }
+        }
+    }
+
+    #[test]
+    fn reachable_types_are_listed_once_even_where_they_are_cyclic() {
+        let crd = find_kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition").unwrap();
+        let names: Vec<&str> = types_in(crd.schema).map(|schema| schema.name).collect();
+        let unique: HashSet<&str> = names.iter().copied().collect();
+        assert_eq!(names.len(), unique.len());
+        assert_eq!(names[0], crd.schema.name);
+        assert!(unique.contains("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"));
+    }
+
+    #[test]
+    fn keys_of_port_lists_have_defaults() {
+        let port = type_named("io.k8s.api.core.v1.ContainerPort").unwrap();
+        assert_eq!(field_default(port, "protocol"), Some(Value::from("TCP")));
+        assert_eq!(field_default(port, "hostIP"), None);
+    }
+}

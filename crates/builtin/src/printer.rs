@@ -1,11 +1,41 @@
-//! The cells of the built-in Tables.
+//! The cells of the built-in Tables, computed as upstream's server computes them.
+//!
+//! A printer reads whatever is there: an object that lacks a field prints as a new one would.
 
-use serde_json::Value;
+pub(crate) mod access;
+pub(crate) mod autoscaler;
+pub(crate) mod batch;
+pub(crate) mod cluster;
+pub(crate) mod configuration;
+pub(crate) mod event;
+pub(crate) mod extension;
+pub(crate) mod flow;
+pub(crate) mod network;
+pub(crate) mod node;
+pub(crate) mod pod;
+pub(crate) mod storage;
+pub(crate) mod workload;
 
-/// Name and time of creation.
-pub(crate) fn name_created_at(object: &Value, _now: jiff::Timestamp) -> Vec<Value> {
-    vec![
-        object["metadata"]["name"].clone(),
-        object["metadata"]["creationTimestamp"].clone(),
-    ]
+mod age;
+mod read;
+mod selector;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use self::age::age;
+pub use self::age::human_duration;
+
+/// What fills a row: the object and the time it is printed at.
+pub(crate) type Cells = fn(object: &Value, now: Timestamp) -> Vec<Value>;
+
+/// Name and time of creation, for kinds that have no columns of their own.
+pub(crate) fn name_created_at(object: &Value, _now: Timestamp) -> Vec<Value> {
+    let created = read::text(&object["metadata"]["creationTimestamp"]);
+    vec![read::name(object), json!(created)]
+}
+
+/// Name and age.
+pub(crate) fn name_age(object: &Value, now: Timestamp) -> Vec<Value> {
+    vec![read::name(object), age(object, now)]
 }

@@ -9,13 +9,17 @@ use crate::generated::{
     discovery_v1, events_v1, flowcontrol_v1, networking_v1, node_v1, policy_v1, rbac_v1, scheduling_v1,
     storage_v1,
 };
-use crate::printer;
-use crate::resource::{Resource, Scope, Subresource, Verbs};
+use crate::printer::{self, Cells};
+use crate::resource::{Column, Resource, Scope, Subresource, Verbs};
 
 /// Every built-in resource, in the order of discovery.
 pub static RESOURCES: &[Resource] = &[
-    core("ConfigMap", "configmaps", "configmap", &core_v1::CONFIG_MAP).short_names(&["cm"]),
-    core("Endpoints", "endpoints", "endpoints", &core_v1::ENDPOINTS).short_names(&["ep"]),
+    core("ConfigMap", "configmaps", "configmap", &core_v1::CONFIG_MAP)
+        .short_names(&["cm"])
+        .prints(columns::CONFIG_MAP, printer::configuration::config_map),
+    core("Endpoints", "endpoints", "endpoints", &core_v1::ENDPOINTS)
+        .short_names(&["ep"])
+        .prints(columns::ENDPOINTS, printer::network::endpoints),
     core("Event", "events", "event", &core_v1::EVENT)
         .short_names(&["ev"])
         .selects(&[
@@ -30,7 +34,8 @@ pub static RESOURCES: &[Resource] = &[
             "reportingComponent",
             "source",
             "type",
-        ]),
+        ])
+        .prints(columns::EVENT, printer::event::event),
     core("LimitRange", "limitranges", "limitrange", &core_v1::LIMIT_RANGE).short_names(&["limits"]),
     core("Namespace", "namespaces", "namespace", &core_v1::NAMESPACE)
         .cluster_scoped()
@@ -40,7 +45,8 @@ pub static RESOURCES: &[Resource] = &[
         .subresources(&[
             other("finalize", ("", "v1", "Namespace"), &["update"]),
             Subresource::Status,
-        ]),
+        ])
+        .prints(columns::NAMESPACE, printer::cluster::namespace),
     core("Node", "nodes", "node", &core_v1::NODE)
         .cluster_scoped()
         .short_names(&["no"])
@@ -48,7 +54,8 @@ pub static RESOURCES: &[Resource] = &[
         .subresources(&[
             other("proxy", ("", "v1", "NodeProxyOptions"), PROXY),
             Subresource::Status,
-        ]),
+        ])
+        .prints(columns::NODE, printer::node::node),
     core(
         "PersistentVolumeClaim",
         "persistentvolumeclaims",
@@ -56,7 +63,11 @@ pub static RESOURCES: &[Resource] = &[
         &core_v1::PERSISTENT_VOLUME_CLAIM,
     )
     .short_names(&["pvc"])
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(
+        columns::PERSISTENT_VOLUME_CLAIM,
+        printer::storage::persistent_volume_claim,
+    ),
     core(
         "PersistentVolume",
         "persistentvolumes",
@@ -65,7 +76,8 @@ pub static RESOURCES: &[Resource] = &[
     )
     .cluster_scoped()
     .short_names(&["pv"])
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(columns::PERSISTENT_VOLUME, printer::storage::persistent_volume),
     core("Pod", "pods", "pod", &core_v1::POD)
         .short_names(&["po"])
         .categories(ALL)
@@ -91,13 +103,15 @@ pub static RESOURCES: &[Resource] = &[
             other("proxy", ("", "v1", "PodProxyOptions"), PROXY),
             other("resize", ("", "v1", "Pod"), PART),
             Subresource::Status,
-        ]),
+        ])
+        .prints(columns::POD, printer::pod::pod),
     core(
         "PodTemplate",
         "podtemplates",
         "podtemplate",
         &core_v1::POD_TEMPLATE,
-    ),
+    )
+    .prints(columns::POD_TEMPLATE, printer::workload::pod_template),
     core(
         "ReplicationController",
         "replicationcontrollers",
@@ -107,7 +121,8 @@ pub static RESOURCES: &[Resource] = &[
     .short_names(&["rc"])
     .categories(ALL)
     .selects(&["status.replicas"])
-    .subresources(&[SCALE, Subresource::Status]),
+    .subresources(&[SCALE, Subresource::Status])
+    .prints(columns::REPLICA_SET, printer::workload::replication_controller),
     core(
         "ResourceQuota",
         "resourcequotas",
@@ -115,8 +130,11 @@ pub static RESOURCES: &[Resource] = &[
         &core_v1::RESOURCE_QUOTA,
     )
     .short_names(&["quota"])
-    .subresources(&[Subresource::Status]),
-    core("Secret", "secrets", "secret", &core_v1::SECRET).selects(&["type"]),
+    .subresources(&[Subresource::Status])
+    .prints(columns::RESOURCE_QUOTA, printer::cluster::resource_quota),
+    core("Secret", "secrets", "secret", &core_v1::SECRET)
+        .selects(&["type"])
+        .prints(columns::SECRET, printer::configuration::secret),
     core(
         "ServiceAccount",
         "serviceaccounts",
@@ -128,7 +146,8 @@ pub static RESOURCES: &[Resource] = &[
         "token",
         ("authentication.k8s.io", "v1", "TokenRequest"),
         &["create"],
-    )]),
+    )])
+    .prints(columns::NAME_AGE, printer::name_age),
     core("Service", "services", "service", &core_v1::SERVICE)
         .short_names(&["svc"])
         .categories(ALL)
@@ -136,7 +155,8 @@ pub static RESOURCES: &[Resource] = &[
         .subresources(&[
             other("proxy", ("", "v1", "ServiceProxyOptions"), PROXY),
             Subresource::Status,
-        ]),
+        ])
+        .prints(columns::SERVICE, printer::network::service),
     row(
         "apiregistration.k8s.io",
         "APIService",
@@ -146,13 +166,18 @@ pub static RESOURCES: &[Resource] = &[
     )
     .cluster_scoped()
     .categories(API_EXTENSIONS)
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(columns::API_SERVICE, printer::extension::api_service),
     row(
         "apps",
         "ControllerRevision",
         "controllerrevisions",
         "controllerrevision",
         &apps_v1::CONTROLLER_REVISION,
+    )
+    .prints(
+        columns::CONTROLLER_REVISION,
+        printer::workload::controller_revision,
     ),
     row(
         "apps",
@@ -163,7 +188,8 @@ pub static RESOURCES: &[Resource] = &[
     )
     .short_names(&["ds"])
     .categories(ALL)
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(columns::DAEMON_SET, printer::workload::daemon_set),
     row(
         "apps",
         "Deployment",
@@ -173,7 +199,8 @@ pub static RESOURCES: &[Resource] = &[
     )
     .short_names(&["deploy"])
     .categories(ALL)
-    .subresources(&[SCALE, Subresource::Status]),
+    .subresources(&[SCALE, Subresource::Status])
+    .prints(columns::DEPLOYMENT, printer::workload::deployment),
     row(
         "apps",
         "ReplicaSet",
@@ -183,7 +210,8 @@ pub static RESOURCES: &[Resource] = &[
     )
     .short_names(&["rs"])
     .categories(ALL)
-    .subresources(&[SCALE, Subresource::Status]),
+    .subresources(&[SCALE, Subresource::Status])
+    .prints(columns::REPLICA_SET, printer::workload::replica_set),
     row(
         "apps",
         "StatefulSet",
@@ -193,7 +221,8 @@ pub static RESOURCES: &[Resource] = &[
     )
     .short_names(&["sts"])
     .categories(ALL)
-    .subresources(&[SCALE, Subresource::Status]),
+    .subresources(&[SCALE, Subresource::Status])
+    .prints(columns::STATEFUL_SET, printer::workload::stateful_set),
     row("events.k8s.io", "Event", "events", "event", &events_v1::EVENT)
         .short_names(&["ev"])
         .selects(&[
@@ -208,7 +237,8 @@ pub static RESOURCES: &[Resource] = &[
             "reportingController",
             "type",
         ])
-        .stored_as("", "v1"),
+        .stored_as("", "v1")
+        .prints(columns::EVENT, printer::event::events_event),
     row(
         "authentication.k8s.io",
         "SelfSubjectReview",
@@ -272,7 +302,11 @@ pub static RESOURCES: &[Resource] = &[
     .version("v2")
     .short_names(&["hpa"])
     .categories(ALL)
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(
+        columns::HORIZONTAL_POD_AUTOSCALER,
+        printer::autoscaler::horizontal_pod_autoscaler,
+    ),
     row(
         "autoscaling",
         "HorizontalPodAutoscaler",
@@ -283,15 +317,21 @@ pub static RESOURCES: &[Resource] = &[
     .short_names(&["hpa"])
     .categories(ALL)
     .subresources(&[Subresource::Status])
-    .stored_as("autoscaling", "v2"),
+    .stored_as("autoscaling", "v2")
+    .prints(
+        columns::HORIZONTAL_POD_AUTOSCALER,
+        printer::autoscaler::horizontal_pod_autoscaler_v1,
+    ),
     row("batch", "CronJob", "cronjobs", "cronjob", &batch_v1::CRON_JOB)
         .short_names(&["cj"])
         .categories(ALL)
-        .subresources(&[Subresource::Status]),
+        .subresources(&[Subresource::Status])
+        .prints(columns::CRON_JOB, printer::batch::cron_job),
     row("batch", "Job", "jobs", "job", &batch_v1::JOB)
         .categories(ALL)
         .selects(&["status.successful"])
-        .subresources(&[Subresource::Status]),
+        .subresources(&[Subresource::Status])
+        .prints(columns::JOB, printer::batch::job),
     row(
         "certificates.k8s.io",
         "CertificateSigningRequest",
@@ -309,7 +349,11 @@ pub static RESOURCES: &[Resource] = &[
             PART,
         ),
         Subresource::Status,
-    ]),
+    ])
+    .prints(
+        columns::CERTIFICATE_SIGNING_REQUEST,
+        printer::cluster::certificate_signing_request,
+    ),
     row(
         "networking.k8s.io",
         "IngressClass",
@@ -317,7 +361,8 @@ pub static RESOURCES: &[Resource] = &[
         "ingressclass",
         &networking_v1::INGRESS_CLASS,
     )
-    .cluster_scoped(),
+    .cluster_scoped()
+    .prints(columns::INGRESS_CLASS, printer::network::ingress_class),
     row(
         "networking.k8s.io",
         "Ingress",
@@ -326,7 +371,8 @@ pub static RESOURCES: &[Resource] = &[
         &networking_v1::INGRESS,
     )
     .short_names(&["ing"])
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(columns::INGRESS, printer::network::ingress),
     row(
         "networking.k8s.io",
         "NetworkPolicy",
@@ -334,7 +380,8 @@ pub static RESOURCES: &[Resource] = &[
         "networkpolicy",
         &networking_v1::NETWORK_POLICY,
     )
-    .short_names(&["netpol"]),
+    .short_names(&["netpol"])
+    .prints(columns::NETWORK_POLICY, printer::network::network_policy),
     row(
         "policy",
         "PodDisruptionBudget",
@@ -343,14 +390,19 @@ pub static RESOURCES: &[Resource] = &[
         &policy_v1::POD_DISRUPTION_BUDGET,
     )
     .short_names(&["pdb"])
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(
+        columns::POD_DISRUPTION_BUDGET,
+        printer::workload::pod_disruption_budget,
+    ),
     rbac(
         "ClusterRoleBinding",
         "clusterrolebindings",
         "clusterrolebinding",
         &rbac_v1::CLUSTER_ROLE_BINDING,
     )
-    .cluster_scoped(),
+    .cluster_scoped()
+    .prints(columns::ROLE_BINDING, printer::access::role_binding),
     rbac(
         "ClusterRole",
         "clusterroles",
@@ -363,7 +415,8 @@ pub static RESOURCES: &[Resource] = &[
         "rolebindings",
         "rolebinding",
         &rbac_v1::ROLE_BINDING,
-    ),
+    )
+    .prints(columns::ROLE_BINDING, printer::access::role_binding),
     rbac("Role", "roles", "role", &rbac_v1::ROLE),
     row(
         "storage.k8s.io",
@@ -372,7 +425,8 @@ pub static RESOURCES: &[Resource] = &[
         "csidriver",
         &storage_v1::CSI_DRIVER,
     )
-    .cluster_scoped(),
+    .cluster_scoped()
+    .prints(columns::CSI_DRIVER, printer::storage::csi_driver),
     row(
         "storage.k8s.io",
         "CSINode",
@@ -380,7 +434,8 @@ pub static RESOURCES: &[Resource] = &[
         "csinode",
         &storage_v1::CSI_NODE,
     )
-    .cluster_scoped(),
+    .cluster_scoped()
+    .prints(columns::CSI_NODE, printer::storage::csi_node),
     row(
         "storage.k8s.io",
         "StorageClass",
@@ -389,7 +444,8 @@ pub static RESOURCES: &[Resource] = &[
         &storage_v1::STORAGE_CLASS,
     )
     .cluster_scoped()
-    .short_names(&["sc"]),
+    .short_names(&["sc"])
+    .prints(columns::STORAGE_CLASS, printer::storage::storage_class),
     row(
         "storage.k8s.io",
         "VolumeAttachment",
@@ -398,12 +454,17 @@ pub static RESOURCES: &[Resource] = &[
         &storage_v1::VOLUME_ATTACHMENT,
     )
     .cluster_scoped()
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(columns::VOLUME_ATTACHMENT, printer::storage::volume_attachment),
     admission(
         "MutatingWebhookConfiguration",
         "mutatingwebhookconfigurations",
         "mutatingwebhookconfiguration",
         &admissionregistration_v1::MUTATING_WEBHOOK_CONFIGURATION,
+    )
+    .prints(
+        columns::WEBHOOK_CONFIGURATION,
+        printer::extension::webhook_configuration,
     ),
     admission(
         "ValidatingAdmissionPolicy",
@@ -411,18 +472,30 @@ pub static RESOURCES: &[Resource] = &[
         "validatingadmissionpolicy",
         &admissionregistration_v1::VALIDATING_ADMISSION_POLICY,
     )
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(
+        columns::VALIDATING_ADMISSION_POLICY,
+        printer::extension::validating_admission_policy,
+    ),
     admission(
         "ValidatingAdmissionPolicyBinding",
         "validatingadmissionpolicybindings",
         "validatingadmissionpolicybinding",
         &admissionregistration_v1::VALIDATING_ADMISSION_POLICY_BINDING,
+    )
+    .prints(
+        columns::VALIDATING_ADMISSION_POLICY_BINDING,
+        printer::extension::validating_admission_policy_binding,
     ),
     admission(
         "ValidatingWebhookConfiguration",
         "validatingwebhookconfigurations",
         "validatingwebhookconfiguration",
         &admissionregistration_v1::VALIDATING_WEBHOOK_CONFIGURATION,
+    )
+    .prints(
+        columns::WEBHOOK_CONFIGURATION,
+        printer::extension::webhook_configuration,
     ),
     row(
         "apiextensions.k8s.io",
@@ -443,14 +516,16 @@ pub static RESOURCES: &[Resource] = &[
         &scheduling_v1::PRIORITY_CLASS,
     )
     .cluster_scoped()
-    .short_names(&["pc"]),
+    .short_names(&["pc"])
+    .prints(columns::PRIORITY_CLASS, printer::cluster::priority_class),
     row(
         "coordination.k8s.io",
         "Lease",
         "leases",
         "lease",
         &coordination_v1::LEASE,
-    ),
+    )
+    .prints(columns::LEASE, printer::cluster::lease),
     row(
         "node.k8s.io",
         "RuntimeClass",
@@ -458,14 +533,16 @@ pub static RESOURCES: &[Resource] = &[
         "runtimeclass",
         &node_v1::RUNTIME_CLASS,
     )
-    .cluster_scoped(),
+    .cluster_scoped()
+    .prints(columns::RUNTIME_CLASS, printer::cluster::runtime_class),
     row(
         "discovery.k8s.io",
         "EndpointSlice",
         "endpointslices",
         "endpointslice",
         &discovery_v1::ENDPOINT_SLICE,
-    ),
+    )
+    .prints(columns::ENDPOINT_SLICE, printer::network::endpoint_slice),
     row(
         FLOW_CONTROL,
         "FlowSchema",
@@ -474,7 +551,8 @@ pub static RESOURCES: &[Resource] = &[
         &flowcontrol_v1::FLOW_SCHEMA,
     )
     .cluster_scoped()
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(columns::FLOW_SCHEMA, printer::flow::flow_schema),
     row(
         FLOW_CONTROL,
         "PriorityLevelConfiguration",
@@ -483,7 +561,11 @@ pub static RESOURCES: &[Resource] = &[
         &flowcontrol_v1::PRIORITY_LEVEL_CONFIGURATION,
     )
     .cluster_scoped()
-    .subresources(&[Subresource::Status]),
+    .subresources(&[Subresource::Status])
+    .prints(
+        columns::PRIORITY_LEVEL_CONFIGURATION,
+        printer::flow::priority_level_configuration,
+    ),
 ];
 
 const ALL: &[&str] = &["all"];
@@ -600,6 +682,12 @@ impl Resource {
 
     const fn stored_as(mut self, group: &'static str, version: &'static str) -> Self {
         self.stored_as = Some((group, version));
+        self
+    }
+
+    const fn prints(mut self, columns: &'static [Column], cells: Cells) -> Self {
+        self.columns = columns;
+        self.cells = cells;
         self
     }
 }
