@@ -19,12 +19,8 @@ pub(crate) async fn read(server: &Server, resource: &Served, entry: &Arc<Entry>)
 pub(crate) async fn read_many(server: &Server, resource: &Served, entries: &[Arc<Entry>]) -> Result<Vec<Value>> {
     let mut values: Vec<Value> = entries.iter().map(|entry| entry.value()).collect();
     match &resource.origin {
-        Origin::Builtin(_) => {
-            for (value, entry) in values.iter_mut().zip(entries) {
-                if entry.api_version != resource.api_version {
-                    cambium_builtin::convert(value, &resource.api_version);
-                }
-            }
+        Origin::Builtin(row) => {
+            values = values.into_iter().map(|value| cambium_builtin::convert::from_stored(row, value)).collect();
         }
         Origin::Custom(definition, _) => {
             for (value, entry) in values.iter_mut().zip(entries) {
@@ -45,23 +41,10 @@ pub(crate) async fn to_storage(server: &Server, resource: &Served, mut object: V
             object["apiVersion"] = json!(resource.stored_as);
             object["kind"] = json!(resource.kind);
         }
-        Origin::Builtin(_) => cambium_builtin::convert(&mut object, &resource.stored_as),
+        Origin::Builtin(row) => object = cambium_builtin::convert::to_stored(row, object),
         Origin::Custom(definition, _) => {
             let storage = definition.storage_version().to_owned();
             let mut values = definition.convert(server, vec![object], &storage).await?;
-            object = values.pop().unwrap_or_default();
-        }
-    }
-    Ok(object)
-}
-
-/// An object from one of the resource's versions to another, without anything else done to it.
-pub(crate) async fn between(server: &Server, resource: &Served, mut object: Value, to: &str) -> Result<Value> {
-    match &resource.origin {
-        Origin::Builtin(_) => cambium_builtin::convert(&mut object, to),
-        Origin::Custom(definition, _) => {
-            let version = to.rsplit('/').next().unwrap_or_default().to_owned();
-            let mut values = definition.convert(server, vec![object], &version).await?;
             object = values.pop().unwrap_or_default();
         }
     }

@@ -1,5 +1,48 @@
 //! An embedded Kubernetes API server.
+//!
+//! In-process it is a [`tower_service::Service`] that `kube::Client::new` takes directly; over the
+//! network it speaks TLS to `kubectl` and everybody else. It keeps its objects in memory and, when
+//! told to, on disk.
+//!
+//! ```text
+//!            HTTP request
+//!                 │
+//!   serve ── TLS, client certificates           (over the network only)
+//!                 │
+//!   server ── authenticate, authorise, route
+//!      │          │            │
+//!   health    discovery      rest ── get list watch create update patch delete
+//!   openapi                    │         │
+//!                          admission   registry ── builtin kinds │ crd
+//!                              │         │
+//!                            store ── buckets in memory, redb on disk
+//! ```
+
+mod admission;
+mod allocate;
+mod auth;
+mod bootstrap;
+mod builder;
+mod convert;
+mod crd;
+mod discovery;
+mod health;
+mod loopback;
+mod object;
+mod openapi;
+mod registry;
+mod request;
+mod rest;
+mod selector;
+mod server;
+mod source;
 pub mod status;
 pub mod store;
-mod object;
-mod source;
+mod validation;
+mod wire;
+
+pub use auth::{Action, Authorizer, MASTERS, MastersOnly, ResourceAction, Tokens, User};
+pub use builder::{ApiServer, Builder};
+pub use health::KUBERNETES_VERSION;
+pub use source::{Clock, Entropy};
+pub use wire::Body;

@@ -1,11 +1,11 @@
 //! Label selectors and field selectors, parsed once, with upstream's messages.
 
+use cambium_schema::names;
 use serde_json::Value;
 
 use crate::object;
 use crate::status::{Result, Status};
 use crate::store::Entry;
-use crate::validation::names;
 
 /// A conjunction of label requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -115,12 +115,12 @@ impl Status {
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
         )
+        .with_causes(vec![])
     }
 
     /// 406: no representation that the client takes.
     pub fn not_acceptable(supported: &[&str]) -> Self {
-        let message =
-            format!("only the following media types are accepted: {}", supported.join(", "));
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {}", supported.join(", "));
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 

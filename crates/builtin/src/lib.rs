@@ -19,14 +19,20 @@ pub mod protobuf;
 
 mod columns;
 mod constructors;
+mod decode;
+mod defaults;
 mod generated;
 mod lookup;
 mod printer;
 mod resource;
 mod selectable;
 mod table;
+mod validation;
 
+pub use decode::decode;
+pub use defaults::{default, initial_status};
 pub use lookup::{field_default, find, find_kind, kind_schema, type_named, types_in};
 pub use printer::human_duration;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};
 pub use table::RESOURCES;
+pub use validation::validate;

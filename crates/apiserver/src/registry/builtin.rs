@@ -1,10 +1,10 @@
 //! Built-in rows as served resources.
 
 use cambium_builtin::{Resource, Scope, Subresource};
+use cambium_schema::names;
 
 use super::{Origin, ScalePaths, Served};
 use crate::validation::metadata::NameRule;
-use crate::validation::names;
 
 /// A built-in row, ready to be served.
 pub(crate) fn served(row: &'static Resource) -> Served {
@@ -47,10 +47,10 @@ fn plain(path: &'static str) -> &'static str {
 
 fn name_rule(row: &Resource) -> NameRule {
     match (row.group, row.plural) {
-        ("", "namespaces") => names::dns_label,
-        ("", "services") => names::dns_1035_label,
-        ("apps", "statefulsets") => names::dns_label,
+        ("", "namespaces") => names::dns1123_label,
+        ("", "services") => names::dns1035_label,
+        ("apps", "statefulsets") => names::dns1123_label,
         ("rbac.authorization.k8s.io", _) => names::path_segment,
-        _ => names::dns_subdomain,
+        _ => names::dns1123_subdomain,
     }
 }

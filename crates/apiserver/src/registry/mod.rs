@@ -4,7 +4,6 @@
 //! one version: everything the verbs need to know of a kind, whether it is built in or defined by a CRD.
 
 mod builtin;
-mod discovery;
 mod served;
 
 use std::collections::BTreeMap;

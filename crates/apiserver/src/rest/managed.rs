@@ -44,3 +44,15 @@ fn without_times(object: &Value) -> Value {
     }
     copy
 }
+
+/// Applies a configuration.
+pub(super) async fn apply(_call: &Call, _old: Option<&Value>, config: &Value) -> Result<Value> {
+    Ok(config.clone())
+}
+
+/// Applies a strategic merge patch.
+pub(super) fn strategic(_call: &Call, old: &Value, patch: &Value) -> Result<Value> {
+    let mut new = old.clone();
+    json_patch::merge(&mut new, patch);
+    Ok(new)
+}

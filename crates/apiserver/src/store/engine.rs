@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::tables::{LogRow, OpenError, Tables};
 use super::{Draft, Entry, Event, EventKind, Shared};
@@ -93,7 +94,9 @@ impl Engine {
                 entry
             }));
         }
-        if let Err(error) = self.tables.commit(&events) {
+        let committed = self.tables.commit(&events);
+        self.shared.healthy.store(committed.is_ok(), Ordering::Release);
+        if let Err(error) = committed {
             tracing::error!(%error, "a group of writes failed");
             let error = WriteError::Storage(error.to_string().into());
             return answers.into_iter().map(|answer| answer.and(Err(error.clone()))).collect();

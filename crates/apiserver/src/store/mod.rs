@@ -20,7 +20,7 @@ mod tables;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use tokio::sync::mpsc;
@@ -61,6 +61,7 @@ pub(crate) struct Shared {
     revision: AtomicU64,
     /// What had left the durable log when the store was opened; no bucket knows more.
     compacted: AtomicU64,
+    pub(crate) healthy: AtomicBool,
     buckets: RwLock<HashMap<Arc<str>, Arc<Bucket>>>,
     feeds: RwLock<Vec<mpsc::UnboundedSender<Arc<Event>>>>,
     history: History,
@@ -96,6 +97,7 @@ impl Store {
         let shared = Arc::new(Shared {
             revision: AtomicU64::new(0),
             compacted: AtomicU64::new(0),
+            healthy: AtomicBool::new(true),
             buckets: RwLock::default(),
             feeds: RwLock::default(),
             history,
@@ -107,6 +109,11 @@ impl Store {
     /// The newest revision that every reader can see.
     pub fn revision(&self) -> u64 {
         self.shared.revision()
+    }
+
+    /// Whether the last write reached the disk.
+    pub fn is_healthy(&self) -> bool {
+        self.shared.healthy.load(Ordering::Acquire)
     }
 
     /// The objects of one resource (`apps/deployments`, `/pods`).

@@ -1,9 +1,8 @@
 //! Checks of `metadata`.
 
-use cambium_schema::{FieldError, FieldPath};
+use cambium_schema::{FieldError, FieldPath, names};
 use serde_json::{Value, json};
 
-use super::names;
 use crate::object;
 
 const ANNOTATIONS_LIMIT: usize = 256 << 10;
@@ -25,7 +24,7 @@ pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> 
     match (namespaced, object::namespace(object)) {
         (true, "") => errors.push(FieldError::required(path.child("namespace"), "")),
         (true, namespace) => {
-            let problems = names::dns_label(namespace).into_iter();
+            let problems = names::dns1123_label(namespace).into_iter();
             let field = path.child("namespace");
             errors.extend(problems.map(|problem| FieldError::invalid(field.clone(), &json!(namespace), problem)));
         }

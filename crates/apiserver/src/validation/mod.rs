@@ -1,4 +1,3 @@
 //! Checks that hold for every object: names, labels, annotations, owners, finalizers.
 
 pub(crate) mod metadata;
-pub(crate) mod names;

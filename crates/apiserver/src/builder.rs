@@ -1,0 +1,139 @@
+//! Putting a server together, and talking to it in-process.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use crate::auth::{Authorizer, MastersOnly, Tokens, User};
+use crate::server::{Server, handle};
+use crate::source::{Clock, Entropy, Sources};
+use crate::store::{History, OpenError, Store};
+use crate::wire::Body;
+use crate::{bootstrap, crd};
+
+/// A running API server. Clones are handles to the same one.
+///
+/// As a service it treats callers as members of `system:masters`: whoever has the handle has the server.
+#[derive(Clone)]
+pub struct ApiServer {
+    server: Arc<Server>,
+    caller: Option<Arc<User>>,
+}
+
+/// What an [`ApiServer`] is made of.
+#[derive(Default)]
+pub struct Builder {
+    file: Option<PathBuf>,
+    history: History,
+    sources: Sources,
+    tokens: Tokens,
+    authorizer: Option<Arc<dyn Authorizer>>,
+}
+
+impl ApiServer {
+    /// A server in memory, unless told otherwise.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The same server as somebody else sees it; `None` leaves it to the request's bearer token.
+    #[must_use]
+    pub fn as_user(&self, caller: Option<User>) -> Self {
+        Self { server: self.server.clone(), caller: caller.map(Arc::new) }
+    }
+
+    /// The newest revision of its store.
+    pub fn revision(&self) -> u64 {
+        self.server.store.revision()
+    }
+
+    /// Ends watches and controllers. Requests are still answered.
+    pub fn stop(&self) {
+        self.server.stop();
+    }
+}
+
+impl Builder {
+    /// Keeps objects in this file.
+    #[must_use]
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.file = Some(path.into());
+        self
+    }
+
+    /// How much of the past is kept for watches and pages.
+    #[must_use]
+    pub fn history(mut self, history: History) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// Where time comes from.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.sources.clock = clock;
+        self
+    }
+
+    /// Where identities and generated names come from.
+    #[must_use]
+    pub fn entropy(mut self, entropy: Entropy) -> Self {
+        self.sources.entropy = entropy;
+        self
+    }
+
+    /// Bearer tokens.
+    #[must_use]
+    pub fn tokens(mut self, tokens: Tokens) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Who may do what; without one, only `system:masters` may do anything.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = Some(authorizer);
+        self
+    }
+
+    /// Opens the store, makes what every cluster has, starts the controllers.
+    pub async fn build(self) -> Result<ApiServer, OpenError> {
+        let store = match &self.file {
+            Some(path) => Store::open(path, self.history)?,
+            None => Store::in_memory(self.history)?,
+        };
+        let authorizer = self.authorizer.unwrap_or_else(|| Arc::new(MastersOnly));
+        let server = Arc::new(Server::new(store, self.sources, self.tokens, authorizer));
+        bootstrap::run(&server).await;
+        let feed = server.store.feed();
+        crd::load(&server).await;
+        tokio::spawn(crd::run(server.clone(), feed));
+        server.set_ready();
+        Ok(ApiServer { server, caller: Some(Arc::new(User::master("system:admin"))) })
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for ApiServer
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (server, caller) = (self.server.clone(), self.caller.clone());
+        Box::pin(async move { Ok(handle(&server, caller, request).await) })
+    }
+}

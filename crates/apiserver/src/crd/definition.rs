@@ -1,0 +1,188 @@
+//! A CRD, compiled: what the verbs ask of each of its versions.
+
+use std::sync::Arc;
+
+use cambium_schema::{FieldError, FieldPath, JsonType, Schema, names};
+use serde_json::{Value, json};
+
+use crate::object;
+use crate::registry::{Origin, ScalePaths, Served};
+use crate::server::Server;
+use crate::status::Result;
+
+/// One CustomResourceDefinition, compiled.
+pub(crate) struct Definition {
+    /// The CRD's name: `plural.group`.
+    pub(crate) name: String,
+    pub(crate) group: String,
+    /// Objects written after this revision are already in the shape that the schemas want.
+    pub(crate) since: u64,
+    pub(crate) versions: Vec<Version>,
+    /// The CRD as it is stored.
+    pub(crate) raw: Value,
+}
+
+/// One version of a CRD.
+pub(crate) struct Version {
+    pub(crate) name: String,
+    pub(crate) served: bool,
+    pub(crate) storage: bool,
+    pub(crate) schema: Schema,
+    /// The schema as it was written, for publishing.
+    pub(crate) raw_schema: Value,
+    pub(crate) status: bool,
+    pub(crate) scale: Option<ScalePaths>,
+    pub(crate) selectable_fields: Vec<String>,
+    /// What clients of a deprecated version are told.
+    pub(crate) warning: Option<String>,
+    columns: Vec<Value>,
+}
+
+impl Definition {
+    /// Compiles a CRD that has passed validation; `None` when its schema is not structural.
+    pub(crate) fn compile(crd: &Value, since: u64) -> Option<Self> {
+        let text = |value: &Value, path: &str| object::at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let group = text(crd, "spec.group");
+        let kind = text(crd, "spec.names.kind");
+        let versions = object::at(crd, "spec.versions")?.as_array()?;
+        let versions = versions.iter().map(|version| Version::compile(version, &group, &kind)).collect::<Option<_>>()?;
+        Some(Self { name: object::name(crd).to_owned(), group, since, versions, raw: crd.clone() })
+    }
+
+    /// The resources that it defines.
+    pub(crate) fn served(self: &Arc<Self>) -> Vec<Served> {
+        let names = self.raw.pointer("/spec/names").cloned().unwrap_or_default();
+        let text = |field: &str| names.get(field).and_then(Value::as_str).unwrap_or_default();
+        let list = |field: &str| -> Vec<String> {
+            let items = names.get(field).and_then(Value::as_array).into_iter().flatten();
+            items.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let namespaced = self.raw.pointer("/spec/scope").and_then(Value::as_str) == Some("Namespaced");
+        let of = |(index, version): (usize, &Version)| Served {
+            group: self.group.as_str().into(),
+            version: version.name.as_str().into(),
+            kind: text("kind").into(),
+            list_kind: text("listKind").into(),
+            plural: text("plural").into(),
+            singular: text("singular").into(),
+            short_names: list("shortNames"),
+            categories: list("categories"),
+            namespaced,
+            api_version: format!("{}/{}", self.group, version.name).into(),
+            bucket: format!("{}/{}", self.group, text("plural")).into(),
+            stored_as: format!("{}/{}", self.group, self.storage_version()).into(),
+            status: version.status,
+            scale: version.scale.clone(),
+            name_rule: names::dns1123_subdomain,
+            origin: Origin::Custom(self.clone(), index),
+        };
+        self.versions.iter().enumerate().filter(|(_, version)| version.served).map(of).collect()
+    }
+
+    /// The version in which objects are stored.
+    pub(crate) fn storage_version(&self) -> &str {
+        self.versions.iter().find(|version| version.storage).map_or("", |version| &version.name)
+    }
+
+    /// Applies today's schema of the version an object was stored at.
+    pub(crate) fn normalise_stored(&self, object: &mut Value) {
+        let stored = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let name = stored.rsplit('/').next().unwrap_or_default();
+        if let Some(version) = self.versions.iter().find(|version| version.name == name) {
+            version.prune(object);
+            version.default(object);
+        }
+    }
+
+    /// Converts objects to another version.
+    pub(crate) async fn convert(&self, _server: &Server, mut objects: Vec<Value>, version: &str) -> Result<Vec<Value>> {
+        let api_version = format!("{}/{version}", self.group);
+        for object in &mut objects {
+            object["apiVersion"] = json!(api_version);
+        }
+        Ok(objects)
+    }
+}
+
+impl Version {
+    fn compile(version: &Value, group: &str, kind: &str) -> Option<Self> {
+        let text = |path: &str| object::at(version, path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let flag = |path: &str| object::at(version, path).and_then(Value::as_bool).unwrap_or_default();
+        let raw_schema = object::at(version, "schema.openAPIV3Schema").cloned().unwrap_or_else(|| json!({"type": "object"}));
+        let path = FieldPath::new("spec.validation.openAPIV3Schema");
+        let schema = cambium_schema::parse(&raw_schema, &path).ok()?;
+        let name = text("name");
+        let warning = flag("deprecated").then(|| {
+            let own = text("deprecationWarning");
+            if own.is_empty() { format!("{group}/{name} {kind} is deprecated") } else { own }
+        });
+        let plain = |path: &str| text(path).trim_start_matches('.').to_owned();
+        let scale = object::at(version, "subresources.scale").map(|_| ScalePaths {
+            spec_replicas: plain("subresources.scale.specReplicasPath").into(),
+            status_replicas: plain("subresources.scale.statusReplicasPath").into(),
+            selector: plain("subresources.scale.labelSelectorPath").into(),
+        });
+        let list = |path: &str| object::at(version, path).and_then(Value::as_array).cloned().unwrap_or_default();
+        let selectable = list("selectableFields").into_iter();
+        Some(Self {
+            served: flag("served"),
+            storage: flag("storage"),
+            schema,
+            raw_schema,
+            status: object::at(version, "subresources.status").is_some(),
+            scale,
+            selectable_fields: selectable
+                .filter_map(|field| Some(field.get("jsonPath")?.as_str()?.trim_start_matches('.').to_owned()))
+                .collect(),
+            warning,
+            columns: list("additionalPrinterColumns"),
+            name,
+        })
+    }
+
+    /// Removes what the schema does not have; the paths of what was removed.
+    pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
+        cambium_schema::prune(&self.schema, object)
+    }
+
+    /// Fills in the schema's defaults.
+    pub(crate) fn default(&self, object: &mut Value) {
+        cambium_schema::default(&self.schema, object);
+    }
+
+    /// What is wrong with an object of this version.
+    pub(crate) fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        cambium_schema::validate(&self.schema, new, old)
+    }
+
+    /// The columns of its Table.
+    pub(crate) fn column_definitions(&self) -> Vec<Value> {
+        let mut columns = vec![json!({
+            "name": "Name", "type": "string", "format": "name", "priority": 0,
+            "description": "The object's name",
+        })];
+        columns.extend(self.columns.iter().map(|column| {
+            let text = |field: &str| column.get(field).and_then(Value::as_str).unwrap_or_default();
+            json!({
+                "name": text("name"), "type": text("type"), "format": text("format"),
+                "description": text("description"), "priority": column.get("priority").and_then(Value::as_i64).unwrap_or(0),
+            })
+        }));
+        if self.columns.is_empty() {
+            columns.push(json!({
+                "name": "Age", "type": "date", "format": "", "priority": 0, "description": "When it was created",
+            }));
+        }
+        columns
+    }
+
+    /// The cells of one row.
+    pub(crate) fn cells(&self, value: &Value, _now: jiff::Timestamp) -> Vec<Value> {
+        vec![json!(object::name(value))]
+    }
+
+    /// Whether the root says anything about its objects.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.schema.json_type == JsonType::Object
+    }
+}
