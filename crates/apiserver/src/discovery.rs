@@ -14,8 +14,6 @@ use crate::registry::{Origin, Registry, Served};
 use crate::status::{Result, Status};
 use crate::wire::{Body, Encoding, Response, alternatives, bytes_response, text_response, value_response};
 
-const STORED: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-
 /// Serves `/api`, `/apis`, and the lists below them.
 pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Result<Response> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -114,7 +112,7 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Result<Value> {
     for served in registry.of_version(group, version) {
         let mut entry = json!({
             "name": served.plural, "singularName": served.singular, "namespaced": served.namespaced,
-            "kind": served.kind, "verbs": verbs(served),
+            "kind": served.kind, "verbs": served.verbs(),
         });
         add_names(&mut entry, served);
         if served.is_stored() {
@@ -150,16 +148,6 @@ fn add_names(entry: &mut Value, served: &Served) {
     }
     if !served.categories.is_empty() {
         entry["categories"] = json!(served.categories);
-    }
-}
-
-fn verbs(served: &Served) -> Vec<&'static str> {
-    let custom = matches!(served.origin, Origin::Custom(..));
-    match served.is_stored() {
-        false => vec!["create"],
-        // CRDs list their verbs in an order of their own.
-        true if custom => vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
-        true => STORED.to_vec(),
     }
 }
 
@@ -260,7 +248,7 @@ fn aggregated_resource(served: &Served) -> Value {
         "responseKind": kind(&served.group, &served.version, &served.kind),
         "scope": if served.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": served.singular,
-        "verbs": verbs(served),
+        "verbs": served.verbs(),
     });
     add_names(&mut entry, served);
     let subs: Vec<Value> = subresources(served)

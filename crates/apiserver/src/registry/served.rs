@@ -68,12 +68,17 @@ impl Served {
         }
     }
 
-    /// Whether its objects are kept at all.
-    pub(crate) fn is_stored(&self) -> bool {
+    /// The verbs it has, as discovery lists them (CRDs in an order of their own).
+    pub(crate) fn verbs(&self) -> &'static [&'static str] {
         match &self.origin {
-            Origin::Builtin(row) => row.verbs == cambium_builtin::Verbs::Stored,
-            Origin::Custom(..) => true,
+            Origin::Builtin(row) => row.verbs.names(),
+            Origin::Custom(..) => &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
         }
+    }
+
+    /// Whether its objects are kept at all, and not only asked about.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.verbs().contains(&"get")
     }
 
     /// Subresources other than `status` and `scale`.

@@ -128,7 +128,7 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
     let lacks_namespace = call.resource.namespaced && call.path.namespace.is_empty();
     match verb {
         "create" if !call.resource.is_stored() => subresource::review(&call),
-        _ if !call.resource.is_stored() => Err(Status::verb_not_allowed()),
+        _ if !call.resource.verbs().contains(&verb) => Err(Status::verb_not_allowed()),
         // Paths that name too much or too little.
         "get" | "update" | "patch" | "delete" if lacks_namespace => Err(Status::no_such_path()),
         "create" if named || lacks_namespace => Err(Status::verb_not_allowed()),
