@@ -1,10 +1,74 @@
-//! Our protobuf against objects that upstream publishes in both encodings, every field filled.
+//! What we say against what upstream publishes, wherever the Go module cache holds it.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use cambium_builtin::{kind_schema, protobuf};
-use serde_json::Value;
+use cambium_builtin::{RESOURCES, Resource, Scope, Subresource, kind_schema, protobuf};
+use serde_json::{Value, json};
+
+#[test]
+fn the_table_says_what_upstream_discovery_says() {
+    let directory = match cached(&["kubernetes@v1.36.4/api/discovery"]) {
+        Ok(directories) => directories.into_iter().next().unwrap(),
+        Err(reason) => {
+            println!("skipped: {reason}");
+            return;
+        }
+    };
+    for row in RESOURCES {
+        let file = match row.group {
+            "" => "api__v1.json".to_owned(),
+            group => format!("apis__{group}__{}.json", row.version),
+        };
+        let document: Value = serde_json::from_slice(&std::fs::read(directory.join(file)).unwrap()).unwrap();
+        let upstream: Vec<Value> = document["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|entry| entry["name"].as_str().unwrap().split('/').next() == Some(row.plural))
+            .cloned()
+            .map(without_hash)
+            .collect();
+        assert_eq!(json!(discovery(row)), json!(upstream));
+    }
+}
+
+fn without_hash(mut entry: Value) -> Value {
+    entry
+        .as_object_mut()
+        .expect("discovery lists objects")
+        .remove("storageVersionHash");
+    entry
+}
+
+/// A row as legacy discovery lists it: the resource, then its subresources.
+fn discovery(row: &Resource) -> Vec<Value> {
+    let namespaced = row.scope == Scope::Namespaced;
+    let mut main = json!({ "name": row.plural, "singularName": row.singular, "namespaced": namespaced,
+        "kind": row.kind, "verbs": row.verbs.names() });
+    for (field, names) in [("shortNames", row.short_names), ("categories", row.categories)] {
+        if !names.is_empty() {
+            main[field] = json!(names);
+        }
+    }
+    let mut entries = vec![main];
+    for subresource in row.subresources {
+        let part = &["get", "patch", "update"][..];
+        let (name, (group, version, kind), verbs) = match *subresource {
+            Subresource::Status => ("status", (row.group, row.version, row.kind), part),
+            Subresource::Scale { .. } => ("scale", ("autoscaling", "v1", "Scale"), part),
+            Subresource::Other { name, kind, verbs } => (name, kind, verbs),
+        };
+        let mut entry = json!({ "name": format!("{}/{name}", row.plural), "singularName": "",
+            "namespaced": namespaced, "kind": kind, "verbs": verbs });
+        if (group, version) != (row.group, row.version) {
+            entry["group"] = json!(group);
+            entry["version"] = json!(version);
+        }
+        entries.push(entry);
+    }
+    entries
+}
 
 #[test]
 fn upstream_examples_decode_to_their_json_and_encode_to_their_bytes() {
@@ -52,23 +116,20 @@ fn upstream_examples_decode_to_their_json_and_encode_to_their_bytes() {
 }
 
 fn example_directories() -> Result<Vec<PathBuf>, String> {
-    let output = Command::new("go")
-        .args(["env", "GOMODCACHE"])
-        .output()
-        .map_err(|error| format!("no Go: {error}"))?;
-    let cache = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    [
+    cached(&[
         "api@v0.36.4/testdata/HEAD",
         "apiextensions-apiserver@v0.36.4/pkg/apis/testdata/HEAD",
-    ]
-    .into_iter()
-    .map(|place| cache.join("k8s.io").join(place))
-    .map(|path| {
-        if path.is_dir() {
-            Ok(path)
-        } else {
-            Err(format!("{} is not there", path.display()))
-        }
-    })
-    .collect()
+    ])
+}
+
+/// Directories of upstream modules, if they have been downloaded.
+fn cached(places: &[&str]) -> Result<Vec<PathBuf>, String> {
+    let go = Command::new("go").args(["env", "GOMODCACHE"]).output();
+    let output = go.map_err(|error| format!("Go does not run: {error}"))?;
+    let cache = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let find = |place: &&str| match cache.join("k8s.io").join(place) {
+        path if path.is_dir() => Ok(path),
+        path => Err(format!("{} is not there", path.display())),
+    };
+    places.iter().map(find).collect()
 }
