@@ -1,12 +1,12 @@
 //! `cargo xtask types`: the built-in types of Kubernetes as static tables.
 //!
 //! Field names, types and merge rules come from the published OpenAPI document; protobuf numbers and
-//! which scalars are pointers (so that a zero is a value) come from the struct tags of the Go API.
+//! which scalars are written when they are zero come from the struct tags of the Go API.
 //! Only such facts are taken, never a sentence.
 //!
 //! ```text
 //! source    where the Go module cache has the files
-//! gotypes   struct tags      -> protobuf numbers, pointers, inlined structs
+//! gotypes   struct tags      -> protobuf numbers, zeros, inlined structs
 //! model     OpenAPI + gotypes -> one Type per reachable definition
 //! emit      Types            -> Rust files
 //! ```

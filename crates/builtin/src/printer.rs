@@ -39,3 +39,6 @@ pub(crate) fn name_created_at(object: &Value, _now: Timestamp) -> Vec<Value> {
 pub(crate) fn name_age(object: &Value, now: Timestamp) -> Vec<Value> {
     vec![read::name(object), age(object, now)]
 }
+
+#[cfg(test)]
+mod tests;

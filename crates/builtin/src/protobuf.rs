@@ -4,8 +4,8 @@
 //! read off it:
 //!
 //! - a struct that Go inlines in JSON is nested in protobuf; the field's number is then a path, 8 bits per level;
-//! - Go writes the zero of every scalar that is not a pointer, so a zero says nothing unless the field is
-//!   required or a pointer;
+//! - Go writes the zero of every scalar that is not a pointer, so whether a zero says anything is
+//!   generated beside the schemas;
 //! - a list inside a map or a list is wrapped in a message with the one field 1;
 //! - a few types have a form of their own (times, quantities, raw JSON).
 
@@ -21,7 +21,7 @@ pub use encode::{EncodeError, encode, encode_message};
 pub const MAGIC: &[u8; 4] = b"k8s\0";
 
 /// How deep messages may be nested.
-const MAX_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 200;
 
 /// The part of a field number's path that comes after `level` outer numbers, outermost lowest.
 const fn path_below(number: u32, level: u32) -> u32 {

@@ -24,9 +24,12 @@ impl Resource {
                 absent if absent.is_empty() => "false".to_owned(),
                 value => value,
             },
-            ("Pod", "status.podIP") => match object["status"]["podIPs"][0]["ip"].as_str() {
-                Some(ip) => ip.to_owned(),
-                None => at(object, field),
+            ("Pod", "status.podIP") => match at(object, field) {
+                absent if absent.is_empty() => object["status"]["podIPs"][0]["ip"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+                ip => ip,
             },
             ("Pod", "status.podIPs") => {
                 let ips = object["status"]["podIPs"].as_array().into_iter().flatten();

@@ -196,18 +196,18 @@ fn index<'a>(
         ));
     }
     text.push_str(
-        "];\n\n/// Scalars that are pointers in Go, by type: their zero is a value, not an absence.\n",
+        "];\n\n/// Scalars that Go's JSON has even when they are zero, by type: pointers, and what is never omitted.\n",
     );
-    text.push_str("#[rustfmt::skip]\npub(crate) static POINTERS: &[(&str, &[&str])] = &[\n");
+    text.push_str("#[rustfmt::skip]\npub(crate) static ZEROS: &[(&str, &[&str])] = &[\n");
     for kind in types {
-        let pointers: Vec<&str> = kind
+        let kept: Vec<&str> = kind
             .fields
             .iter()
-            .filter(|field| field.pointer)
+            .filter(|field| field.keeps_zero)
             .map(|field| field.name.as_str())
             .collect();
-        if !pointers.is_empty() {
-            text.push_str(&format!("    (\"{}\", &{pointers:?}),\n", kind.name));
+        if !kept.is_empty() {
+            text.push_str(&format!("    (\"{}\", &{kept:?}),\n", kind.name));
         }
     }
     text.push_str("];\n\n/// Defaults that the published schemas state: type, field, JSON text.\n");

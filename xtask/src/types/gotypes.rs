@@ -12,6 +12,7 @@ pub(super) struct Package(BTreeMap<String, Vec<GoField>>);
 struct GoField {
     /// The name in JSON; empty when the struct is inlined.
     json: String,
+    omit_empty: bool,
     number: u32,
     go_type: String,
 }
@@ -20,8 +21,8 @@ struct GoField {
 pub(super) struct Wire {
     /// Field numbers from the outside in; more than one where Go inlines a struct into its parent.
     pub(super) numbers: Vec<u32>,
-    /// Whether the Go field is a pointer, so that a zero is not the same as nothing.
-    pub(super) pointer: bool,
+    /// Whether Go's JSON has the field when it is zero: it is a pointer, or not `omitempty`.
+    pub(super) keeps_zero: bool,
 }
 
 impl Package {
@@ -49,12 +50,12 @@ impl Package {
         let mut all = BTreeMap::new();
         for field in self.0.get(name).into_iter().flatten() {
             if !field.json.is_empty() {
-                let pointer = field.go_type.starts_with('*');
+                let keeps_zero = field.go_type.starts_with('*') || !field.omit_empty;
                 all.insert(
                     field.json.clone(),
                     Wire {
                         numbers: vec![field.number],
-                        pointer,
+                        keeps_zero,
                     },
                 );
                 continue;
@@ -88,9 +89,11 @@ fn field(line: &str) -> Result<Option<GoField>> {
         .last()
         .context("a field without a type")?
         .to_owned();
+    let omit_empty = json.contains(",omitempty");
     let json = json.split(',').next().unwrap_or_default().to_owned();
     Ok(Some(GoField {
         json,
+        omit_empty,
         number,
         go_type,
     }))

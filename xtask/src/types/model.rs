@@ -85,8 +85,8 @@ pub(super) struct Field {
     pub(super) shape: Shape,
     pub(super) required: bool,
     pub(super) numbers: Vec<u32>,
-    /// Whether a zero scalar is a value of its own.
-    pub(super) pointer: bool,
+    /// Whether it is a scalar whose zero is written.
+    pub(super) keeps_zero: bool,
     pub(super) patch: Option<String>,
     pub(super) merge_key: Option<String>,
 }
@@ -231,13 +231,14 @@ fn read_type(name: &str, definition: &Value, package: &Package, go_name: &str) -
             wire.is_some() || type_meta,
             "field {field} has no protobuf number"
         );
-        let pointer = wire.as_ref().is_some_and(|wire| wire.pointer) && matches!(shape, Shape::Scalar(..));
+        let keeps_zero =
+            wire.as_ref().is_some_and(|wire| wire.keeps_zero) && matches!(shape, Shape::Scalar(..));
         fields.push(Field {
             name: field.clone(),
             shape,
             required: required.contains(&field.as_str()),
             numbers: wire.map(|wire| wire.numbers).unwrap_or_default(),
-            pointer,
+            keeps_zero,
             patch: property["x-kubernetes-patch-strategy"]
                 .as_str()
                 .map(str::to_owned),

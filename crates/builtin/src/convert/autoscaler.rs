@@ -38,7 +38,10 @@ pub(crate) fn to_v2(mut object: Value) -> Value {
         }
         spec.insert("metrics".to_owned(), Value::Array(metrics));
         if let Some(Some(behavior @ Value::Object(_))) = carried.get(BEHAVIOR).map(parse) {
-            spec.insert("behavior".to_owned(), with_keys(behavior, lower_first));
+            let behavior = with_keys(behavior, lower_first);
+            if behavior != json!({}) {
+                spec.insert("behavior".to_owned(), behavior);
+            }
         }
     }
     let current = list(CURRENT_METRICS);
@@ -171,17 +174,15 @@ fn spread(mut metric: Value, side: &Side) -> Value {
             }
         }
         if side.field == "target" {
-            // v1 cannot leave the value out, so a zero beside an average means nothing.
-            if values.contains_key("averageValue") && values.get("value").is_some_and(|value| value == "0") {
+            let average = values.contains_key("averageValue");
+            // v1 cannot leave an object's value out, so a zero beside an average means nothing.
+            if source == "object" && average && values.get("value").is_some_and(|value| value == "0") {
                 values.remove("value");
             }
             let kind = match () {
                 () if values.contains_key("averageUtilization") => "Utilization",
-                () if values.contains_key("value")
-                    && !(source == "object" && values.contains_key("averageValue")) =>
-                {
-                    "Value"
-                }
+                () if source == "object" && average => "AverageValue",
+                () if values.contains_key("value") => "Value",
                 () => "AverageValue",
             };
             values.insert("type".to_owned(), json!(kind));
@@ -310,6 +311,8 @@ fn with_keys(value: Value, change: fn(char) -> char) -> Value {
         Value::Array(items) => items.into_iter().map(|item| with_keys(item, change)).collect(),
         Value::Object(map) => map
             .into_iter()
+            // Go writes its nil pointers.
+            .filter(|(_, value)| !value.is_null())
             .map(|(key, value)| {
                 let mut letters = key.chars();
                 let key: String = letters.next().map(change).into_iter().chain(letters).collect();

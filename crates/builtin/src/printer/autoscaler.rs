@@ -44,57 +44,63 @@ fn metrics(specs: &[Value], statuses: &[Value]) -> String {
 }
 
 fn metric(spec: &Value, status: &Value) -> String {
-    let (field, named) = match text(&spec["type"]) {
-        "Resource" => ("resource", true),
-        "ContainerResource" => ("containerResource", true),
-        "External" => ("external", false),
-        "Object" => ("object", false),
-        "Pods" => ("pods", false),
+    let field = match text(&spec["type"]) {
+        "Resource" => "resource",
+        "ContainerResource" => "containerResource",
+        "External" => "external",
+        "Object" => "object",
+        "Pods" => "pods",
         _ => return "<unknown type>".to_owned(),
     };
     let (target, current) = (&spec[field]["target"], &status[field]["current"]);
     let average = !target["averageValue"].is_null();
-    if named {
-        let resource = text(&spec[field]["name"]);
-        return match average {
-            true => format!(
-                "{resource}: {}/{}",
-                value(current, "averageValue"),
-                scalar(&target["averageValue"])
-            ),
-            false => {
-                let percent = |side: &Value, otherwise: &str| {
-                    side["averageUtilization"]
-                        .as_i64()
-                        .map_or(otherwise.to_owned(), |number| format!("{number}%"))
-                };
-                format!(
-                    "{resource}: {}/{}",
-                    percent(current, UNKNOWN),
-                    percent(target, "<auto>")
-                )
-            }
-        };
-    }
-    match (field, average) {
-        ("pods", _) => format!(
+    match field {
+        "resource" | "containerResource" => {
+            let sides = match average {
+                true => format!(
+                    "{}/{}",
+                    current_quantity(current, &current["averageValue"]),
+                    quantity(&target["averageValue"])
+                ),
+                false => format!("{}/{}", percent(current, UNKNOWN), percent(target, "<auto>")),
+            };
+            format!("{}: {sides}", text(&spec[field]["name"]))
+        }
+        "pods" => {
+            let current = current_quantity(current, &current["averageValue"]);
+            format!("{current}/{}", quantity(&target["averageValue"]))
+        }
+        _ if average => {
+            let current = current_quantity(&current["averageValue"], &current["averageValue"]);
+            format!("{current}/{} (avg)", quantity(&target["averageValue"]))
+        }
+        _ => format!(
             "{}/{}",
-            value(current, "averageValue"),
-            value(target, "averageValue")
+            current_quantity(current, &current["value"]),
+            quantity(&target["value"])
         ),
-        (_, true) => format!(
-            "{}/{} (avg)",
-            value(current, "averageValue"),
-            scalar(&target["averageValue"])
-        ),
-        (_, false) => format!("{}/{}", value(current, "value"), value(target, "value")),
     }
 }
 
-fn value(side: &Value, field: &str) -> String {
-    if side[field].is_null() {
+fn percent(side: &Value, otherwise: &str) -> String {
+    side["averageUtilization"]
+        .as_i64()
+        .map_or(otherwise.to_owned(), |number| format!("{number}%"))
+}
+
+/// The value of a metric's status, if there is a status.
+fn current_quantity(status: &Value, value: &Value) -> String {
+    if status.is_null() {
         UNKNOWN.to_owned()
     } else {
-        scalar(&side[field])
+        quantity(value)
+    }
+}
+
+fn quantity(value: &Value) -> String {
+    if value.is_null() {
+        "<nil>".to_owned()
+    } else {
+        scalar(value)
     }
 }

@@ -12,7 +12,11 @@ pub(crate) fn pod(object: &Value, now: Timestamp) -> Vec<Value> {
         (count @ 1.., Some(last)) => format!("{count} ({} ago)", between(last, now)),
         (count, _) => count.to_string(),
     };
-    let ip = text_or(&object["status"]["podIPs"][0]["ip"], NONE);
+    // Where the two disagree, the older field is believed.
+    let ip = text_or(
+        &object["status"]["podIP"],
+        text_or(&object["status"]["podIPs"][0]["ip"], NONE),
+    );
     vec![
         name(object),
         json!(format!("{}/{}", summary.ready, summary.containers)),

@@ -10,7 +10,7 @@ use super::special::Special;
 use super::wire::{Reader, Wire};
 use super::{MAGIC, MAX_DEPTH, path_below, same_outer};
 use crate::constructors::STRING;
-use crate::generated::POINTERS;
+use crate::generated::ZEROS;
 use crate::generated::apiextensions_v1::JSON_SCHEMA_PROPS;
 use crate::lookup::kind_schema;
 
@@ -171,8 +171,9 @@ impl Message<'_> {
         let old = map.remove(name);
         let value =
             value(&property.schema, wire, old, self.depth + 1)?.ok_or_else(|| self.wrong_type(property))?;
+        let plain = Special::of(&property.schema).is_none();
         let means_nothing =
-            value.is_null() || (is_zero(&value) && !property.required && !is_pointer(self.schema.name, name));
+            value.is_null() || (plain && is_zero(&value) && !keeps_zero(self.schema.name, name));
         if !means_nothing {
             map.insert(name.to_owned(), value);
         }
@@ -404,7 +405,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-fn is_pointer(name: &str, field: &str) -> bool {
-    let found = POINTERS.binary_search_by(|(of, _)| (*of).cmp(name));
-    found.is_ok_and(|index| POINTERS[index].1.contains(&field))
+fn keeps_zero(name: &str, field: &str) -> bool {
+    let found = ZEROS.binary_search_by(|(of, _)| (*of).cmp(name));
+    found.is_ok_and(|index| ZEROS[index].1.contains(&field))
 }

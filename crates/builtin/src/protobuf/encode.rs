@@ -189,6 +189,19 @@ fn nested(
             put_bytes(out, number, &wrapped);
             Ok(())
         }
+        // Where an absence cannot be said, Go makes a null the zero of its type.
+        (JsonType::Integer | JsonType::Boolean, Value::Null) => {
+            put_varint(out, number, 0);
+            Ok(())
+        }
+        (JsonType::Number, Value::Null) => {
+            put_fixed64(out, number, 0);
+            Ok(())
+        }
+        (_, Value::Null) => {
+            put_bytes(out, number, b"");
+            Ok(())
+        }
         _ => field(out, number, value, schema, depth),
     }
 }
@@ -228,7 +241,7 @@ fn special_value(
             put_bytes(out, 3, text.as_bytes());
         }
         // Go keeps no bytes for a null.
-        (Special::RawJson, Value::Null) => {}
+        (Special::RawJson | Special::Time | Special::MicroTime, Value::Null) => {}
         (Special::RawJson, value) => put_bytes(out, 1, value.to_string().as_bytes()),
         (Special::SchemaOrBool, Value::Bool(allows)) => put_varint(out, 1, u64::from(*allows)),
         (Special::SchemaOrBool, Value::Object(_)) => {
