@@ -1,16 +1,24 @@
-//! The `cambium` program.
-fn main() {
-    let rt = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    rt.block_on(async {
-        let now = jiff::Timestamp::now();
-        let ca = cambium_apiserver::pki::Authority::generate(now).unwrap();
-        let id = ca.server(&["127.0.0.1".into(), "localhost".into()], now).unwrap();
-        let client = ca.client("admin", &["system:masters"], now).unwrap();
-        std::fs::write("/tmp/cam.ca", ca.certificate()).unwrap();
-        std::fs::write("/tmp/cam.crt", client.certificate).unwrap();
-        std::fs::write("/tmp/cam.key", client.key).unwrap();
-        let server = cambium_apiserver::ApiServer::builder().build().await.unwrap();
-        let l = tokio::net::TcpListener::bind("127.0.0.1:17443").await.unwrap();
-        cambium_apiserver::serve::serve(l, cambium_apiserver::serve::tls(&id, ca.certificate()).unwrap(), server, std::future::pending()).await;
-    });
+//! The `cambium` program: argv, output, exit codes, wiring.
+
+mod cli;
+mod exit;
+mod log;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log::start(cli.log_format);
+    let result = match cli.command {
+        Command::Up(options) => up::run(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => exit::report(&error),
+    }
 }

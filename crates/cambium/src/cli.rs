@@ -1,0 +1,55 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Version control for Kubernetes platform APIs.
+#[derive(Debug, Parser)]
+#[command(name = "cambium", version, about, propagate_version = true)]
+pub(crate) struct Cli {
+    /// How progress and errors are written to standard error.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// How progress and errors are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For a person.
+    Text,
+    /// One JSON object a line, for a program.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run everything on this machine: an embedded Kubernetes API server, no cluster needed.
+    Up(Up),
+}
+
+/// `cambium up`.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// Where data is kept across restarts [default: $XDG_DATA_HOME/cambium or ~/.local/share/cambium]
+    #[arg(long, value_name = "DIR", conflicts_with = "ephemeral")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Keep everything in memory, and forget it at the end.
+    #[arg(long)]
+    pub(crate) ephemeral: bool,
+    /// Where to listen [default: 127.0.0.1:6443, or a free port if that is taken]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Where to write the kubeconfig [default: kubeconfig in the data directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Start this many further, independent clusters (contexts member-1, member-2, …).
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
+    pub(crate) clusters: u16,
+    /// Install an example and show it.
+    #[arg(long)]
+    pub(crate) demo: bool,
+}

@@ -1,0 +1,86 @@
+//! One cluster: a store, a certificate authority, a listener.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use cambium_apiserver::pki::{Authority, Identity};
+use cambium_apiserver::{ApiServer, serve};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{Listen, UpError, make_private};
+
+/// A cluster that is up.
+pub(crate) struct Cluster {
+    /// The name of its context.
+    pub(crate) name: String,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Its certificate authority's certificate.
+    pub(crate) authority: String,
+    /// The administrator's certificate.
+    pub(crate) admin: Identity,
+    /// The server itself, in-process.
+    pub(crate) server: ApiServer,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Cluster {
+    /// Opens its data (or none), and listens.
+    pub(crate) async fn start(name: &str, data: Option<PathBuf>, listen: Listen) -> anyhow::Result<Self> {
+        let now = jiff::Timestamp::now();
+        let mut builder = ApiServer::builder();
+        if let Some(data) = &data {
+            make_private(data)?;
+            builder = builder.file(data.join("store.redb"));
+        }
+        // The store first: it is what tells a second instance to stay away.
+        let path = data.clone().unwrap_or_default();
+        let server = builder.build().await.map_err(|source| UpError::Store { path, source })?;
+        let authority = match &data {
+            Some(data) => Authority::load_or_generate(data, now)?,
+            None => Authority::generate(now)?,
+        };
+        let listener = bind(listen).await?;
+        let address = listener.local_addr()?;
+        let names = ["127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1"];
+        let mut names: Vec<String> = names.map(str::to_owned).to_vec();
+        names.push(address.ip().to_string());
+        names.dedup();
+        let acceptor = serve::tls(&authority.server(&names, now)?, authority.certificate())?;
+        let admin = authority.client("cambium-admin", &[cambium_apiserver::MASTERS], now)?;
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(serve::serve(listener, acceptor, server.clone(), async {
+            // A dropped sender means the same: stop.
+            let _ = stopped.await;
+        }));
+        tracing::info!(cluster = name, %address, "listening");
+        Ok(Self { name: name.to_owned(), address, authority: authority.certificate().to_owned(), admin, server, stop, task })
+    }
+
+    /// Lets open requests end, then closes.
+    pub(crate) async fn stop(self) {
+        let _ = self.stop.send(());
+        if let Err(error) = self.task.await {
+            tracing::warn!(%error, cluster = self.name, "the listener did not stop as it should");
+        }
+    }
+}
+
+async fn bind(listen: Listen) -> Result<TcpListener, UpError> {
+    let (address, elsewhere) = match listen {
+        Listen::Exactly(address) => (address, false),
+        Listen::Preferably(address) => (address, true),
+    };
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(error) if elsewhere => {
+            tracing::info!(%address, %error, "taking a free port instead");
+            let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            TcpListener::bind(any).await.map_err(|source| UpError::Listen { address: any, source })
+        }
+        Err(source) => Err(UpError::Listen { address, source }),
+    }
+}

@@ -1,0 +1,170 @@
+//! `cambium up`: one process, one or more clusters, one kubeconfig.
+
+mod cluster;
+mod demo;
+mod kubeconfig;
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use cambium_apiserver::store::OpenError;
+
+use crate::cli::Up;
+use cluster::Cluster;
+
+/// What a user can mend.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UpError {
+    #[error("{}", store_message(path, source))]
+    Store {
+        path: PathBuf,
+        source: OpenError,
+    },
+    #[error("cannot listen on {address}: {source}; choose another with --listen")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("cannot use {path}: {source}")]
+    Directory {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{} exists and was not written by cambium; choose another file with --kubeconfig", path.display())]
+    ForeignKubeconfig { path: PathBuf },
+    #[error("neither XDG_DATA_HOME nor HOME is set; say where to keep data with --data-dir, or use --ephemeral")]
+    NoHome,
+}
+
+fn store_message(path: &Path, source: &OpenError) -> String {
+    match source {
+        OpenError::InUse => format!("{} is in use by another cambium; stop it, or use another --data-dir", path.display()),
+        other => format!("{}: {other}", path.display()),
+    }
+}
+
+/// Runs until it is told to stop.
+pub(crate) fn run(options: &Up) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(up(options));
+    // Connections that will not end are not waited for; what was answered is on disk already.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    result
+}
+
+async fn up(options: &Up) -> anyhow::Result<()> {
+    let home = Home::prepare(options)?;
+    let mut clusters = vec![Cluster::start("cambium", home.data(""), listen_on(options)).await?];
+    for number in 1..=options.clusters {
+        let name = format!("member-{number}");
+        let address = SocketAddr::new(clusters[0].address.ip(), 0);
+        let data = home.data(&name);
+        clusters.push(Cluster::start(&name, data, Listen::Exactly(address)).await?);
+    }
+    kubeconfig::write(&home.kubeconfig, &clusters)?;
+    if options.demo {
+        demo::run(&clusters[0]).await?;
+    }
+    announce(&home.kubeconfig)?;
+
+    stop_signal().await?;
+    tracing::info!("stopping");
+    for cluster in clusters {
+        cluster.stop().await;
+    }
+    home.tidy_up();
+    Ok(())
+}
+
+/// Where to listen, and whether it must be there.
+pub(crate) enum Listen {
+    Exactly(SocketAddr),
+    /// There if it is free, elsewhere if not.
+    Preferably(SocketAddr),
+}
+
+fn listen_on(options: &Up) -> Listen {
+    match options.listen {
+        Some(address) => Listen::Exactly(address),
+        None => Listen::Preferably((Ipv4Addr::LOCALHOST, 6443).into()),
+    }
+}
+
+/// The one line that a script waits for.
+fn announce(kubeconfig: &Path) -> anyhow::Result<()> {
+    let mut output = std::io::stdout();
+    writeln!(output, "ready: export KUBECONFIG={}", kubeconfig.display())?;
+    output.flush()?;
+    Ok(())
+}
+
+async fn stop_signal() -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+/// The directories and files of one run.
+struct Home {
+    /// `None` when nothing is kept.
+    data: Option<PathBuf>,
+    kubeconfig: PathBuf,
+    /// A directory that goes when the run ends.
+    temporary: Option<PathBuf>,
+}
+
+impl Home {
+    fn prepare(options: &Up) -> Result<Self, UpError> {
+        let data = match (options.ephemeral, &options.data_dir) {
+            (true, _) => None,
+            (false, Some(directory)) => Some(directory.clone()),
+            (false, None) => Some(default_directory()?),
+        };
+        if let Some(data) = &data {
+            make_private(data)?;
+        }
+        let (directory, temporary) = match (&data, &options.kubeconfig) {
+            (Some(data), _) => (data.clone(), None),
+            (None, Some(_)) => (PathBuf::new(), None),
+            (None, None) => {
+                let directory = std::env::temp_dir().join(format!("cambium-{}", std::process::id()));
+                make_private(&directory)?;
+                (directory.clone(), Some(directory))
+            }
+        };
+        let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.join("kubeconfig"));
+        let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
+        kubeconfig::check(&kubeconfig)?;
+        Ok(Self { data, kubeconfig, temporary })
+    }
+
+    fn data(&self, cluster: &str) -> Option<PathBuf> {
+        self.data.as_ref().map(|data| data.join(cluster))
+    }
+
+    fn tidy_up(&self) {
+        if let Some(directory) = &self.temporary {
+            // Left behind, it is a dead kubeconfig in the temporary directory: no harm.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+    }
+}
+
+fn default_directory() -> Result<PathBuf, UpError> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
+    base.map(|base| base.join("cambium")).ok_or(UpError::NoHome)
+}
+
+/// A directory that only its owner may enter.
+pub(crate) fn make_private(path: &Path) -> Result<(), UpError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|source| UpError::Directory { path: path.to_owned(), source })
+}
