@@ -22,3 +22,8 @@ mod go_text;
 mod object_meta;
 
 pub use object_meta::OBJECT_META;
+
+#[cfg(test)]
+mod generators;
+#[cfg(test)]
+mod laws;

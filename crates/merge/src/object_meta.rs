@@ -15,8 +15,15 @@ pub static OBJECT_META: Schema = object(
 pub(crate) static STRING: Schema = Schema::of(JsonType::String);
 static INTEGER: Schema = Schema::of(JsonType::Integer);
 static BOOLEAN: Schema = Schema::of(JsonType::Boolean);
-/// A point in time; untyped so that it merges as upstream's does.
-static TIME: Schema = Schema::of(JsonType::IntOrString);
+static TIME: Schema = schema(
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+    (JsonType::String, "date-time"),
+    &[],
+    Additional::None,
+    None,
+    ListType::Atomic,
+    MapType::Granular,
+);
 static ANY: Schema = Schema::of(JsonType::Any);
 static STRINGS: Schema = object(
     "",
@@ -91,36 +98,50 @@ const fn object(
     map: MapType,
     additional: Additional,
 ) -> Schema {
+    schema(
+        name,
+        (JsonType::Object, ""),
+        properties,
+        additional,
+        None,
+        ListType::Atomic,
+        map,
+    )
+}
+
+const fn list(items: &'static Schema, list: ListType) -> Schema {
+    let items = Some(Child::Static(items));
+    schema(
+        "",
+        (JsonType::Array, ""),
+        &[],
+        Additional::None,
+        items,
+        list,
+        MapType::Granular,
+    )
+}
+
+const fn schema(
+    name: &'static str,
+    (json_type, format): (JsonType, &'static str),
+    properties: &'static [Property],
+    additional: Additional,
+    items: Option<Child>,
+    list: ListType,
+    map: MapType,
+) -> Schema {
     Schema {
         name,
-        json_type: JsonType::Object,
-        format: Cow::Borrowed(""),
+        json_type,
+        format: Cow::Borrowed(format),
         description: Cow::Borrowed(""),
         nullable: false,
         properties: Cow::Borrowed(properties),
         additional,
-        items: None,
-        list: ListType::Atomic,
-        map,
-        preserve_unknown_fields: false,
-        embedded_resource: false,
-        default: None,
-        constraints: None,
-    }
-}
-
-const fn list(items: &'static Schema, list: ListType) -> Schema {
-    Schema {
-        name: "",
-        json_type: JsonType::Array,
-        format: Cow::Borrowed(""),
-        description: Cow::Borrowed(""),
-        nullable: false,
-        properties: Cow::Borrowed(&[]),
-        additional: Additional::None,
-        items: Some(Child::Static(items)),
+        items,
         list,
-        map: MapType::Granular,
+        map,
         preserve_unknown_fields: false,
         embedded_resource: false,
         default: None,

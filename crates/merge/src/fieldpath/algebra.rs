@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn set_operations() {
         type Operation = fn(&Set, &Set) -> Set;
-        let cases: &[(&str, Operation, &[&str], &[&str], &[&str])] = &[
+        type Names = &'static [&'static str];
+        let cases: &[(&str, Operation, Names, Names, Names)] = &[
             (
                 "union",
                 Set::union,

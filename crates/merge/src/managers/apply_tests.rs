@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::update_tests::{at, managers, object};
-use super::{ApplyError, FieldManager, Force, LAST_APPLIED_ANNOTATION, OneVersion};
+use super::{ApplyError, ByVersion, FieldManager, Force, LAST_APPLIED_ANNOTATION, OneVersion};
 use crate::fieldpath::{Path, Set};
 use crate::typed::fixtures::sorts;
 
@@ -162,13 +162,14 @@ fn fields_that_an_applier_drops_are_removed_unless_owned() {
     .unwrap();
     assert_eq!(
         dropped["spec"],
-        json!({"title": "changed", "labels": {"a": "1"}, "tags": ["y"], "containers": [{"name": "c", "env": {"k": "v"}}]})
+        json!({"title": "changed", "labels": {"a": "1"}, "tags": ["y"], "containers": null}),
+        "an item goes with everything in it, as upstream has it"
     );
     assert_eq!(
         managers(&dropped),
         [
             "Apply one x/v1 03Z .spec.labels.a .spec.tags[=\"y\"]",
-            "Update two x/v1 02Z .spec.title .spec.containers[name=\"c\"].env .spec.containers[name=\"c\"].env.k"
+            "Update two x/v1 02Z .spec.title"
         ]
     );
 }
@@ -312,4 +313,51 @@ fn keyed_items_are_owned_field_by_field() {
         panic!("expected a conflict")
     };
     assert_eq!(conflicts.causes()[0].field, ".spec.containers[name=\"a\"].image");
+}
+
+#[test]
+fn what_was_applied_in_another_version_is_still_the_appliers() {
+    let (old, new) = (sorts(), sorts());
+    let versions = ByVersion {
+        schemas: &[("x/v1", &old), ("x/v2", &new)],
+        convert: |object: &Value, version: &str| {
+            let mut object = object.clone();
+            object["apiVersion"] = json!(version);
+            let Some(Value::Object(spec)) = object.get_mut("spec") else {
+                return Some(object);
+            };
+            let (from, to) = if version == "x/v2" {
+                ("title", "port")
+            } else {
+                ("port", "title")
+            };
+            spec.remove(from).map(|value| spec.insert(to.to_owned(), value));
+            Some(object)
+        },
+    };
+    let books = |api_version| FieldManager {
+        api_version,
+        kind: "Sort",
+        subresource: "",
+        versions: &versions,
+        reset_fields: EMPTY,
+        blank: None,
+        now: at(1),
+    };
+    let config = |version: &str, spec: Value| json!({"apiVersion": version, "kind": "Sort", "metadata": {"name": "a"}, "spec": spec});
+    let first = config("x/v1", json!({"title": "a", "replicas": 1}));
+    let mut live = stored(books("x/v1").apply(None, &first, "me", Force::No));
+    live["apiVersion"] = json!("x/v2");
+    live["spec"] = json!({"port": "a", "replicas": 1});
+
+    let kept = config("x/v2", json!({"port": "a"}));
+    let applied = books("x/v2").apply(Some(&live), &kept, "me", Force::No).unwrap();
+    assert_eq!(applied["spec"], json!({"port": "a"}));
+    assert_eq!(managers(&applied), ["Apply me x/v2 01Z .spec.port"]);
+
+    let dropped = config("x/v2", json!({"replicas": 1}));
+    let applied = books("x/v2")
+        .apply(Some(&live), &dropped, "me", Force::No)
+        .unwrap();
+    assert_eq!(applied["spec"], json!({"replicas": 1}));
 }

@@ -16,7 +16,7 @@ use super::stripped::stripped_fields;
 use super::timestamp::Timestamp;
 use super::versions::Versions;
 use crate::fieldpath::Set;
-use crate::typed::{self, Duplicates, Type, TypedErrors};
+use crate::typed::{self, Duplicates, TypedErrors};
 
 /// The owner of everything that was there before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -46,9 +46,11 @@ pub struct FieldManager<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UpdateError {
     /// One of the objects does not have its type.
-    #[error("failed to convert {object} object to smd typed: {source}")]
+    #[error("failed to convert {which} object ({object}) to smd typed: {source}")]
     Typed {
-        /// `new` or `live`, and which.
+        /// `new` or `live`.
+        which: &'static str,
+        /// Its namespace, name and kind.
         object: String,
         /// What is wrong.
         source: TypedErrors,
@@ -184,8 +186,8 @@ impl FieldManager<'_> {
             .versions
             .type_of(self.api_version)
             .ok_or_else(|| UpdateError::NoType(kind_of(new)))?;
-        validate(ty, new, "new")?;
-        validate(ty, live, "live")?;
+        typed::validate(ty, new, Duplicates::Allowed).map_err(typed_error("new", new))?;
+        typed::validate_beside(ty, live, new).map_err(typed_error("live", live))?;
         follow_schemas(self.versions, &mut managers);
         let change = Change {
             versions: self.versions,
@@ -231,11 +233,12 @@ impl FieldManager<'_> {
     }
 }
 
-fn validate(ty: Type<'_>, object: &Value, which: &str) -> Result<(), UpdateError> {
-    typed::validate(ty, object, Duplicates::Allowed).map_err(|source| UpdateError::Typed {
-        object: format!("{which} ({})", describe(object)),
+fn typed_error(which: &'static str, object: &Value) -> impl FnOnce(TypedErrors) -> UpdateError {
+    move |source| UpdateError::Typed {
+        which,
+        object: describe(object),
         source,
-    })
+    }
 }
 
 fn name_or_unknown(manager: &str) -> &str {

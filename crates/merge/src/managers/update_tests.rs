@@ -291,7 +291,7 @@ fn an_object_that_does_not_have_its_type_ends_up_without_managers() {
     assert!(matches!(error, UpdateError::Typed { .. }));
     assert_eq!(
         error.to_string(),
-        "failed to convert new (/a; x/v1, Kind=Sort) object to smd typed: .spec.title: expected string, got &value.valueUnstructured{Value:1}"
+        "failed to convert new object (/a; x/v1, Kind=Sort) to smd typed: .spec.title: expected string, got &value.valueUnstructured{Value:1}"
     );
     assert_eq!(new["metadata"].get("managedFields"), None);
 }

@@ -72,11 +72,36 @@ pub(super) fn in_order(
     Ok(weave(from_live, from_patch, live, order))
 }
 
-fn sort(items: &mut [Value], by: &[Value], order: &Order<'_>) {
-    items.sort_by_cached_key(|item| {
-        let deletes = order.by_key && item.get(MARKER).is_some_and(|directive| directive == "delete");
-        (deletes, order.position(by, item).unwrap_or(usize::MAX))
-    });
+fn sort(items: &mut Vec<Value>, by: &[Value], order: &Order<'_>) {
+    let deletes =
+        |item: &Value| order.by_key && item.get(MARKER).is_some_and(|directive| directive == "delete");
+    let (deleted, kept): (Vec<_>, Vec<_>) = std::mem::take(items).into_iter().partition(deletes);
+    let mut placed: Vec<_> = kept
+        .into_iter()
+        .map(|item| (order.position(by, &item), item))
+        .collect();
+    if placed.iter().all(|(place, _)| place.is_some()) {
+        placed.sort_by_key(|(place, _)| *place);
+    } else {
+        insertion_sort(&mut placed);
+    }
+    items.extend(placed.into_iter().map(|(_, item)| item).chain(deleted));
+}
+
+/// Upstream takes an item that has no place for smaller than any other, even itself; only the very same steps give the
+/// very same order.
+fn insertion_sort(placed: &mut [(Option<usize>, Value)]) {
+    let less = |left: Option<usize>, right: Option<usize>| match (left, right) {
+        (Some(left), Some(right)) => left < right,
+        _ => true,
+    };
+    for start in 1..placed.len() {
+        let mut at = start;
+        while at > 0 && less(placed[at].0, placed[at - 1].0) {
+            placed.swap(at, at - 1);
+            at -= 1;
+        }
+    }
 }
 
 /// Puts each item that only the live list has before the first item of the patch that follows it there.

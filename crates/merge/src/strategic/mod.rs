@@ -33,4 +33,4 @@ pub fn apply(schema: &Schema, original: &Value, patch: &Value) -> Result<Value, 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -206,6 +206,10 @@ fn look_into_list(list: ListShape<'_>, pair: Pair<'_>, problems: &mut Problems) 
     if *list.list_type() == ListType::Atomic || (old.is_empty() && new.is_empty()) {
         return Looked::Leaf(Node::leaf(pair));
     }
+    if old.len() == new.len() && old.iter().zip(new).all(|(old, new)| equal_values(old, new)) {
+        // Most lists do not change, and naming their items is most of the work.
+        return Looked::Inside(Node::default());
+    }
     let mut items: Index<(Vec<&Value>, Vec<&Value>)> = Index::with_capacity(old.len().max(new.len()));
     for (index, item) in old.iter().enumerate() {
         match list_item::element(list, item) {

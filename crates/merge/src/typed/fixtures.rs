@@ -90,7 +90,12 @@ fn property((name, value): (&String, &Value)) -> Property {
 
 /// A small kind with one field of every sort.
 pub(crate) fn sorts() -> Schema {
-    schema(&json!({"type": "object", "properties": {
+    schema(&sorts_json())
+}
+
+/// The same, as written.
+pub(crate) fn sorts_json() -> Value {
+    json!({"type": "object", "properties": {
         "spec": {"type": "object", "properties": {
             "replicas": {"type": "integer"},
             "paused": {"type": "boolean"},
@@ -118,5 +123,5 @@ pub(crate) fn sorts() -> Schema {
             "nested": {"type": "object", "properties": {"leaf": {"type": "string"}, "other": {"type": "string"}}},
         }},
         "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
-    }}))
+    }})
 }

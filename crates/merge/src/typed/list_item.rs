@@ -1,5 +1,7 @@
 //! What names an item of a list that merges by items.
 
+use std::borrow::Cow;
+
 use cambium_schema::ListType;
 use serde_json::Value;
 
@@ -9,45 +11,49 @@ use crate::go_text::quoted;
 
 /// The step to an item, or why it has none.
 pub(super) fn element(list: ListShape<'_>, item: &Value) -> Result<PathElement, String> {
+    check(list, item)?;
     match list.list_type() {
-        ListType::Atomic => Err("invalid indexing of non-associative list".to_owned()),
-        ListType::Set => set_element(item),
-        ListType::Map(keys) if keys.is_empty() => set_element(item),
-        ListType::Map(keys) => {
-            let fields = match item {
-                Value::Object(fields) => fields,
-                Value::Null => {
-                    return Err("associative list with keys may not have a null element".to_owned());
-                }
-                _ => return Err("associative list with keys may not have non-map elements".to_owned()),
-            };
+        ListType::Map(keys) if !keys.is_empty() => {
             // A key that is neither given nor has a default is left out: that names a different item.
-            let key: Vec<_> = keys
+            let fields = keys
                 .iter()
-                .filter_map(|key| {
-                    let value = fields.get(&**key).or_else(|| list.key_default(key))?;
-                    Some((key.to_string(), value.clone()))
-                })
-                .collect();
-            if key.is_empty() {
-                let names: Vec<_> = keys.iter().map(|key| quoted(key)).collect();
-                return Err(format!(
-                    "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
-                    names.join(" ")
-                ));
-            }
-            Ok(PathElement::key(key))
+                .filter_map(|key| Some((key.to_string(), key_value(list, item, key)?.clone())));
+            Ok(PathElement::key(fields))
         }
+        _ => Ok(PathElement::value(item.clone())),
     }
 }
 
-fn set_element(item: &Value) -> Result<PathElement, String> {
+/// Why an item has no name, if it has none.
+pub(super) fn check(list: ListShape<'_>, item: &Value) -> Result<(), String> {
+    let problem = match (list.list_type(), item) {
+        (ListType::Atomic, _) => "invalid indexing of non-associative list",
+        (ListType::Map(keys), _) if !keys.is_empty() => return check_keyed(list, keys, item),
+        (_, Value::Object(_)) => "associative list without keys has an element that's a map type",
+        (_, Value::Array(_)) => "not supported: associative list with lists as elements",
+        (_, Value::Null) => "associative list without keys has an element that's an explicit null",
+        _ => return Ok(()),
+    };
+    Err(problem.to_owned())
+}
+
+fn check_keyed(list: ListShape<'_>, keys: &[Cow<'_, str>], item: &Value) -> Result<(), String> {
     match item {
-        Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
-        Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
-        Value::Null => Err("associative list without keys has an element that's an explicit null".to_owned()),
-        scalar => Ok(PathElement::value(scalar.clone())),
+        Value::Object(_) if keys.iter().any(|key| key_value(list, item, key).is_some()) => Ok(()),
+        Value::Object(_) => {
+            let names: Vec<_> = keys.iter().map(|key| quoted(key)).collect();
+            Err(format!(
+                "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
+                names.join(" ")
+            ))
+        }
+        Value::Null => Err("associative list with keys may not have a null element".to_owned()),
+        _ => Err("associative list with keys may not have non-map elements".to_owned()),
     }
+}
+
+fn key_value<'v>(list: ListShape<'v>, item: &'v Value, key: &str) -> Option<&'v Value> {
+    item.get(key).or_else(|| list.key_default(key))
 }
 
 /// A sorted map from steps to something, for lists that are indexed while they are read.

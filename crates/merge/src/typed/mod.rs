@@ -29,6 +29,7 @@ pub(crate) use named_fields::with_named_fields;
 pub(crate) use reconcile::reconcile;
 pub use remove::{extract, remove};
 pub use shape::Type;
+pub(crate) use validate::validate_beside;
 pub use validate::{Duplicates, validate};
 
 #[cfg(test)]

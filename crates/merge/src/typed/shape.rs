@@ -163,10 +163,12 @@ impl<'s> Type<'s> {
 }
 
 fn json_type(schema: &Schema) -> JsonType {
-    if schema.name == "io.k8s.apimachinery.pkg.api.resource.Quantity" {
-        return JsonType::IntOrString;
+    match (schema.json_type, schema.name) {
+        // A CRD publishes it without a type; that it is neither a list nor a map is for validation to say.
+        (JsonType::IntOrString, "") => JsonType::Any,
+        (_, "io.k8s.apimachinery.pkg.api.resource.Quantity") => JsonType::IntOrString,
+        (json_type, _) => json_type,
     }
-    schema.json_type
 }
 
 impl<'s> MapShape<'s> {

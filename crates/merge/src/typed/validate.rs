@@ -19,71 +19,110 @@ pub enum Duplicates {
 
 /// Checks that `value` has the type `ty`, and says everything that is wrong.
 pub fn validate(ty: Type<'_>, value: &Value, duplicates: Duplicates) -> Result<(), TypedErrors> {
+    check(ty, value, None, duplicates)
+}
+
+/// The same, when `known` is a valid value of the same type: only what differs from it is looked at.
+pub(crate) fn validate_beside(ty: Type<'_>, value: &Value, known: &Value) -> Result<(), TypedErrors> {
+    check(ty, value, Some(known), Duplicates::Allowed)
+}
+
+fn check(
+    ty: Type<'_>,
+    value: &Value,
+    known: Option<&Value>,
+    duplicates: Duplicates,
+) -> Result<(), TypedErrors> {
     let mut problems = Problems::default();
-    visit(ty, value, duplicates, &mut problems);
+    Validator {
+        duplicates,
+        problems: &mut problems,
+    }
+    .visit(ty, value, known);
     problems.into_result(())
 }
 
-fn visit(ty: Type<'_>, value: &Value, duplicates: Duplicates, problems: &mut Problems) {
-    match ty.shape_of(value) {
-        Shape::Map(map) => visit_map(map, value, duplicates, problems),
-        Shape::List(list) => visit_list(list, value, duplicates, problems),
-        Shape::Scalar(scalar) => {
-            if let Err(message) = check_scalar(scalar, value, "") {
-                problems.add(message);
+struct Validator<'p> {
+    duplicates: Duplicates,
+    problems: &'p mut Problems,
+}
+
+impl Validator<'_> {
+    fn visit(&mut self, ty: Type<'_>, value: &Value, known: Option<&Value>) {
+        match ty.shape_of(value) {
+            Shape::Map(map) => self.visit_map(map, value, known),
+            Shape::List(list) => {
+                if known != Some(value) {
+                    self.visit_list(list, value);
+                }
             }
+            Shape::Scalar(scalar) => {
+                if let Err(message) = check_scalar(scalar, value, "") {
+                    self.problems.add(message);
+                }
+            }
+            Shape::Invalid => self.problems.add("schema error: invalid atom: inlined"),
         }
-        Shape::Invalid => problems.add("schema error: invalid atom: inlined"),
     }
-}
 
-fn visit_map(map: MapShape<'_>, value: &Value, duplicates: Duplicates, problems: &mut Problems) {
-    let fields = match value {
-        Value::Null => return,
-        Value::Object(fields) => fields,
-        other => return problems.add(format!("expected map, got &{{{}}}", go_text::plain(other))),
-    };
-    for (name, field) in fields {
-        let start = problems.len();
-        match map.named(name) {
-            Some(ty) => visit(ty, field, duplicates, problems),
-            None if map.has_entries() => visit(map.field(name), field, duplicates, problems),
-            None => problems.add("field not declared in schema"),
-        }
-        problems.prefix(start, || format!(".{name}"));
-    }
-}
-
-fn visit_list(list: ListShape<'_>, value: &Value, duplicates: Duplicates, problems: &mut Problems) {
-    let items = match value {
-        Value::Null => return,
-        Value::Array(items) => items,
-        other => return problems.add(format!("expected list, got &{{{}}}", go_text::plain(other))),
-    };
-    let item_type = list.item();
-    if *list.list_type() == ListType::Atomic {
-        for (index, item) in items.iter().enumerate() {
-            let start = problems.len();
-            visit(item_type, item, duplicates, problems);
-            problems.prefix(start, || format!("[{index}]"));
-        }
-        return;
-    }
-    let mut seen = Index::with_capacity(items.len());
-    for (index, item) in items.iter().enumerate() {
-        let element = match list_item::element(list, item) {
-            Ok(element) => element,
-            // Without a name there is no way to say where anything below is.
-            Err(message) => return problems.add(format!("element {index}: {message}")),
+    fn visit_map(&mut self, map: MapShape<'_>, value: &Value, known: Option<&Value>) {
+        let fields = match value {
+            Value::Null => return,
+            Value::Object(fields) => fields,
+            other => {
+                return self
+                    .problems
+                    .add(format!("expected map, got &{{{}}}", go_text::plain(other)));
+            }
         };
-        let count = seen.entry(&element, || 0);
-        *count += 1;
-        if *count > 1 && duplicates == Duplicates::Refused {
-            problems.add(format!("duplicate entries for key {element}"));
+        for (name, field) in fields {
+            let start = self.problems.len();
+            let known = known.and_then(|known| known.get(name));
+            match map.named(name) {
+                Some(ty) => self.visit(ty, field, known),
+                None if map.has_entries() => self.visit(map.field(name), field, known),
+                None => self.problems.add("field not declared in schema"),
+            }
+            self.problems.prefix(start, || format!(".{name}"));
         }
-        let start = problems.len();
-        visit(item_type, item, duplicates, problems);
-        problems.prefix(start, || element.to_string());
+    }
+
+    fn visit_list(&mut self, list: ListShape<'_>, value: &Value) {
+        let items = match value {
+            Value::Null => return,
+            Value::Array(items) => items,
+            other => {
+                return self
+                    .problems
+                    .add(format!("expected list, got &{{{}}}", go_text::plain(other)));
+            }
+        };
+        let item_type = list.item();
+        let is_atomic = *list.list_type() == ListType::Atomic;
+        let mut seen = Index::with_capacity(0);
+        for (index, item) in items.iter().enumerate() {
+            if !is_atomic && let Err(message) = list_item::check(list, item) {
+                // Without a name there is no way to say where anything below is.
+                return self.problems.add(format!("element {index}: {message}"));
+            }
+            if !is_atomic
+                && self.duplicates == Duplicates::Refused
+                && let Ok(element) = list_item::element(list, item)
+            {
+                let count = seen.entry(&element, || 0);
+                *count += 1;
+                if *count > 1 {
+                    self.problems.add(format!("duplicate entries for key {element}"));
+                }
+            }
+            let start = self.problems.len();
+            self.visit(item_type, item, None);
+            self.problems
+                .prefix(start, || match list_item::element(list, item) {
+                    Ok(element) => element.to_string(),
+                    Err(_) => format!("[{index}]"),
+                });
+        }
     }
 }
 
@@ -160,8 +199,8 @@ mod tests {
                 ".spec.paused: expected boolean, got &{yes}",
             ),
             (
-                json!({"port": {"a": 1}}),
-                ".spec.port: expected any scalar, got &{map[a:1]}",
+                json!({"at": {"a": 1}}),
+                ".spec.at: expected any scalar, got &{map[a:1]}",
             ),
             (json!({"labels": "a"}), ".spec.labels: expected map, got &{a}"),
             (json!({"args": {}}), ".spec.args: expected list, got &{map[]}"),
