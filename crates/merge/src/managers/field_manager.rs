@@ -1,0 +1,255 @@
+//! The two things a server does with managers: update them, and apply.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::apply_config::{Apply, ConfigError, describe, kind_of};
+use super::cap::cap_updaters;
+use super::conflicts::Conflicts;
+use super::entry::{Entry, ManagerId};
+use super::last_applied::{apply_over_last_applied, refresh_annotation};
+use super::managed_fields::{self, ManagedFields, ManagedFieldsError};
+use super::ownership::{Change, Force, OwnershipError, follow_schemas};
+use super::stripped::stripped_fields;
+use super::timestamp::Timestamp;
+use super::versions::Versions;
+use crate::fieldpath::Set;
+use crate::typed::{self, Duplicates, TypedErrors};
+
+/// The owner of everything that was there before the first apply.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Keeps the books of one kind of object, for one request.
+#[derive(Clone, Copy)]
+pub struct FieldManager<'a> {
+    /// The version of the request; all objects given and returned are in it.
+    pub api_version: &'a str,
+    /// The kind of the request.
+    pub kind: &'a str,
+    /// The subresource of the request; empty for the resource itself.
+    pub subresource: &'a str,
+    /// The schemas of all versions, and the way between them.
+    pub versions: &'a dyn Versions,
+    /// Fields that this request cannot change (`status` for the resource itself, all but `status` for `/status`).
+    pub reset_fields: &'a Set,
+    /// What an object holds before anybody sets anything; `None` for `apiVersion` and `kind` only.
+    ///
+    /// Upstream's built-in types start out with every struct that is not a pointer, as an empty object.
+    pub blank: Option<&'a Value>,
+    /// The time of the request.
+    pub now: Timestamp,
+}
+
+/// Why managed fields could not be updated.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UpdateError {
+    /// One of the objects does not have its type.
+    #[error("failed to convert {which} object ({object}) to smd typed: {source}")]
+    Typed {
+        /// `new` or `live`.
+        which: &'static str,
+        /// Its namespace, name and kind.
+        object: String,
+        /// What is wrong.
+        source: TypedErrors,
+    },
+    /// The objects cannot be compared.
+    #[error("failed to update ManagedFields ({object}): {reason}")]
+    Compare {
+        /// Which object.
+        object: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The version of the request has no schema.
+    #[error("no corresponding type for {0}")]
+    NoType(String),
+}
+
+/// Why an apply failed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ApplyError {
+    /// The request makes no sense (400).
+    #[error("{0}")]
+    BadRequest(String),
+    /// The configuration would take fields from others (409).
+    #[error(transparent)]
+    Conflicts(#[from] Conflicts),
+    /// The live object's managed fields cannot be read (500).
+    #[error("failed to decode managed fields: {0}")]
+    ManagedFields(#[from] ManagedFieldsError),
+    /// An object does not have its type, or cannot be merged (500).
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl FieldManager<'_> {
+    /// Updates the managed fields of `new`, which is what a create, an update or a patch makes of `live`.
+    ///
+    /// Upstream never fails a request for this: on an error `new` is left without managed fields, and the error is only
+    /// worth a line in the log.
+    pub fn update(&self, live: Option<&Value>, new: &mut Value, manager: &str) -> Result<(), UpdateError> {
+        if !new.is_object() {
+            return Ok(());
+        }
+        let live = live.map_or_else(|| self.blank(), Cow::Borrowed);
+        let managers = self.managers_of_update(&live, new);
+        ManagedFields::default().store(new);
+        let is_stored = live
+            .pointer("/metadata/uid")
+            .is_some_and(|uid| uid.as_str().is_some_and(|uid| !uid.is_empty()));
+        if managers.entries.is_empty() && is_stored {
+            // Nobody asked for bookkeeping when the object was made, or somebody asked to end it.
+            return Ok(());
+        }
+        self.update_managers(&live, new, managers, manager)?.store(new);
+        Ok(())
+    }
+
+    /// Applies a configuration and gives back the object to store. `live` is `None` when there is no such object yet.
+    pub fn apply(
+        &self,
+        live: Option<&Value>,
+        config: &Value,
+        manager: &str,
+        force: Force,
+    ) -> Result<Value, ApplyError> {
+        let live = live.map_or_else(|| self.blank(), Cow::Borrowed);
+        let mut managers = ManagedFields::of(&live)?;
+        self.check_config(config)?;
+        if managers.entries.is_empty() {
+            managers = self
+                .update_managers(&self.blank(), &live, managers, BEFORE_FIRST_APPLY)
+                .map_err(|error| {
+                    ApplyError::Internal(format!("failed to create manager for existing fields: {error}"))
+                })?;
+        }
+        let id = ManagerId::applier(name_or_unknown(manager), self.subresource);
+        let apply = Apply {
+            versions: self.versions,
+            api_version: self.api_version,
+            reset_fields: self.reset_fields,
+            live: &live,
+            config,
+            manager: &id,
+            now: self.now,
+        };
+        let (mut object, managers) = apply_over_last_applied(apply, managers, force)?;
+        if manager == "kubectl" {
+            refresh_annotation(&mut object, config);
+        }
+        managers.store(&mut object);
+        Ok(object)
+    }
+
+    fn check_config(&self, config: &Value) -> Result<(), ApplyError> {
+        let is = |name: &str, expected: &str| config.get(name).and_then(Value::as_str) == Some(expected);
+        if !is("apiVersion", self.api_version) || !is("kind", self.kind) {
+            return Err(ApplyError::BadRequest(format!(
+                "invalid object type: {}",
+                kind_of(config)
+            )));
+        }
+        if managed_fields::raw(config).is_some_and(Value::is_array) {
+            return Err(ApplyError::BadRequest(
+                "metadata.managedFields must be nil".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// A client that knows of managed fields may change them; one that does not must not lose them.
+    fn managers_of_update(&self, live: &Value, new: &Value) -> ManagedFields {
+        let of_live = || ManagedFields::of(live).unwrap_or_default();
+        if !self.subresource.is_empty() {
+            return of_live();
+        }
+        if managed_fields::is_reset(new) {
+            return ManagedFields::default();
+        }
+        match ManagedFields::of(new) {
+            Ok(managers) if !managers.entries.is_empty() => managers,
+            _ => of_live(),
+        }
+    }
+
+    fn update_managers(
+        &self,
+        live: &Value,
+        new: &Value,
+        mut managers: ManagedFields,
+        manager: &str,
+    ) -> Result<ManagedFields, UpdateError> {
+        let ty = self
+            .versions
+            .type_of(self.api_version)
+            .ok_or_else(|| UpdateError::NoType(kind_of(new)))?;
+        typed::validate(ty, new, Duplicates::Allowed).map_err(typed_error("new", new))?;
+        typed::validate_beside(ty, live, new).map_err(typed_error("live", live))?;
+        follow_schemas(self.versions, &mut managers);
+        let change = Change {
+            versions: self.versions,
+            api_version: self.api_version,
+            old: live,
+            new,
+            reset_fields: self.reset_fields,
+        };
+        let changed =
+            change
+                .settle(&mut managers, None, Force::Yes)
+                .map_err(|error| UpdateError::Compare {
+                    object: describe(new),
+                    reason: error.to_string(),
+                })?;
+        let fields = changed
+            .modified
+            .union(&changed.added)
+            .recursive_difference(self.reset_fields)
+            .difference(stripped_fields());
+        if !fields.is_empty() {
+            let id = ManagerId::updater(name_or_unknown(manager), self.api_version, self.subresource);
+            let fields = match managers.remove(&id) {
+                Some(previous) => fields.union(&previous.fields),
+                None => fields,
+            };
+            managers.entries.push(Entry {
+                id,
+                api_version: self.api_version.to_owned(),
+                time: Some(self.now),
+                fields,
+            });
+        }
+        cap_updaters(&mut managers);
+        Ok(managers)
+    }
+
+    fn blank(&self) -> Cow<'_, Value> {
+        match self.blank {
+            Some(blank) => Cow::Borrowed(blank),
+            None => Cow::Owned(json!({"apiVersion": self.api_version, "kind": self.kind})),
+        }
+    }
+}
+
+fn typed_error(which: &'static str, object: &Value) -> impl FnOnce(TypedErrors) -> UpdateError {
+    move |source| UpdateError::Typed {
+        which,
+        object: describe(object),
+        source,
+    }
+}
+
+fn name_or_unknown(manager: &str) -> &str {
+    if manager.is_empty() { "unknown" } else { manager }
+}
+
+impl From<ConfigError> for ApplyError {
+    fn from(error: ConfigError) -> Self {
+        match error {
+            ConfigError::Ownership(OwnershipError::Conflicts(conflicts)) => Self::Conflicts(conflicts),
+            other => Self::Internal(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a change takes from whom.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::conflicts::Conflicts;
+use super::entry::ManagerId;
+use super::managed_fields::ManagedFields;
+use super::versions::Versions;
+use crate::fieldpath::Set;
+use crate::typed::{self, Comparison, TypedErrors};
+
+/// What to do about fields that somebody else owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// Refuse to change them.
+    No,
+    /// Take them.
+    Yes,
+}
+
+/// Why ownership could not be settled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(super) enum OwnershipError {
+    #[error(transparent)]
+    Conflicts(#[from] Conflicts),
+    #[error("failed to compare objects: {0}")]
+    Compare(#[from] TypedErrors),
+}
+
+/// One change of an object, seen in every version that has an owner.
+pub(super) struct Change<'a> {
+    pub(super) versions: &'a dyn Versions,
+    pub(super) api_version: &'a str,
+    pub(super) old: &'a Value,
+    pub(super) new: &'a Value,
+    /// Fields that this kind of request leaves alone, whatever it says.
+    pub(super) reset_fields: &'a Set,
+}
+
+struct Seen {
+    api_version: String,
+    comparison: Comparison,
+    /// Added or modified.
+    changed: Set,
+}
+
+impl Change<'_> {
+    /// Takes what changed from every manager but `own`, and gives back what changed in the version of the request.
+    pub(super) fn settle(
+        &self,
+        managers: &mut ManagedFields,
+        own: Option<&ManagerId>,
+        force: Force,
+    ) -> Result<Comparison, OwnershipError> {
+        let mut seen = Vec::with_capacity(1);
+        seen.extend(self.see(self.api_version)?);
+        let mut gone = Vec::new();
+        let mut taken = Vec::new();
+        for entry in managers.entries.iter().filter(|entry| Some(&entry.id) != own) {
+            if !seen.iter().any(|seen| seen.api_version == entry.api_version) {
+                seen.extend(self.see(&entry.api_version)?);
+            }
+            let Some(seen) = seen.iter().find(|seen| seen.api_version == entry.api_version) else {
+                gone.push(entry.id.clone());
+                continue;
+            };
+            let conflict = entry.fields.intersection(&seen.changed);
+            if !conflict.is_empty() {
+                taken.push((entry.id.clone(), conflict));
+            }
+        }
+        if force == Force::No && !taken.is_empty() {
+            return Err(Conflicts::of(taken).into());
+        }
+        managers.entries.retain(|entry| !gone.contains(&entry.id));
+        for (id, fields) in &taken {
+            if let Some(entry) = managers.get_mut(id) {
+                entry.fields = entry.fields.difference(fields);
+            }
+        }
+        for entry in managers.entries.iter_mut().filter(|entry| Some(&entry.id) != own) {
+            if let Some(seen) = seen.iter().find(|seen| seen.api_version == entry.api_version)
+                && !seen.comparison.removed.is_empty()
+            {
+                entry.fields = entry.fields.difference(&seen.comparison.removed);
+            }
+        }
+        managers.drop_empty();
+        let own = seen.into_iter().find(|seen| seen.api_version == self.api_version);
+        Ok(own.map(|seen| seen.comparison).unwrap_or_default())
+    }
+
+    /// `None` when the version is gone.
+    fn see(&self, api_version: &str) -> Result<Option<Seen>, OwnershipError> {
+        let old = self.versions.see(Cow::Borrowed(self.old), api_version);
+        let new = self.versions.see(Cow::Borrowed(self.new), api_version);
+        let (Some((ty, old)), Some((_, new))) = (old, new) else {
+            return Ok(None);
+        };
+        let comparison = typed::compare(ty, &old, &new)?.excluding(self.reset_fields);
+        let changed = comparison.modified.union(&comparison.added);
+        Ok(Some(Seen {
+            api_version: api_version.to_owned(),
+            comparison,
+            changed,
+        }))
+    }
+}
+
+/// Brings owned fields in line with schemas that changed since, and drops managers whose version is gone.
+pub(super) fn follow_schemas(versions: &dyn Versions, managers: &mut ManagedFields) {
+    managers.entries.retain_mut(|entry| {
+        let Some(ty) = versions.type_of(&entry.api_version) else {
+            return false;
+        };
+        if let Some(fields) = typed::reconcile(ty, &entry.fields) {
+            entry.fields = fields;
+        }
+        true
+    });
+}

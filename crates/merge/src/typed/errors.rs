@@ -1,0 +1,77 @@
+//! What is wrong with a value, in upstream's words.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// One problem, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedError {
+    /// The path to the value, as shown to users; empty for the whole object.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for TypedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+/// Everything that is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct TypedErrors(pub Vec<TypedError>);
+
+impl fmt::Display for TypedErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [only] = self.0.as_slice() {
+            return only.fmt(f);
+        }
+        f.write_str("errors:")?;
+        self.0.iter().try_for_each(|error| write!(f, "\n  {error}"))
+    }
+}
+
+/// Problems found so far; paths are completed on the way back to the root.
+#[derive(Default)]
+pub(super) struct Problems(Vec<TypedError>);
+
+impl Problems {
+    pub(super) fn add(&mut self, message: impl Into<String>) {
+        self.0.push(TypedError {
+            path: String::new(),
+            message: message.into(),
+        });
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Prepends a step to what was found since `start`.
+    pub(super) fn prefix(&mut self, start: usize, step: impl FnOnce() -> String) {
+        if start < self.0.len() {
+            let step = step();
+            for error in self.0.iter_mut().skip(start) {
+                error.path.insert_str(0, &step);
+            }
+        }
+    }
+
+    pub(super) fn into_result<T>(self, value: T) -> Result<T, TypedErrors> {
+        if self.0.is_empty() {
+            Ok(value)
+        } else {
+            Err(TypedErrors(self.0))
+        }
+    }
+}
