@@ -75,3 +75,37 @@ fn default_element(schema: &Child, element: &mut Value) {
 fn replaceable(value: &Value, schema: &Schema) -> bool {
     value.is_null() && !schema.nullable
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::FieldPath;
+    use crate::parse::parse;
+    use serde_json::json;
+
+    #[test]
+    fn absent_values_get_their_defaults() {
+        let item = json!({"type": "object", "properties": {"a": {"type": "integer", "default": 1}}});
+        let raw = json!({"type": "object", "properties": {
+            "deep": {"type": "object", "default": {}, "properties": {"x": {"type": "string", "default": "y"}}},
+            "list": {"type": "array", "items": item},
+            "table": {"type": "object", "additionalProperties": item},
+            "nullable": {"type": "string", "nullable": true, "default": "n"},
+            "plain": {"type": "string", "default": "p"},
+            "none": {"type": "string"},
+        }});
+        let schema = parse(&raw, &FieldPath::new("schema")).expect("the test's schema is valid");
+        let mut value = json!({
+            "list": [{}, {"a": 2}], "table": {"k": {"a": null}}, "nullable": null, "plain": null, "none": null, "other": null,
+        });
+        drop_nulls(&schema, &mut value);
+        default(&schema, &mut value);
+        assert_eq!(
+            value,
+            json!({
+                "deep": {"x": "y"}, "list": [{"a": 1}, {"a": 2}], "table": {"k": {"a": 1}}, "nullable": null,
+                "plain": "p", "other": null,
+            })
+        );
+    }
+}

@@ -93,7 +93,13 @@ fn check_map<'a>(
         Value::Object(keys.clone().filter_map(field).collect::<Map<_, _>>())
     };
     let found: Vec<Value> = items.iter().map(key_of).collect();
-    for index in repeated(found.iter().map(identity)) {
+    // A single key is compared as the value it is, several as text: upstream tells 1 from 1.0 only in the former.
+    let single = keys.clone().count() == 1;
+    let identify = |key: &Value| match key.as_object().and_then(|fields| fields.values().next()) {
+        Some(value) if single => identity(value),
+        _ => identity(key),
+    };
+    for index in repeated(found.iter().map(identify)) {
         errors.push(FieldError::duplicate(at.index(index), &found[index]));
     }
 }
@@ -117,5 +123,45 @@ fn identity(value: &Value) -> String {
     match value {
         Value::Number(number) if number.is_f64() => format!("{number}f"),
         other => json(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::parse;
+    use serde_json::json;
+
+    #[test]
+    fn keys_of_items_take_defaults() {
+        let raw = json!({"type": "object", "properties": {"ports": {
+            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"],
+            "items": {"type": "object", "required": ["port"], "properties": {
+                "port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"},
+            }},
+        }}});
+        let schema = parse(&raw, &FieldPath::new("schema")).expect("the test's schema is valid");
+        let list = schema.field("ports").expect("the test's schema has ports");
+        let key = |item: Value| list_map_key(list, &item).map(|key| json!(key));
+        assert_eq!(
+            key(json!({"port": 80})),
+            Some(json!([["port", 80], ["protocol", "TCP"]]))
+        );
+        assert_eq!(
+            key(json!({"protocol": "UDP"})),
+            Some(json!([["protocol", "UDP"]]))
+        );
+        assert_eq!(key(json!(1)), None);
+        let duplicates =
+            json!({"ports": [{"port": 1, "protocol": "TCP"}, {"port": 1, "protocol": "TCP"}, null, null]});
+        let errors = validate_lists(&schema, &duplicates, &FieldPath::root());
+        let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            texts,
+            [
+                "ports[1]: Duplicate value: {\"port\":1,\"protocol\":\"TCP\"}",
+                "ports[3]: Duplicate value: {}"
+            ]
+        );
     }
 }

@@ -256,4 +256,15 @@ impl Schema {
             (None, _) => None,
         }
     }
+
+    /// As [`Schema::field`], but knows the fields that whole objects have without saying so: `metadata` has one shape
+    /// everywhere, `apiVersion` and `kind` are strings.
+    pub fn resource_field(&self, name: &str) -> Option<&Schema> {
+        static TEXT: Schema = Schema::of(JsonType::String);
+        match name {
+            "metadata" if self.embedded_resource => Some(crate::metadata::object_meta()),
+            "apiVersion" | "kind" if self.embedded_resource => Some(&TEXT),
+            _ => self.field(name),
+        }
+    }
 }

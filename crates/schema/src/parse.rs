@@ -119,3 +119,6 @@ pub fn check_status_root(raw: &Value, at: &FieldPath) -> Option<FieldError> {
             FieldError::invalid(at.clone(), raw, detail)
         })
 }
+
+#[cfg(test)]
+mod tests;

@@ -178,3 +178,103 @@ fn specification<'a>(schema: &'a Schema, name: &str) -> Option<Option<&'a Schema
         (None, Additional::None) => closed().then_some(None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::field::FieldPath;
+    use crate::model::{Child, MapType, PatchStrategy, Property};
+    use crate::parse::parse;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_specified_goes() {
+        let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                          "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}});
+        let cases = [
+            (
+                json!({"type": "object"}),
+                json!({"a": 1}),
+                json!({}),
+                vec!["spec.a"],
+            ),
+            (
+                json!({"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}}),
+                json!([{"a": "1"}, {"b": 2}]),
+                json!([{"a": "1"}, {}]),
+                vec!["spec[1].b"],
+            ),
+            (
+                json!({"type": "object", "additionalProperties": {"type": "object"}}),
+                json!({"k": {"a": 1}}),
+                json!({"k": {}}),
+                vec!["spec.k.a"],
+            ),
+            (
+                json!({"type": "object", "additionalProperties": true}),
+                json!({"k": {"a": 1}}),
+                json!({"k": {}}),
+                vec!["spec.k.a"],
+            ),
+            (
+                open,
+                json!({"x": {"y": 1}, "a": {"b": "1", "c": 2}}),
+                json!({"x": {"y": 1}, "a": {"b": "1"}}),
+                vec!["spec.a.c"],
+            ),
+            (
+                json!({"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"a": {"type": "string"}}}),
+                json!({"kind": "A", "metadata": {"x": 1}, "b": 1}),
+                json!({"kind": "A", "metadata": {"x": 1}}),
+                vec!["spec.b"],
+            ),
+        ];
+        for (spec, value, expected, removed) in cases {
+            let raw = json!({"type": "object", "properties": {"spec": spec}});
+            let schema = parse(&raw, &FieldPath::new("schema")).expect("the test's schema is valid");
+            let mut object = json!({"apiVersion": "v1", "metadata": {"any": 1}, "spec": value});
+            assert_eq!(prune(&schema, &mut object), removed, "{raw}");
+            assert_eq!(
+                object,
+                json!({"apiVersion": "v1", "metadata": {"any": 1}, "spec": expected}),
+                "{raw}"
+            );
+        }
+    }
+
+    static NODE_FIELDS: [Property; 1] = [Property {
+        name: Cow::Borrowed("next"),
+        schema: Child::Static(&NODE),
+        required: false,
+        number: 1,
+        patch: PatchStrategy::Replace,
+        patch_merge_key: "",
+    }];
+    static NODE: Schema = Schema {
+        name: "io.k8s.test.Node",
+        json_type: JsonType::Object,
+        format: Cow::Borrowed(""),
+        description: Cow::Borrowed(""),
+        nullable: false,
+        properties: Cow::Borrowed(&NODE_FIELDS),
+        additional: Additional::None,
+        items: None,
+        list: crate::model::ListType::Atomic,
+        map: MapType::Granular,
+        preserve_unknown_fields: false,
+        embedded_resource: false,
+        default: None,
+        constraints: None,
+    };
+
+    #[test]
+    fn built_in_types_may_refer_to_themselves() {
+        let mut value = json!({"next": {"next": {"other": 1}}});
+        assert_eq!(prune(&NODE, &mut value), ["next.next.other"]);
+        assert_eq!(value, json!({"next": {"next": {}}}));
+        crate::default(&NODE, &mut value);
+        assert_eq!(crate::validate(&NODE, &value, Some(&value)), []);
+    }
+}

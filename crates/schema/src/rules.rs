@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::correlate::{Correlated, OldItems};
 use crate::field::FieldPath;
-use crate::model::{Additional, Child, Rule, Schema};
+use crate::model::{Additional, Child, JsonType, Rule, Schema};
 
 /// A value to which rules apply.
 pub struct RuleSite<'a> {
@@ -32,7 +32,8 @@ impl RuleSite<'_> {
     }
 }
 
-/// Visits every value to which rules apply, outermost first, until the visitor breaks. With `old`, an update is judged.
+/// Visits every value to which rules apply, outermost first, until the visitor breaks. With `old`, an update is
+/// judged. Fields without a type are skipped with all they hold: rules cannot see them.
 pub fn visit_rules<'a>(
     schema: &'a Schema,
     value: &'a Value,
@@ -77,6 +78,16 @@ fn rules(schema: &Schema) -> &[Rule] {
         .constraints
         .as_ref()
         .map_or(&[], |constraints| &constraints.rules)
+}
+
+/// Whether rules can see a value at all: it has a type, and so have its items.
+fn is_exposed(schema: &Schema) -> bool {
+    match (schema.json_type, &schema.additional) {
+        (JsonType::Any, _) => false,
+        (JsonType::Array, _) => schema.items.as_deref().is_some_and(is_exposed),
+        (JsonType::Object, Additional::Schema(child)) => is_exposed(child),
+        _ => true,
+    }
 }
 
 /// What a value corresponds to; and while it corresponds to nothing, what its nearest ancestor does.
@@ -165,7 +176,10 @@ impl<'a> Place<'a> {
                 };
                 for (name, field) in fields {
                     let (schema, at) = match (schema.property(name), additional) {
-                        (Some(property), _) => (&*property.schema, path.child(name)),
+                        (Some(property), _) if is_exposed(&property.schema) => {
+                            (&*property.schema, path.child(name))
+                        }
+                        (Some(_), _) => continue,
                         (None, Some(child)) => (&**child, path.key(name)),
                         (None, None) => continue,
                     };
@@ -204,5 +218,58 @@ impl<'a> Place<'a> {
             resource_root: schema.embedded_resource,
             ratchet,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::parse;
+    use serde_json::json;
+
+    fn sites(raw: &Value, value: &Value, old: Option<&Value>) -> Vec<String> {
+        let schema = parse(raw, &FieldPath::new("schema")).expect("the test's schema is valid");
+        let mut sites = Vec::new();
+        let visited = visit_rules(&schema, value, old, &FieldPath::root(), &mut |site| {
+            let old = if site.old.is_some() { " with old" } else { "" };
+            let ratcheted = if site.ratcheted() { " ratcheted" } else { "" };
+            sites.push(format!("{}{old}{ratcheted}", site.path));
+            ControlFlow::Continue(())
+        });
+        assert!(visited.is_continue() && (schema.has_rules() || sites.is_empty()));
+        sites
+    }
+
+    #[test]
+    fn rules_apply_where_values_are() {
+        let rules = json!([{"rule": "true"}]);
+        let text = json!({"type": "string", "x-kubernetes-validations": rules});
+        let raw = json!({"type": "object", "x-kubernetes-validations": rules, "properties": {
+            "atomic": {"type": "array", "items": text},
+            "map": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
+                "type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "text": text},
+            }},
+            "open": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"text": text}},
+            "table": {"type": "object", "additionalProperties": text},
+        }});
+        let old =
+            json!({"atomic": ["a"], "map": [{"name": "x", "text": "a"}], "table": {"k": "v", "l": null}});
+        let new = json!({
+            "atomic": ["a"], "map": [{"name": "y", "text": "a"}, {"name": "x", "text": "a"}],
+            "open": {"text": "a"}, "table": {"k": "v", "l": "w", "m": null},
+        });
+        assert_eq!(
+            sites(&raw, &new, Some(&old)),
+            [
+                "<nil> with old",
+                "atomic[0] ratcheted",
+                "map[0].text",
+                "map[1].text with old ratcheted",
+                "table[k] with old ratcheted",
+                "table[l]",
+            ]
+        );
+        assert_eq!(sites(&raw, &new, None).len(), 6);
+        assert_eq!(sites(&json!({"type": "object"}), &new, None), [""; 0]);
     }
 }

@@ -45,12 +45,28 @@ pub fn validate_values(
     at: &FieldPath,
 ) -> Vec<FieldError> {
     let correlated = old.map(|old| Correlated::new(schema, value, old));
-    let outcome = Walk { path: String::new() }.node(schema, value, correlated);
-    outcome
-        .problems
-        .into_iter()
-        .map(|problem| problem.at(at))
-        .collect()
+    Walk {
+        path: String::new(),
+        reading: Reading::Served,
+    }
+    .errors(schema, value, correlated, at)
+}
+
+/// Whether a schema's own default is valid.
+pub(crate) fn validate_default(schema: &Schema, default: &Value, at: &FieldPath) -> Vec<FieldError> {
+    Walk {
+        path: String::new(),
+        reading: Reading::AsWritten,
+    }
+    .errors(schema, default, None, at)
+}
+
+/// Upstream reads a schema in two ways: to validate objects, it strips formats that mean nothing for a type, and
+/// takes `x-kubernetes-int-or-string` for a type. To validate defaults, it does neither.
+#[derive(Clone, Copy, PartialEq)]
+enum Reading {
+    Served,
+    AsWritten,
 }
 
 /// The limits of schemas that have none.
@@ -80,9 +96,25 @@ static UNLIMITED: Constraints = Constraints {
 /// A walk along a value and its schema. The path is the field's name in messages: `spec.list[0].x`.
 struct Walk {
     path: String,
+    reading: Reading,
 }
 
 impl Walk {
+    fn errors(
+        mut self,
+        schema: &Schema,
+        value: &Value,
+        correlated: Option<Correlated<'_>>,
+        at: &FieldPath,
+    ) -> Vec<FieldError> {
+        let outcome = self.node(schema, value, correlated);
+        outcome
+            .problems
+            .into_iter()
+            .map(|problem| problem.at(at))
+            .collect()
+    }
+
     fn node(&mut self, schema: &Schema, value: &Value, correlated: Option<Correlated<'_>>) -> Outcome {
         let outcome = self.checks(schema, value, correlated);
         match correlated {
@@ -95,12 +127,12 @@ impl Walk {
         let limits = schema.constraints.as_deref().unwrap_or(&UNLIMITED);
         let mut outcome = Outcome::default();
         if value.is_null() {
-            outcome.merge(value_type::check(schema, value, &self.path));
+            outcome.merge(value_type::check(schema, value, self.reading, &self.path));
             outcome.merge(self.enumeration(limits, value));
             return outcome;
         }
-        if value_type::applies(schema) {
-            outcome.merge(value_type::check(schema, value, &self.path));
+        if value_type::applies(schema, self.reading) {
+            outcome.merge(value_type::check(schema, value, self.reading, &self.path));
             outcome.count();
         }
         outcome.merge(self.junctors(limits, value));
@@ -158,7 +190,7 @@ impl Walk {
     }
 
     fn format(&self, schema: &Schema, text: &str) -> Option<Outcome> {
-        let format = value_type::format(schema);
+        let format = value_type::format(schema, self.reading);
         if format.is_empty() {
             return None;
         }
@@ -288,3 +320,6 @@ impl Walk {
         outcome
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,16 +127,14 @@ fn is_atom(text: &str) -> bool {
     !text.is_empty() && text.chars().all(legal)
 }
 
-/// 6, 8 or 20 bytes, separated by colons or dashes, or by dots in pairs.
+/// 6, 8 or 20 bytes, separated by colons or dashes, by dots in pairs, or not at all.
 pub(super) fn is_mac(text: &str) -> bool {
-    let (separator, width) = match text {
-        _ if text.contains(':') => (':', 2),
-        _ if text.contains('-') => ('-', 2),
-        _ => ('.', 4),
+    let (groups, width) = match text {
+        _ if text.contains(':') => (text.split(':').collect(), 2),
+        _ if text.contains('-') => (text.split('-').collect(), 2),
+        _ if text.contains('.') => (text.split('.').collect(), 4),
+        _ => (vec![text], text.len()),
     };
-    let groups: Vec<_> = text.split(separator).collect();
-    let whole = groups
-        .iter()
-        .all(|group| group.len() == width && group.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    whole && matches!(groups.len() * width / 2, 6 | 8 | 20)
+    let whole = |group: &&str| group.len() == width && group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    groups.iter().all(whole) && matches!(groups.len() * width, 12 | 16 | 40)
 }

@@ -7,7 +7,7 @@ use super::shape::{Misfit, coerce};
 use crate::field::{FieldError, FieldPath};
 use crate::model::{Additional, Schema};
 use crate::names;
-use crate::show::prints;
+use crate::show::{json, prints};
 
 /// Checks `apiVersion`, `kind` and `metadata` of every object embedded in `value`. The root is not checked: see
 /// [`validate_object`].
@@ -172,7 +172,11 @@ impl Report {
             }
             if (api_version, text("kind")) == ("v1", "Event") {
                 let detail = "/v1, Kind=Event is disallowed from being an owner";
-                self.errors.push(FieldError::invalid(at.clone(), owner, detail));
+                let shown = owner_text(owner);
+                self.errors.push(FieldError {
+                    shown,
+                    ..FieldError::invalid(at.clone(), owner, detail)
+                });
             }
             if owner["controller"] == true {
                 let current = format!("{}/{}", text("kind"), text("name"));
@@ -182,7 +186,12 @@ impl Report {
                             "Only one reference can have Controller set to true. Found \"true\" in references for \
                              {first} and {current}"
                         );
-                        self.errors.push(FieldError::invalid(at.clone(), owners, detail));
+                        let all: Vec<_> = items(owners).map(owner_text).collect();
+                        let shown = format!("[{}]", all.join(","));
+                        self.errors.push(FieldError {
+                            shown,
+                            ..FieldError::invalid(at.clone(), owners, detail)
+                        });
                     }
                     None => controller = Some(current),
                 }
@@ -240,6 +249,23 @@ impl Report {
             }
         }
     }
+}
+
+/// An owner reference as JSON, its fields in the order of the Go type.
+fn owner_text(owner: &Value) -> String {
+    const FIELDS: [&str; 6] = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let field = |name: &&str| Some(format!("\"{name}\":{}", json(owner.get(*name)?)));
+    format!(
+        "{{{}}}",
+        FIELDS.iter().filter_map(field).collect::<Vec<_>>().join(",")
+    )
 }
 
 fn texts(map: &Value) -> impl Iterator<Item = (&str, &str)> {

@@ -6,7 +6,7 @@ use crate::field::{FieldError, FieldPath};
 use crate::metadata::{Malformed, coerce_embedded, coerce_object, validate_embedded, validate_object};
 use crate::model::Schema;
 use crate::prune::{META_FIELDS, prune};
-use crate::validate::validate_values;
+use crate::validate::validate_default;
 
 /// Visits every schema that has a default, with its place, items before properties. Defaults inside
 /// `additionalProperties` are not visited, as upstream does not check them.
@@ -38,7 +38,7 @@ pub(super) fn check(schema: &Schema, at: &FieldPath) -> Vec<FieldError> {
             ));
         }
         errors.extend(match about_metadata.is_empty() {
-            true => validate_values(schema, default, None, &path),
+            true => validate_default(schema, default, &path),
             false => about_metadata,
         });
     };

@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value};
 
+use super::Reading;
 use super::outcome::{Outcome, Problem};
 use super::value_type;
 use crate::model::{Constraints, JsonType, Schema};
@@ -60,7 +61,7 @@ pub(super) fn check(schema: &Schema, limits: &Constraints, number: &Number, path
     let value = Numeric::from(number);
     let range = Range {
         json_type: schema.json_type,
-        format: value_type::format(schema),
+        format: value_type::format(schema, Reading::Served),
         path,
     };
     let mut outcome = Outcome {

@@ -2,21 +2,22 @@
 
 use serde_json::Value;
 
+use super::Reading;
 use super::number::{Numeric, is_whole};
 use super::outcome::{Outcome, Problem};
 use crate::formats;
 use crate::model::{JsonType, Schema};
 
 /// Whether a schema says anything about a value's type.
-pub(super) fn applies(schema: &Schema) -> bool {
-    schema.json_type != JsonType::Any || !format(schema).is_empty()
+pub(super) fn applies(schema: &Schema, reading: Reading) -> bool {
+    !name(schema.json_type, reading).is_empty() || !format(schema, reading).is_empty()
 }
 
 /// The format, if it is one that means something for the schema's type.
-pub(super) fn format(schema: &Schema) -> &str {
+pub(super) fn format(schema: &Schema, reading: Reading) -> &str {
     let format = &*schema.format;
-    if format.is_empty() {
-        return "";
+    if format.is_empty() || reading == Reading::AsWritten {
+        return format;
     }
     let known = match schema.json_type {
         JsonType::Any | JsonType::String | JsonType::IntOrString => formats::check(format, "").is_some(),
@@ -28,8 +29,9 @@ pub(super) fn format(schema: &Schema) -> &str {
 }
 
 /// The type's name in messages.
-fn name(json_type: JsonType) -> &'static str {
+fn name(json_type: JsonType, reading: Reading) -> &'static str {
     match json_type {
+        JsonType::IntOrString if reading == Reading::AsWritten => "",
         JsonType::Any => "",
         JsonType::Object => "object",
         JsonType::Array => "array",
@@ -41,8 +43,8 @@ fn name(json_type: JsonType) -> &'static str {
     }
 }
 
-pub(super) fn check(schema: &Schema, value: &Value, path: &str) -> Outcome {
-    let expected = name(schema.json_type);
+pub(super) fn check(schema: &Schema, value: &Value, reading: Reading, path: &str) -> Outcome {
+    let expected = name(schema.json_type, reading);
     let (found, found_format) = match value {
         Value::Null => {
             return match expected.is_empty() || schema.nullable {
@@ -64,7 +66,7 @@ pub(super) fn check(schema: &Schema, value: &Value, path: &str) -> Outcome {
     let widened = found == "integer" && takes("number");
     let fits = takes(found) || whole || widened;
 
-    let format = format(schema);
+    let format = format(schema, reading);
     let is_text_or_list = matches!(value, Value::String(_) | Value::Array(_));
     if !format.is_empty() && !is_text_or_list && !fits && found_format != format {
         return Problem::wrong_type(path, format, found_format).into();
