@@ -50,3 +50,23 @@ pub(crate) async fn to_storage(server: &Server, resource: &Served, mut object: V
     }
     Ok(object)
 }
+
+/// An object from one of the resource's versions to another, without anything else done to it.
+pub(crate) async fn between(server: &Server, resource: &Served, object: Value, to: &str) -> Result<Value> {
+    let (group, version) = to.rsplit_once('/').unwrap_or(("", to));
+    match &resource.origin {
+        Origin::Builtin(row) => {
+            let from = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+            let (from_group, from_version) = from.rsplit_once('/').unwrap_or(("", from));
+            let from = cambium_builtin::find(from_group, from_version, row.plural);
+            let to = cambium_builtin::find(group, version, row.plural);
+            let (Some(from), Some(to)) = (from, to) else { return Ok(object) };
+            let stored = cambium_builtin::convert::to_stored(from, object);
+            Ok(cambium_builtin::convert::from_stored(to, stored))
+        }
+        Origin::Custom(definition, _) => {
+            let mut values = definition.convert(server, vec![object], version).await?;
+            Ok(values.pop().unwrap_or_default())
+        }
+    }
+}

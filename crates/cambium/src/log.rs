@@ -1,5 +1,7 @@
 //! Progress and errors, on standard error.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::LogFormat;
@@ -10,6 +12,6 @@ pub(crate) fn start(format: LogFormat) {
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_target(false).init(),
-        LogFormat::Text => builder.without_time().with_target(false).init(),
+        LogFormat::Text => builder.without_time().with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
     }
 }

@@ -94,6 +94,11 @@ impl Definition {
         }
     }
 
+    /// Whether somebody else has to be asked to convert.
+    pub(crate) fn converts_by_webhook(&self) -> bool {
+        self.raw.pointer("/spec/conversion/strategy").and_then(Value::as_str) == Some("Webhook")
+    }
+
     /// Converts objects to another version.
     pub(crate) async fn convert(&self, _server: &Server, mut objects: Vec<Value>, version: &str) -> Result<Vec<Value>> {
         let api_version = format!("{}/{version}", self.group);

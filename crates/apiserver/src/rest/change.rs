@@ -302,7 +302,7 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
     let mut new = admission::mutate(&call.server, &attributes, Some(new)).await?.unwrap_or_default();
     if new != before {
         normalise(resource, &mut new);
-        managed::record_admission(call, &before, &mut new).await?;
+        managed::restore_if_broken(&before, &mut new);
     }
     prepare::count_change(resource, &mut new, &old);
     allocate(call, &mut new, Some(&old))?;

@@ -56,7 +56,7 @@ pub(super) async fn store(
     let mut value = admission::mutate(&call.server, &attributes, Some(value)).await?.unwrap_or_default();
     if value != before {
         change::normalise(resource, &mut value);
-        managed::record_admission(call, &before, &mut value).await?;
+        managed::restore_if_broken(&before, &mut value);
     }
     drop(before);
     change::allocate(call, &mut value, None)?;

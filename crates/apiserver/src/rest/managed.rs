@@ -1,10 +1,18 @@
-//! Managed fields: who owns what, kept up to date by every write.
+//! Managed fields: who owns what, kept up to date by every write; and the patches that need to know.
 
-use serde_json::Value;
+use std::sync::Arc;
+
+use cambium_merge::fieldpath::{Path, Set};
+use cambium_merge::managers::{ApplyError, FieldManager, Force, ManagedFields, Timestamp, Versions};
+use cambium_merge::strategic::{self, StrategicErrorClass};
+use cambium_schema::Schema;
+use serde_json::{Value, json};
 
 use super::Call;
-use crate::object;
-use crate::status::Result;
+use crate::registry::{Origin as Kind, Served};
+use crate::server::Server;
+use crate::status::{Cause, Result, Status};
+use crate::{convert, object};
 
 /// How a new state came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,43 +24,167 @@ pub(super) enum Origin {
 }
 
 /// Records a plain write.
-pub(super) async fn record(_call: &Call, _old: Option<&Value>, _new: &mut Value) -> Result<()> {
+pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) -> Result<()> {
+    let manager = call.manager();
+    let (old, given) = (old.cloned(), std::mem::take(new));
+    *new = with_fields(call, [old.as_ref(), Some(&given)], {
+        let old = old.clone();
+        let mut given = given.clone();
+        move |fields| {
+            if let Err(error) = fields.update(old.as_ref(), &mut given, &manager) {
+                tracing::warn!(%error, "managed fields could not be updated");
+            }
+            Ok(given)
+        }
+    })
+    .await?;
     Ok(())
 }
 
-/// Records what admission changed.
-pub(super) async fn record_admission(_call: &Call, _before: &Value, _new: &mut Value) -> Result<()> {
-    Ok(())
+/// Applies a configuration.
+pub(super) async fn apply(call: &Call, old: Option<&Value>, config: &Value) -> Result<Value> {
+    let manager = call.manager();
+    let force = if call.options.force == Some(true) { Force::Yes } else { Force::No };
+    with_fields(call, [old, Some(config)], {
+        let (old, config) = (old.cloned(), config.clone());
+        move |fields| fields.apply(old.as_ref(), &config, &manager, force).map_err(refusal)
+    })
+    .await
+}
+
+/// Takes back what admission did to the books themselves, if they can no longer be read.
+pub(super) fn restore_if_broken(before: &Value, new: &mut Value) {
+    if ManagedFields::of(new).is_err() {
+        let metadata = object::metadata_mut(new);
+        match object::metadata(before).get("managedFields") {
+            Some(fields) => metadata.insert("managedFields".to_owned(), fields.clone()),
+            None => metadata.remove("managedFields"),
+        };
+    }
+}
+
+/// Applies a strategic merge patch.
+pub(super) fn strategic(call: &Call, old: &Value, patch: &Value) -> Result<Value> {
+    strategic::apply(call.resource.schema(), old, patch).map_err(|error| match error.class() {
+        StrategicErrorClass::BadRequest => Status::bad_request(error.to_string()),
+        StrategicErrorClass::Unprocessable => Status::unprocessable(error.to_string()),
+        StrategicErrorClass::Internal => Status::internal(error),
+    })
 }
 
 /// Whether two states differ in nothing but the times in their managed fields.
 pub(super) fn same_but_for_times(new: &Value, old: &Value) -> bool {
-    if new == old {
-        return true;
-    }
-    without_times(new) == without_times(old)
+    new == old || without_times(new) == without_times(old)
 }
 
 fn without_times(object: &Value) -> Value {
     let mut copy = object.clone();
     if let Some(entries) = object::metadata_mut(&mut copy).get_mut("managedFields").and_then(Value::as_array_mut) {
-        for entry in entries {
-            if let Some(map) = entry.as_object_mut() {
-                map.remove("time");
-            }
+        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+            entry.remove("time");
         }
     }
     copy
 }
 
-/// Applies a configuration.
-pub(super) async fn apply(_call: &Call, _old: Option<&Value>, config: &Value) -> Result<Value> {
-    Ok(config.clone())
+fn refusal(error: ApplyError) -> Status {
+    match error {
+        ApplyError::BadRequest(message) => Status::bad_request(message),
+        ApplyError::Conflicts(conflicts) => {
+            let causes = conflicts.causes().into_iter().map(|cause| Cause {
+                reason: cause.reason.to_owned(),
+                message: cause.message,
+                field: cause.field,
+            });
+            Status::apply_conflict(conflicts.to_string(), causes.collect())
+        }
+        ApplyError::ManagedFields(_) | ApplyError::Internal(_) => Status::internal(error),
+    }
 }
 
-/// Applies a strategic merge patch.
-pub(super) fn strategic(_call: &Call, old: &Value, patch: &Value) -> Result<Value> {
-    let mut new = old.clone();
-    json_patch::merge(&mut new, patch);
-    Ok(new)
+/// Does the bookkeeping. Usually at once; where books are kept in a version that only a webhook can
+/// convert to, on a thread that may wait for it.
+async fn with_fields(
+    call: &Call,
+    objects: [Option<&Value>; 2],
+    work: impl FnOnce(&FieldManager<'_>) -> Result<Value> + Send + 'static,
+) -> Result<Value> {
+    let other_versions = objects.into_iter().flatten().any(|object| speaks_other_versions(&call.resource, object));
+    let by_webhook = call.resource.custom().is_some_and(|(definition, _)| definition.converts_by_webhook());
+    let now = timestamp(call);
+    let resource = call.resource.clone();
+    let subresource = call.path.subresource.clone();
+    let versions = AllVersions { server: call.server.clone(), resource: resource.clone() };
+    let run = move || {
+        let reset_fields = reset_fields(&resource, &subresource);
+        work(&FieldManager {
+            api_version: &resource.api_version,
+            kind: &resource.kind,
+            subresource: &subresource,
+            versions: &versions,
+            reset_fields: &reset_fields,
+            blank: None,
+            now,
+        })
+    };
+    match other_versions && by_webhook {
+        false => run(),
+        true => tokio::task::spawn_blocking(run).await.map_err(Status::internal)?,
+    }
+}
+
+fn timestamp(call: &Call) -> Timestamp {
+    let now = object::timestamp(call.server.sources.now());
+    Timestamp::parse(&now).expect("this server writes times as RFC 3339")
+}
+
+fn speaks_other_versions(resource: &Served, value: &Value) -> bool {
+    let entries = object::metadata(value).get("managedFields").and_then(Value::as_array);
+    entries.into_iter().flatten().any(|entry| entry.get("apiVersion") != Some(&json!(resource.api_version)))
+}
+
+/// Fields that a request cannot change, whatever it says.
+fn reset_fields(resource: &Served, subresource: &str) -> Set {
+    let custom = matches!(resource.origin, Kind::Custom(..));
+    let paths: &[&[&str]] = match (subresource, custom) {
+        ("status", true) => &[&["metadata"], &["spec"]],
+        ("status", false) => &[&["spec"], &["metadata", "labels"]],
+        _ if resource.status => &[&["status"]],
+        _ => &[],
+    };
+    Set::of(paths.iter().map(|path| Path::fields(path.iter().copied())))
+}
+
+/// The versions of a resource, as the registry has them at this moment.
+struct AllVersions {
+    server: Arc<Server>,
+    resource: Arc<Served>,
+}
+
+impl Versions for AllVersions {
+    fn schema(&self, api_version: &str) -> Option<&Schema> {
+        if *api_version == *self.resource.api_version {
+            return Some(self.resource.schema());
+        }
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        match &self.resource.origin {
+            Kind::Builtin(row) => Some(cambium_builtin::find(group, version, row.plural)?.schema),
+            Kind::Custom(definition, _) => {
+                let version = definition.versions.iter().find(|one| one.name == version)?;
+                (group == definition.group).then_some(&version.schema)
+            }
+        }
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        self.schema(api_version)?;
+        let convert = convert::between(&self.server, &self.resource, object.clone(), api_version);
+        match &self.resource.custom() {
+            Some((definition, _)) if definition.converts_by_webhook() => {
+                tokio::runtime::Handle::current().block_on(convert).ok()
+            }
+            // Without a webhook nothing is waited for, so the first poll is the last.
+            _ => futures::FutureExt::now_or_never(convert)?.ok(),
+        }
+    }
 }
