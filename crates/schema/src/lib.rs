@@ -5,21 +5,32 @@
 //! (parsed, owned). Everything that walks an object by its type takes a `&Schema`: validation,
 //! defaulting, pruning, server-side apply, strategic merge, protobuf.
 //!
-//! This crate is pure: JSON trees in, JSON trees and [`FieldError`]s out.
+//! What happens to an object that a client sends, and which function does it:
+//!
+//! ```text
+//!   prune ─▶ drop_nulls ─▶ coerce_object, coerce_embedded ─▶ default ─▶ validate ─▶ visit_rules
+//!   unknown    nulls that      metadata takes its shape      absent      types,       where CEL
+//!   fields     mean absence                                  values      limits       rules apply
+//! ```
+//!
+//! This crate is pure: JSON trees in, JSON trees and [`FieldError`]s out. Whatever it does, Kubernetes does the same
+//! way, and says in the same words.
+
+mod field;
+mod model;
+pub mod names;
+mod show;
+
+mod parse;
+mod pattern;
 
 mod correlate;
 mod default;
-mod field;
 mod formats;
 mod lists;
 mod metadata;
-mod model;
-pub mod names;
-mod parse;
-mod pattern;
 mod prune;
 mod rules;
-mod show;
 mod validate;
 
 pub use default::{default, drop_nulls};

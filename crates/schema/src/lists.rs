@@ -96,7 +96,7 @@ fn check_map<'a>(
     // A single key is compared as the value it is, several as text: upstream tells 1 from 1.0 only in the former.
     let single = keys.clone().count() == 1;
     let identify = |key: &Value| match key.as_object().and_then(|fields| fields.values().next()) {
-        Some(value) if single => identity(value),
+        Some(value) if single => format!("={}", identity(value)),
         _ => identity(key),
     };
     for index in repeated(found.iter().map(identify)) {

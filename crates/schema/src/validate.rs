@@ -212,7 +212,8 @@ impl Walk {
             let correlated = correlated.map(|correlated| correlated.items());
             for (index, item) in items.iter().enumerate() {
                 let correlated = correlated.as_ref().and_then(|items| items.get(index));
-                outcome.merge(self.within(&format!("[{index}]"), |walk| walk.node(schema, item, correlated)));
+                outcome
+                    .append(self.within(&format!("[{index}]"), |walk| walk.node(schema, item, correlated)));
             }
         }
         let (path, size) = (&self.path, items.len() as u64);
@@ -265,7 +266,7 @@ impl Walk {
                 outcome.add(Problem::invalid(path, &Value::from(name.as_str()), message));
             } else if let Additional::Schema(schema) = &schema.additional {
                 let correlated = self.field(correlated, name);
-                outcome.merge(self.within(&format!(".{name}"), |walk| walk.node(schema, field, correlated)));
+                outcome.append(self.within(&format!(".{name}"), |walk| walk.node(schema, field, correlated)));
             }
         }
         for property in schema.properties.iter() {
@@ -275,7 +276,7 @@ impl Walk {
             let correlated = self.field(correlated, &property.name);
             let separator = if self.path.is_empty() { "" } else { "." };
             let step = format!("{separator}{}", property.name);
-            outcome.merge(self.within(&step, |walk| walk.node(&property.schema, field, correlated)));
+            outcome.append(self.within(&step, |walk| walk.node(&property.schema, field, correlated)));
         }
         let listed = |name: &str| limits.required.iter().any(|required| required == name);
         let declared = schema

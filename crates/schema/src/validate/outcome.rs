@@ -29,12 +29,29 @@ impl Outcome {
         }
     }
 
+    /// Adds what another check of the same value found.
     pub(super) fn merge(&mut self, other: Self) {
         self.checks += other.checks;
-        match self.problems.is_empty() {
-            true => self.problems = other.problems,
-            false => other.problems.into_iter().for_each(|problem| self.add(problem)),
+        if self.problems.is_empty() {
+            self.problems = other.problems;
+            return;
         }
+        let known = self.problems.len();
+        for problem in other.problems {
+            if self.problems[..known]
+                .iter()
+                .all(|known| known.message != problem.message)
+            {
+                self.problems.push(problem);
+            }
+        }
+    }
+
+    /// Adds what was found in a part of the value. Messages name the part, so none is there already: a list with
+    /// many wrong items is not compared with itself.
+    pub(super) fn append(&mut self, part: Self) {
+        self.checks += part.checks;
+        self.problems.extend(part.problems);
     }
 
     pub(super) fn forgiven(self) -> Self {
