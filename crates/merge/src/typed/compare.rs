@@ -178,13 +178,14 @@ fn look_into_map(map: MapShape<'_>, pair: Pair<'_>, problems: &mut Problems) -> 
         node.attach(|| PathElement::field(name), child);
     };
     for (name, value) in old {
-        field(
-            name,
-            Pair {
-                old: Some(value),
-                new: new.get(name),
-            },
-        );
+        let pair = Pair {
+            old: Some(value),
+            new: new.get(name),
+        };
+        // Most fields do not change, and finding their type is most of the work.
+        if value.is_object() || pair.new != Some(value) {
+            field(name, pair);
+        }
     }
     for (name, value) in new {
         if !old.contains_key(name) {

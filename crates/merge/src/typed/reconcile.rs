@@ -49,8 +49,7 @@ fn field_type<'s>(map: MapShape<'s>, element: &PathElement) -> Option<Type<'s>> 
     let PathElement::Field(name) = element else {
         return None;
     };
-    map.named(name)
-        .or_else(|| map.has_entries().then(|| map.field(name)))
+    map.declared(name)
 }
 
 fn visit_elements<'s>(

@@ -207,9 +207,10 @@ impl<'s> MapShape<'s> {
         self.named(name).unwrap_or_else(|| self.entry())
     }
 
-    /// Whether fields are allowed that are not declared by name.
-    pub(super) fn has_entries(self) -> bool {
-        !matches!(self.entry().0, Ref::Undeclared)
+    /// The type of a field, if there may be such a field.
+    pub(super) fn declared(self, name: &str) -> Option<Type<'s>> {
+        let ty = self.field(name);
+        (!matches!(ty.0, Ref::Undeclared)).then_some(ty)
     }
 
     /// Whether nothing is declared: every entry decides for itself.

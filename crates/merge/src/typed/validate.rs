@@ -51,11 +51,7 @@ impl Validator<'_> {
     fn visit(&mut self, ty: Type<'_>, value: &Value, known: Option<&Value>) {
         match ty.shape_of(value) {
             Shape::Map(map) => self.visit_map(map, value, known),
-            Shape::List(list) => {
-                if known != Some(value) {
-                    self.visit_list(list, value);
-                }
-            }
+            Shape::List(list) => self.visit_list(list, value),
             Shape::Scalar(scalar) => {
                 if let Err(message) = check_scalar(scalar, value, "") {
                     self.problems.add(message);
@@ -76,11 +72,13 @@ impl Validator<'_> {
             }
         };
         for (name, field) in fields {
-            let start = self.problems.len();
             let known = known.and_then(|known| known.get(name));
-            match map.named(name) {
+            if known == Some(field) && !field.is_object() {
+                continue;
+            }
+            let start = self.problems.len();
+            match map.declared(name) {
                 Some(ty) => self.visit(ty, field, known),
-                None if map.has_entries() => self.visit(map.field(name), field, known),
                 None => self.problems.add("field not declared in schema"),
             }
             self.problems.prefix(start, || format!(".{name}"));
