@@ -1,17 +1,21 @@
 //! Tasks that need a program: `cargo xtask <task>`.
 
+mod kubernetes;
 mod types;
 
 use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask <task>
+  types        regenerates crates/builtin/src/generated from the published Kubernetes modules
+  kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {
     let task = std::env::args().nth(1);
     let result = match task.as_deref() {
         Some("types") => types::write(),
-        _ => Err(anyhow::anyhow!(
-            "usage: cargo xtask types    regenerates crates/builtin/src/generated"
-        )),
+        Some("kubernetes") => kubernetes::prepare(),
+        _ => Err(anyhow::anyhow!(USAGE)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

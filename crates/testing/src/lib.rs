@@ -1,1 +1,20 @@
-//! Test harness.
+//! Clusters for tests.
+//!
+//! [`TestCluster::start`] gives an embedded cluster, fresh and in milliseconds. With
+//! `CAMBIUM_TEST_BACKEND=kubernetes` it gives a real one instead (etcd, kube-apiserver and
+//! kube-controller-manager from `KUBEBUILDER_ASSETS`), so that the same test is judged by both.
+//! A real cluster is shared by the tests of one binary: give everything in it a name of its own
+//! ([`TestCluster::unique`], [`TestCluster::namespace`]).
+
+mod clock;
+mod cluster;
+mod real;
+mod skip;
+mod wait;
+mod webhook;
+
+pub use clock::virtual_clock;
+pub use cluster::{Backend, TestCluster};
+pub use skip::skip;
+pub use wait::{eventually, eventually_some};
+pub use webhook::{Handler, WebhookServer};

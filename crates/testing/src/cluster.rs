@@ -1,0 +1,96 @@
+//! One way to get a cluster, whichever it is.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context as _, Result};
+use cambium_apiserver::ApiServer;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+
+use crate::real;
+
+/// Which cluster tests run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// Our own server, in this process.
+    Embedded,
+    /// Kubernetes itself.
+    Kubernetes,
+}
+
+impl Backend {
+    /// What `CAMBIUM_TEST_BACKEND` says; embedded when it says nothing.
+    pub fn from_environment() -> Result<Self> {
+        match std::env::var("CAMBIUM_TEST_BACKEND").unwrap_or_default().as_str() {
+            "" | "embedded" => Ok(Self::Embedded),
+            "kubernetes" => Ok(Self::Kubernetes),
+            other => anyhow::bail!("CAMBIUM_TEST_BACKEND={other}: expected embedded or kubernetes"),
+        }
+    }
+}
+
+/// A cluster for one test.
+pub struct TestCluster {
+    backend: Backend,
+    client: Client,
+    server: Option<ApiServer>,
+}
+
+impl TestCluster {
+    /// A cluster of the kind that the environment asks for.
+    pub async fn start() -> Result<Self> {
+        match Backend::from_environment()? {
+            Backend::Embedded => Self::embedded(ApiServer::builder()).await,
+            Backend::Kubernetes => {
+                let client = real::client().await.context("a real cluster")?;
+                Ok(Self { backend: Backend::Kubernetes, client, server: None })
+            }
+        }
+    }
+
+    /// An embedded cluster with settings of its own, whatever the environment says.
+    pub async fn embedded(builder: cambium_apiserver::Builder) -> Result<Self> {
+        let server = builder.build().await?;
+        let client = Client::new(server.clone(), "default");
+        Ok(Self { backend: Backend::Embedded, client, server: Some(server) })
+    }
+
+    /// Which kind it is.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// A client with all rights.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The embedded server, if it is one.
+    pub fn server(&self) -> Option<&ApiServer> {
+        self.server.as_ref()
+    }
+
+    /// A name that nobody else in this cluster has.
+    pub fn unique(&self, prefix: &str) -> String {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        format!("{prefix}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A namespace of the test's own.
+    pub async fn namespace(&self, prefix: &str) -> Result<String> {
+        let name = self.unique(prefix);
+        let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        Api::all(self.client()).create(&PostParams::default(), &namespace).await?;
+        Ok(name)
+    }
+}
+
+impl Drop for TestCluster {
+    fn drop(&mut self) {
+        if let Some(server) = &self.server {
+            server.stop();
+        }
+    }
+}

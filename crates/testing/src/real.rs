@@ -1,0 +1,159 @@
+//! A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext};
+use kube::{Client, Config};
+
+/// The one control plane of this process.
+static CONTROL_PLANE: Mutex<Option<ControlPlane>> = Mutex::new(None);
+
+/// A client to it; it is started by the first who asks.
+pub(crate) async fn client() -> Result<Client> {
+    let kubeconfig = tokio::task::spawn_blocking(|| -> Result<Kubeconfig> {
+        let mut running = CONTROL_PLANE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if running.is_none() {
+            *running = Some(ControlPlane::start()?);
+        }
+        Ok(running.as_ref().context("started just above")?.kubeconfig())
+    })
+    .await??;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    let client = Client::try_from(config)?;
+    let started = std::time::Instant::now();
+    while client.apiserver_version().await.is_err() {
+        if started.elapsed() > Duration::from_secs(90) {
+            bail!("kube-apiserver did not become ready");
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    crate::eventually("the default namespace", || async {
+        let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(client.clone());
+        Ok(namespaces.get_opt("default").await.unwrap_or_default().is_some())
+    })
+    .await?;
+    Ok(client)
+}
+
+struct ControlPlane {
+    port: u16,
+    token: String,
+    /// Ended when this process ends: each waits on a pipe from us.
+    _children: Vec<Child>,
+    _directory: tempfile::TempDir,
+}
+
+impl ControlPlane {
+    fn start() -> Result<Self> {
+        let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+        let assets = assets.context("KUBEBUILDER_ASSETS is not set (`cargo xtask kubernetes` prints a value)")?;
+        let directory = tempfile::tempdir()?;
+        let root = directory.path();
+        let [etcd, peer, api] = free_ports()?;
+        let token = format!("test-{}", std::process::id());
+        std::fs::write(root.join("tokens.csv"), format!("{token},admin,admin,\"system:masters\"\n"))?;
+        let now = jiff::Timestamp::now();
+        let authority = cambium_apiserver::pki::Authority::generate(now)?;
+        let signing = authority.client("service-accounts", &[], now)?;
+        std::fs::write(root.join("sa.key"), &signing.key)?;
+        std::fs::write(root.join("kubeconfig"), kubeconfig_text(api, &token))?;
+        let path = |name: &str| root.join(name).display().to_string();
+        let etcd_url = format!("http://127.0.0.1:{etcd}");
+        let peer_url = format!("http://127.0.0.1:{peer}");
+        let etcd_arguments = [
+            format!("--data-dir={}", path("etcd")),
+            format!("--listen-client-urls={etcd_url}"),
+            format!("--advertise-client-urls={etcd_url}"),
+            format!("--listen-peer-urls={peer_url}"),
+            format!("--initial-advertise-peer-urls={peer_url}"),
+            format!("--initial-cluster=default={peer_url}"),
+            "--unsafe-no-fsync".to_owned(),
+        ];
+        let api_arguments = [
+            format!("--etcd-servers={etcd_url}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--secure-port={api}"),
+            format!("--cert-dir={}", path("certs")),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            format!("--service-account-key-file={}", path("sa.key")),
+            format!("--service-account-signing-key-file={}", path("sa.key")),
+            format!("--token-auth-file={}", path("tokens.csv")),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+            "--disable-admission-plugins=ServiceAccount".to_owned(),
+        ];
+        let manager_arguments = [
+            format!("--kubeconfig={}", path("kubeconfig")),
+            format!("--service-account-private-key-file={}", path("sa.key")),
+            "--leader-elect=false".to_owned(),
+            "--bind-address=127.0.0.1".to_owned(),
+            "--secure-port=0".to_owned(),
+        ];
+        let children = vec![
+            spawn(&assets.join("etcd"), &etcd_arguments, &root.join("etcd.log"))?,
+            spawn(&assets.join("kube-apiserver"), &api_arguments, &root.join("kube-apiserver.log"))?,
+            spawn(&assets.join("kube-controller-manager"), &manager_arguments, &root.join("kcm.log"))?,
+        ];
+        Ok(Self { port: api, token, _children: children, _directory: directory })
+    }
+
+    fn kubeconfig(&self) -> Kubeconfig {
+        let name = "real".to_owned();
+        let cluster = Cluster {
+            server: Some(format!("https://127.0.0.1:{}", self.port)),
+            insecure_skip_tls_verify: Some(true),
+            ..Cluster::default()
+        };
+        let auth_info = AuthInfo { token: Some(self.token.clone().into()), ..AuthInfo::default() };
+        let context = Context { cluster: name.clone(), user: Some(name.clone()), ..Context::default() };
+        Kubeconfig {
+            current_context: Some(name.clone()),
+            clusters: vec![NamedCluster { name: name.clone(), cluster: Some(cluster), ..NamedCluster::default() }],
+            auth_infos: vec![NamedAuthInfo { name: name.clone(), auth_info: Some(auth_info), ..NamedAuthInfo::default() }],
+            contexts: vec![NamedContext { name, context: Some(context), ..NamedContext::default() }],
+            ..Kubeconfig::default()
+        }
+    }
+}
+
+/// A shell waits for our end of its pipe to close, and then ends the program: nothing outlives the
+/// test binary, even if that is killed.
+fn spawn(program: &Path, arguments: &[String], log: &Path) -> Result<Child> {
+    const SCRIPT: &str = "\"$0\" \"$@\" < /dev/null & child=$!; read -r _; kill -9 $child; wait $child";
+    if !program.exists() {
+        bail!("{} does not exist", program.display());
+    }
+    let log = std::fs::File::create(log)?;
+    let child = Command::new("sh")
+        .arg("-c")
+        .arg(SCRIPT)
+        .arg(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn();
+    child.with_context(|| program.display().to_string())
+}
+
+/// Ports that were free a moment ago.
+fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let listeners: Vec<TcpListener> =
+        (0..N).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<std::io::Result<_>>()?;
+    let ports: Vec<u16> = listeners.iter().map(|one| Ok(one.local_addr()?.port())).collect::<std::io::Result<_>>()?;
+    ports.try_into().map_err(|_| anyhow::anyhow!("as many ports as listeners"))
+}
+
+fn kubeconfig_text(port: u16, token: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: real\n\
+         clusters: [{{name: real, cluster: {{server: \"https://127.0.0.1:{port}\", insecure-skip-tls-verify: true}}}}]\n\
+         users: [{{name: real, user: {{token: {token}}}}}]\n\
+         contexts: [{{name: real, context: {{cluster: real, user: real}}}}]\n"
+    )
+}
