@@ -14,6 +14,7 @@ use crate::auth::{Authorizer, MastersOnly, Tokens, User};
 use crate::server::{Server, handle};
 use crate::source::{Clock, Entropy, Sources};
 use crate::store::{History, OpenError, Store};
+use crate::webhook::{ServiceResolver, Webhooks};
 use crate::wire::Body;
 use crate::{bootstrap, crd};
 
@@ -34,6 +35,7 @@ pub struct Builder {
     sources: Sources,
     tokens: Tokens,
     authorizer: Option<Arc<dyn Authorizer>>,
+    services: Option<ServiceResolver>,
 }
 
 impl ApiServer {
@@ -102,6 +104,13 @@ impl Builder {
         self
     }
 
+    /// Finds webhooks that are given as a Service.
+    #[must_use]
+    pub fn service_resolver(mut self, resolver: ServiceResolver) -> Self {
+        self.services = Some(resolver);
+        self
+    }
+
     /// Opens the store, makes what every cluster has, starts the controllers.
     pub async fn build(self) -> Result<ApiServer, OpenError> {
         let store = match &self.file {
@@ -109,7 +118,7 @@ impl Builder {
             None => Store::in_memory(self.history)?,
         };
         let authorizer = self.authorizer.unwrap_or_else(|| Arc::new(MastersOnly));
-        let server = Arc::new(Server::new(store, self.sources, self.tokens, authorizer));
+        let server = Arc::new(Server::new(store, self.sources, self.tokens, authorizer, Webhooks::new(self.services)));
         bootstrap::run(&server).await;
         let feed = server.store.feed();
         crd::load(&server).await;

@@ -41,10 +41,12 @@ mod source;
 pub mod status;
 pub mod store;
 mod validation;
+mod webhook;
 mod wire;
 
 pub use auth::{Action, Authorizer, MASTERS, MastersOnly, ResourceAction, Tokens, User};
 pub use builder::{ApiServer, Builder};
 pub use health::KUBERNETES_VERSION;
 pub use source::{Clock, Entropy};
+pub use webhook::{ServiceReference, ServiceResolver};
 pub use wire::Body;

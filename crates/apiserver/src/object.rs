@@ -85,3 +85,11 @@ pub(crate) fn key(namespace: &str, name: &str) -> String {
 pub(crate) fn timestamp(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
+
+/// `group/version`, or only the version for the core group.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    match group.is_empty() {
+        true => version.to_owned(),
+        false => format!("{group}/{version}"),
+    }
+}

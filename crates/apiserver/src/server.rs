@@ -9,6 +9,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request};
 use tokio::sync::watch;
 
+use crate::admission::Hooks;
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
 use crate::loopback::Loopback;
 use crate::registry::Registry;
@@ -17,6 +18,7 @@ use crate::rest::{self, Call, Warnings};
 use crate::source::Sources;
 use crate::status::{Result, Status};
 use crate::store::Store;
+use crate::webhook::Webhooks;
 use crate::wire::{self, Representation, Response};
 use crate::{discovery, health, openapi};
 
@@ -29,13 +31,15 @@ pub(crate) struct Server {
     pub(crate) namespaces: Arc<str>,
     pub(crate) definitions: Arc<str>,
     pub(crate) openapi: openapi::Cache,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) hooks: Hooks,
     registry: ArcSwap<Registry>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
 }
 
 impl Server {
-    pub(crate) fn new(store: Store, sources: Sources, tokens: Tokens, authorizer: Arc<dyn Authorizer>) -> Self {
+    pub(crate) fn new(store: Store, sources: Sources, tokens: Tokens, authorizer: Arc<dyn Authorizer>, webhooks: Webhooks) -> Self {
         Self {
             store,
             sources,
@@ -44,6 +48,8 @@ impl Server {
             namespaces: "/namespaces".into(),
             definitions: "apiextensions.k8s.io/customresourcedefinitions".into(),
             openapi: openapi::Cache::default(),
+            webhooks,
+            hooks: Hooks::default(),
             registry: ArcSwap::from_pointee(Registry::builtin()),
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),

@@ -1,5 +1,7 @@
 //! Kubernetes' own way to say no: the `Status` object, with upstream's wording.
 
+use std::borrow::Cow;
+
 use cambium_schema::FieldError;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -10,7 +12,7 @@ pub struct Status {
     /// The HTTP status code.
     pub code: StatusCode,
     /// The machine-readable reason (`NotFound`, `Conflict`, …).
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The sentence a person reads.
     pub message: String,
     /// What it is about.
@@ -51,8 +53,8 @@ pub struct Cause {
 pub type Result<T, E = Status> = std::result::Result<T, E>;
 
 impl Status {
-    fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, continue_token: None }
+    fn new(code: StatusCode, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { code, reason: reason.into(), message: message.into(), details: None, continue_token: None }
     }
 
     fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
@@ -226,6 +228,11 @@ impl Status {
             .with_causes(causes)
     }
 
+    /// 500 with the message as it is: what somebody else's failure made impossible.
+    pub fn internal_plain(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+    }
+
     /// 501: exists in Kubernetes, not here.
     pub fn not_implemented(message: &str) -> Self {
         Self::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)
@@ -242,8 +249,8 @@ impl Status {
     }
 
     /// A `Status` that a webhook dictated.
-    pub fn dictated(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self::new(code, reason, message)
+    pub fn dictated(code: StatusCode, reason: &str, message: impl Into<String>) -> Self {
+        Self::new(code, reason.to_owned(), message)
     }
 
     /// The JSON form.

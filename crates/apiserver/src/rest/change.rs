@@ -14,7 +14,7 @@ use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::validation::metadata;
 use crate::wire::Decoded;
-use crate::{allocate as addresses, convert, object};
+use crate::{allocate as addresses, convert, crd, object};
 
 /// The largest stored object.
 const OBJECT_LIMIT: usize = 1_572_864;
@@ -165,15 +165,28 @@ pub(super) fn normalise(resource: &Served, object: &mut Value) {
 /// What is wrong with an object of this kind.
 pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match &resource.origin {
+        Origin::Builtin(row) if is_definition(resource) => {
+            let mut errors = cambium_builtin::validate(row, new, old);
+            errors.extend(crd::validate(new, old));
+            errors
+        }
         Origin::Builtin(row) => cambium_builtin::validate(row, new, old),
         Origin::Custom(definition, index) => definition.versions[*index].validate(new, old),
     }
 }
 
-/// Gives the object what a cluster hands out: addresses of services.
+fn is_definition(resource: &Served) -> bool {
+    (&*resource.group, &*resource.plural) == ("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+/// Gives the object what a cluster hands out, or keeps count of: addresses, stored versions.
 pub(super) fn allocate(call: &Call, new: &mut Value, old: Option<&Value>) -> Result<()> {
     match (&*call.resource.group, &*call.resource.plural) {
         ("", "services") => addresses::cluster_ip(&call.server, new, old),
+        _ if is_definition(&call.resource) => {
+            crd::note_stored_versions(new, old);
+            Ok(())
+        }
         _ => Ok(()),
     }
 }

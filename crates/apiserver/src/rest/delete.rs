@@ -11,7 +11,7 @@ use crate::admission::{self, Attributes, Operation};
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::wire::{self, Encoding, Response, value_response};
-use crate::{convert, object};
+use crate::{convert, crd, object};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -133,7 +133,10 @@ async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<
 /// The object with its deletion noted; `None` when nothing keeps it.
 fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     let mut new = old.clone();
-    let finalizers = next_finalizers(old, options.propagation);
+    if (&*call.resource.group, &*call.resource.plural) == ("apiextensions.k8s.io", "customresourcedefinitions") {
+        crd::mark_deleted(&mut new, &object::timestamp(call.server.sources.now()));
+    }
+    let finalizers = next_finalizers(&new, options.propagation);
     let grace = grace(call, old, options);
     let is_namespace = call.resource.group.is_empty() && &*call.resource.plural == "namespaces";
     let held = !finalizers.is_empty() || grace > 0 || is_namespace && prepare::has_namespace_finalizers(old);

@@ -134,6 +134,9 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
         "create" if named || lacks_namespace => Err(Status::verb_not_allowed()),
         "update" | "patch" if !named => Err(Status::verb_not_allowed()),
         "deletecollection" if lacks_namespace => Err(Status::verb_not_allowed()),
+        "create" if call.resource.custom().is_some_and(|(definition, _)| definition.terminating) => {
+            Err(Status::method_not_allowed(&call.resource.group, &call.resource.plural, verb))
+        }
         "get" => get::get(&call).await,
         "list" => list::list(&call).await,
         "watch" => watch::watch(call).await,

@@ -71,6 +71,11 @@ impl Bucket {
         read(&self.state).objects.get(key).cloned()
     }
 
+    /// The revision of its newest change.
+    pub fn newest(&self) -> u64 {
+        read(&self.state).newest
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         read(&self.state).objects.len()
