@@ -108,7 +108,8 @@ where
         Err(status) => wire::status_response(&status),
     };
     for warning in warnings.take() {
-        let text: String = warning.chars().filter(|c| !c.is_control()).map(|c| if c == '"' { '\'' } else { c }).collect();
+        let text: String = warning.chars().filter(|c| !c.is_control()).collect();
+        let text = text.replace('\\', r"\\").replace('"', r#"\""#);
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             response.headers_mut().append("warning", value);
         }

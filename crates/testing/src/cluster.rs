@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
-use crate::real;
+use crate::{Raw, real};
 
 /// Which cluster tests run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,11 @@ impl TestCluster {
     /// A client with all rights.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// Requests as they go over the wire.
+    pub fn raw(&self) -> Raw {
+        Raw::new(self.client())
     }
 
     /// The embedded server, if it is one.

@@ -8,6 +8,7 @@
 
 mod clock;
 mod cluster;
+mod raw;
 mod real;
 mod skip;
 mod wait;
@@ -15,6 +16,7 @@ mod webhook;
 
 pub use clock::virtual_clock;
 pub use cluster::{Backend, TestCluster};
+pub use raw::{Answer, Raw};
 pub use skip::skip;
 pub use wait::{eventually, eventually_some};
 pub use webhook::{Handler, WebhookServer};

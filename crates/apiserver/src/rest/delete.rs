@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::list::Selection;
 use super::{Call, present, prepare};
 use crate::admission::{self, Attributes, Operation};
+use crate::request::Options;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::wire::{self, Encoding, Response, value_response};
@@ -50,7 +51,7 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
 pub(super) async fn evict(call: &Call) -> Result<Response> {
     let eviction = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
     let raw = eviction.get("deleteOptions").cloned().unwrap_or_else(|| json!({}));
-    let options = DeleteOptions::parse(call, raw)?;
+    let options = DeleteOptions::parse(&Options::default(), raw)?;
     delete_one(call, &call.path.name, &options).await?;
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(value_response(StatusCode::CREATED, Encoding::Json, &done))
@@ -195,19 +196,19 @@ fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
 
 impl DeleteOptions {
     fn of(call: &Call) -> Result<Self> {
-        let mut raw = json!({});
-        if !call.body.is_empty() {
-            raw = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+        if call.body.is_empty() {
+            return Self::parse(&call.options, json!({}));
         }
-        Self::parse(call, raw)
+        // A body speaks for itself: what the query says is not added to it.
+        let raw = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+        Self::parse(&Options::default(), raw)
     }
 
-    fn parse(call: &Call, raw: Value) -> Result<Self> {
+    fn parse(query: &Options, raw: Value) -> Result<Self> {
         let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
         if kind != "DeleteOptions" || !raw.is_object() {
             return Err(Status::bad_request(format!("decoded object cannot be converted to DeleteOptions: {kind}")));
         }
-        let query = &call.options;
         let text = |pointer: &str| raw.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let dry_run = match raw.get("dryRun").and_then(Value::as_array).map(Vec::as_slice) {
             None | Some([]) => query.dry_run,
