@@ -8,14 +8,14 @@ use crate::Resource;
 use crate::quantity::Quantity;
 
 /// The status that a new object begins with.
-pub fn initial_status(resource: &Resource, object: &mut Value) {
+pub fn initial_status(resource: &Resource, new: &mut Value) {
     if resource.schema.property("status").is_none() {
         return;
     }
     // Defaulting writes the parts of a status that are always there.
-    default(resource, object);
+    default(resource, new);
     if (resource.group, resource.kind) == ("", "Pod")
-        && let Some(fields) = object.as_object_mut()
+        && let Some(fields) = new.as_object_mut()
     {
         pod_status(fields);
     }
@@ -23,8 +23,8 @@ pub fn initial_status(resource: &Resource, object: &mut Value) {
 
 /// What a new object gets that depends on its name and uid, which must have been given out before:
 /// the selector of a Job, the finalizer of a Namespace.
-pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
-    let Some(fields) = object.as_object_mut() else {
+pub fn prepare_for_create(resource: &Resource, new: &mut Value) {
+    let Some(fields) = new.as_object_mut() else {
         return;
     };
     match (resource.group, resource.kind) {
@@ -33,6 +33,12 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
             add_finalizer(fields);
         }
         ("batch", "Job") => generate_selector(fields),
+        ("apps", "DaemonSet") => {
+            let annotations = object(fields, "metadata").and_then(|metadata| object(metadata, "annotations"));
+            if let Some(annotations) = annotations {
+                annotations.insert("deprecated.daemonset.template.generation".to_owned(), json!("1"));
+            }
+        }
         _ => {}
     }
 }
@@ -61,6 +67,10 @@ fn generate_selector(job: &mut Map<String, Value>) {
             .to_owned()
     };
     let (name, uid) = (of_metadata("name"), of_metadata("uid"));
+    let own = job
+        .get("metadata")
+        .and_then(|metadata| metadata.get("labels"))
+        .cloned();
     let Some(spec) = object(job, "spec") else {
         return;
     };
@@ -70,7 +80,9 @@ fn generate_selector(job: &mut Map<String, Value>) {
     let labels = object(spec, "template")
         .and_then(|template| object(template, "metadata"))
         .and_then(|metadata| object(metadata, "labels"));
+    let mut of_both = None;
     if let Some(labels) = labels {
+        let is_labelled_like_template = own.as_ref().and_then(Value::as_object) == Some(labels);
         for (label, value) in [
             ("job-name", &name),
             ("batch.kubernetes.io/job-name", &name),
@@ -79,11 +91,16 @@ fn generate_selector(job: &mut Map<String, Value>) {
         ] {
             labels.entry(label).or_insert_with(|| json!(value));
         }
+        of_both = is_labelled_like_template.then(|| labels.clone());
     }
     if let Some(labels) = object(spec, "selector").and_then(|selector| object(selector, "matchLabels")) {
         labels
             .entry("batch.kubernetes.io/controller-uid")
             .or_insert_with(|| json!(uid));
+    }
+    // Labels that were taken from the template are the template's, upstream by accident.
+    if let (Some(labels), Some(metadata)) = (of_both, object(job, "metadata")) {
+        metadata.insert("labels".to_owned(), labels.into());
     }
 }
 

@@ -80,6 +80,16 @@ fn spec(fields: &mut Map<String, Value>) {
     set_absent(fields, "terminationGracePeriodSeconds", 30);
     set(fields, "schedulerName", "default-scheduler");
     round_up(fields, "overhead");
+    // An older name of the same field, which is still written.
+    for (from, to) in [
+        ("serviceAccount", "serviceAccountName"),
+        ("serviceAccountName", "serviceAccount"),
+    ] {
+        let account = text(fields, from).to_owned();
+        if !account.is_empty() && (from == "serviceAccountName" || is_empty(fields, to)) {
+            fields.insert(to.to_owned(), account.into());
+        }
+    }
 }
 
 fn container(fields: &mut Map<String, Value>) {

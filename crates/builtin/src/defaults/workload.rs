@@ -59,7 +59,6 @@ fn stateful_set(spec: &mut Map<String, Value>) {
             && let Some(rolling) = inside(strategy, "rollingUpdate")
         {
             set_absent(rolling, "partition", 0);
-            set_absent(rolling, "maxUnavailable", 1);
         }
     }
     if let Some(policy) = object(spec, "persistentVolumeClaimRetentionPolicy") {
