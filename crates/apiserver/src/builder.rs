@@ -11,11 +11,12 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::auth::{Authorizer, MastersOnly, Tokens, User};
+use crate::controllers::Controllers;
 use crate::server::{Server, handle};
 use crate::source::{Clock, Entropy, Sources};
 use crate::store::{History, OpenError, Store};
 use crate::wire::Body;
-use crate::{bootstrap, crd};
+use crate::{bootstrap, controllers, crd};
 
 /// A running API server. Clones are handles to the same one.
 ///
@@ -34,6 +35,7 @@ pub struct Builder {
     sources: Sources,
     tokens: Tokens,
     authorizer: Option<Arc<dyn Authorizer>>,
+    controllers: Controllers,
 }
 
 impl ApiServer {
@@ -102,6 +104,13 @@ impl Builder {
         self
     }
 
+    /// Which built-in controllers run; without this, all of them.
+    #[must_use]
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
     /// Opens the store, makes what every cluster has, starts the controllers.
     pub async fn build(self) -> Result<ApiServer, OpenError> {
         let store = match &self.file {
@@ -114,6 +123,7 @@ impl Builder {
         let feed = server.store.feed();
         crd::load(&server).await;
         tokio::spawn(crd::run(server.clone(), feed));
+        controllers::start(&server, &self.controllers);
         server.set_ready();
         Ok(ApiServer { server, caller: Some(Arc::new(User::master("system:admin"))) })
     }
