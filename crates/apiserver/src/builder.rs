@@ -11,12 +11,13 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::auth::{Authorizer, MastersOnly, Tokens, User};
+use crate::controllers::Controllers;
 use crate::server::{Server, handle};
 use crate::source::{Clock, Entropy, Sources};
 use crate::store::{History, OpenError, Store};
 use crate::webhook::{ServiceResolver, Webhooks};
 use crate::wire::Body;
-use crate::{bootstrap, crd};
+use crate::{bootstrap, controllers, crd};
 
 /// A running API server. Clones are handles to the same one.
 ///
@@ -36,6 +37,7 @@ pub struct Builder {
     tokens: Tokens,
     authorizer: Option<Arc<dyn Authorizer>>,
     services: Option<ServiceResolver>,
+    controllers: Controllers,
 }
 
 impl ApiServer {
@@ -111,6 +113,13 @@ impl Builder {
         self
     }
 
+    /// Which built-in controllers run; without this, all of them.
+    #[must_use]
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
     /// Opens the store, makes what every cluster has, starts the controllers.
     pub async fn build(self) -> Result<ApiServer, OpenError> {
         let store = match &self.file {
@@ -123,6 +132,7 @@ impl Builder {
         let feed = server.store.feed();
         crd::load(&server).await;
         tokio::spawn(crd::run(server.clone(), feed));
+        controllers::start(&server, &self.controllers);
         server.set_ready();
         Ok(ApiServer { server, caller: Some(Arc::new(User::master("system:admin"))) })
     }

@@ -16,6 +16,8 @@
 //!                          admission   registry ── builtin kinds │ crd
 //!                              │         │
 //!                            store ── buckets in memory, redb on disk
+//!                              │
+//!                         controllers ── garbage, namespaces, workloads
 //! ```
 
 mod admission;
@@ -23,6 +25,7 @@ mod allocate;
 mod auth;
 mod bootstrap;
 mod builder;
+mod controllers;
 mod convert;
 mod crd;
 mod discovery;
@@ -46,6 +49,7 @@ mod wire;
 
 pub use auth::{Action, Authorizer, MASTERS, MastersOnly, ResourceAction, Tokens, User};
 pub use builder::{ApiServer, Builder};
+pub use controllers::Controllers;
 pub use health::KUBERNETES_VERSION;
 pub use source::{Clock, Entropy};
 pub use webhook::{ServiceReference, ServiceResolver};

@@ -328,7 +328,8 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
     if managed::same_but_for_times(&new, &old) {
         return Ok(Some(Outcome { value: old, created: false }));
     }
-    let finished = object::is_deleting(&new) && object::finalizers(&new).is_empty() && !has_grace(&new);
+    let held = has_grace(&new) || is_namespace(resource) && prepare::has_namespace_finalizers(&new);
+    let finished = object::is_deleting(&new) && object::finalizers(&new).is_empty() && !held;
     if call.options.dry_run {
         return Ok(Some(Outcome { value: new, created: false }));
     }
@@ -361,6 +362,10 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
 /// A pod that is being deleted stays for its grace period even without finalizers.
 fn has_grace(object: &Value) -> bool {
     object::metadata(object).get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
+}
+
+fn is_namespace(resource: &Served) -> bool {
+    resource.group.is_empty() && &*resource.plural == "namespaces"
 }
 
 /// Checks UID and resource version; true when the client insists on this very state.

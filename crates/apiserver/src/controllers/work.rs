@@ -1,0 +1,268 @@
+//! A keyed work queue, and the loop that every controller here runs in.
+//!
+//! ```text
+//!   feed ──► note (which keys does this concern?) ──► queue ──► decide (observe, plan) ──► act
+//!                                                       ▲                                  │
+//!                                                       └── later, or after a back-off ◄───┘
+//! ```
+//!
+//! `note` and `decide` never wait, so a controller's own memory needs no lock. The feed is drained
+//! before every decision, and the store publishes a write before it answers it: a decision therefore
+//! sees everything that earlier decisions did.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::loopback::Refused;
+use crate::server::Server;
+use crate::store::Event;
+
+/// Most keys that one controller acts on at one time.
+const AT_ONCE: usize = 16;
+const FIRST_BACK_OFF: Duration = Duration::from_millis(5);
+const LONGEST_BACK_OFF: Duration = Duration::from_secs(60);
+
+/// What carries out a plan.
+pub(crate) type Act = Pin<Box<dyn Future<Output = Result<(), Refused>> + Send>>;
+
+/// What to do about a key.
+#[derive(Default)]
+pub(crate) struct Step {
+    /// The writes, if there are any.
+    pub(crate) act: Option<Act>,
+    /// When to look again, although nothing may have happened.
+    pub(crate) after: Option<Duration>,
+}
+
+impl Step {
+    /// Nothing to do until something happens.
+    pub(crate) fn rest() -> Self {
+        Self::default()
+    }
+
+    /// Writes.
+    pub(crate) fn act(act: impl Future<Output = Result<(), Refused>> + Send + 'static) -> Self {
+        Self { act: Some(Box::pin(act)), after: None }
+    }
+}
+
+/// Something that keeps one part of the world in order.
+pub(crate) trait Controller: Send + 'static {
+    /// What is put in order one at a time.
+    type Key: Clone + Eq + Hash + Debug + Send + 'static;
+
+    /// Takes note of an event.
+    fn note(&mut self, event: &Event, queue: &mut Queue<Self::Key>);
+
+    /// Observes and decides.
+    fn decide(&mut self, key: &Self::Key, queue: &mut Queue<Self::Key>) -> Step;
+}
+
+/// Keys that wait to be looked at: each at most once, none while it is being acted on.
+pub(crate) struct Queue<K> {
+    ready: VecDeque<K>,
+    queued: HashSet<K>,
+    running: HashSet<K>,
+    again: HashSet<K>,
+    timers: BTreeMap<(Instant, u64), K>,
+    timer_of: HashMap<K, (Instant, u64)>,
+    failures: HashMap<K, u32>,
+    sequence: u64,
+}
+
+impl<K: Clone + Eq + Hash> Queue<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            ready: VecDeque::new(),
+            queued: HashSet::new(),
+            running: HashSet::new(),
+            again: HashSet::new(),
+            timers: BTreeMap::new(),
+            timer_of: HashMap::new(),
+            failures: HashMap::new(),
+            sequence: 0,
+        }
+    }
+
+    /// Wants a key looked at, soon.
+    pub(crate) fn add(&mut self, key: K) {
+        if self.running.contains(&key) {
+            self.again.insert(key);
+        } else if self.queued.insert(key.clone()) {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// Wants a key looked at later; of several times the earliest counts.
+    pub(crate) fn add_after(&mut self, key: K, delay: Duration) {
+        let at = Instant::now() + delay;
+        if let Some(existing) = self.timer_of.get(&key).copied() {
+            if existing.0 <= at {
+                return;
+            }
+            self.timers.remove(&existing);
+        }
+        self.sequence += 1;
+        self.timers.insert((at, self.sequence), key.clone());
+        self.timer_of.insert(key, (at, self.sequence));
+    }
+
+    /// The next key, which is then being acted on. Its timer is forgotten: whoever decides sets the next.
+    fn take(&mut self) -> Option<K> {
+        let now = Instant::now();
+        while let Some(entry) = self.timers.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            let key = entry.remove();
+            self.timer_of.remove(&key);
+            self.add(key);
+        }
+        let key = self.ready.pop_front()?;
+        self.queued.remove(&key);
+        if let Some(timer) = self.timer_of.remove(&key) {
+            self.timers.remove(&timer);
+        }
+        self.running.insert(key.clone());
+        Some(key)
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.timers.keys().next().map(|(at, _)| *at)
+    }
+
+    fn done(&mut self, key: &K) {
+        self.failures.remove(key);
+        self.release(key);
+    }
+
+    fn failed(&mut self, key: &K) {
+        let failures = self.failures.entry(key.clone()).or_default();
+        let delay = FIRST_BACK_OFF.saturating_mul(1 << (*failures).min(20)).min(LONGEST_BACK_OFF);
+        *failures += 1;
+        self.release(key);
+        self.add_after(key.clone(), delay);
+    }
+
+    fn release(&mut self, key: &K) {
+        self.running.remove(key);
+        if self.again.remove(key) {
+            self.add(key.clone());
+        }
+    }
+}
+
+/// Runs a controller until the server stops. Events up to `known` are in its memory already.
+pub(crate) async fn run<C: Controller>(
+    server: Arc<Server>,
+    mut feed: mpsc::UnboundedReceiver<Arc<Event>>,
+    known: u64,
+    mut controller: C,
+    mut queue: Queue<C::Key>,
+) {
+    let mut acting = FuturesUnordered::new();
+    let stopping = server.stopping();
+    tokio::pin!(stopping);
+    loop {
+        while let Ok(event) = feed.try_recv() {
+            if event.entry.revision > known {
+                controller.note(&event, &mut queue);
+            }
+        }
+        if acting.len() < AT_ONCE
+            && let Some(key) = queue.take()
+        {
+            let step = controller.decide(&key, &mut queue);
+            if let Some(after) = step.after {
+                queue.add_after(key.clone(), after);
+            }
+            match step.act {
+                Some(act) => acting.push(async move { (key, act.await) }),
+                None => queue.done(&key),
+            }
+            continue;
+        }
+        let due = queue.next_due();
+        tokio::select! {
+            biased;
+            () = &mut stopping => return,
+            event = feed.recv() => match event {
+                Some(event) if event.entry.revision > known => controller.note(&event, &mut queue),
+                Some(_) => {}
+                None => return,
+            },
+            Some((key, result)) = acting.next() => match result {
+                Ok(()) => queue.done(&key),
+                Err(refused) => {
+                    // A conflict is nobody's business: the next look sees what the other one wrote.
+                    if !matches!(refused.code, 404 | 409) {
+                        tracing::debug!(?key, reason = refused.reason(), message = refused.message(), "refused; trying again later");
+                    }
+                    queue.failed(&key);
+                }
+            },
+            () = sleep_until(due) => {}
+        }
+    }
+}
+
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_waits_once_and_never_runs_twice_at_one_time() {
+        let mut queue = Queue::new();
+        queue.add("a");
+        queue.add("a");
+        assert_eq!(queue.take(), Some("a"));
+        assert_eq!(queue.take(), None);
+        queue.add("a");
+        assert_eq!(queue.take(), None, "it is being acted on");
+        queue.done(&"a");
+        assert_eq!(queue.take(), Some("a"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_several_times_the_earliest_counts() {
+        let mut queue = Queue::new();
+        queue.add_after("a", Duration::from_secs(5));
+        queue.add_after("a", Duration::from_secs(2));
+        queue.add_after("a", Duration::from_secs(9));
+        assert_eq!(queue.take(), None);
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!(queue.take(), Some("a"));
+        queue.done(&"a");
+        tokio::time::advance(Duration::from_secs(20)).await;
+        assert_eq!(queue.take(), None, "one timer per key");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_back_off() {
+        let mut queue = Queue::new();
+        queue.add("a");
+        for milliseconds in [5, 10, 20, 40] {
+            assert_eq!(queue.take(), Some("a"));
+            queue.failed(&"a");
+            tokio::time::advance(Duration::from_millis(milliseconds - 1)).await;
+            assert_eq!(queue.take(), None);
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+    }
+}
