@@ -10,7 +10,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::registry::{Origin, Registry, Served};
+use crate::registry::{Registry, Served};
 use crate::status::{Result, Status};
 use crate::wire::{Body, Encoding, Response, alternatives, bytes_response, text_response, value_response};
 
@@ -175,15 +175,25 @@ fn subresources(served: &Served) -> Vec<Sub> {
         }
     }
     let rw = || vec!["get", "patch", "update"];
+    let custom = served.custom().is_some();
+    let status = |list: &mut Vec<Sub>| {
+        let (group, version) = (String::new(), String::new());
+        list.push(Sub { name: "status", group, version, kind: served.kind.to_string(), verbs: rw() });
+    };
+    // Those of CRDs come in an order of their own.
+    if custom && served.status {
+        status(&mut list);
+    }
     if served.scale.is_some() {
         let (group, version) = ("autoscaling".to_owned(), "v1".to_owned());
         list.push(Sub { name: "scale", group, version, kind: "Scale".to_owned(), verbs: rw() });
     }
-    if served.status {
-        let (group, version) = (String::new(), String::new());
-        list.push(Sub { name: "status", group, version, kind: served.kind.to_string(), verbs: rw() });
+    if !custom {
+        if served.status {
+            status(&mut list);
+        }
+        list.sort_by_key(|sub| sub.name);
     }
-    list.sort_by_key(|sub| sub.name);
     list
 }
 

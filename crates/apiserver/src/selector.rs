@@ -4,6 +4,7 @@ use cambium_schema::names;
 use serde_json::Value;
 
 use crate::object;
+use crate::registry::{Origin, Served};
 use crate::status::{Result, Status};
 use crate::store::Entry;
 
@@ -252,20 +253,14 @@ impl FieldSelector {
         self.requirements.is_empty()
     }
 
-    /// The name that alone can be selected, if that is so.
-    pub(crate) fn only_name(&self) -> Option<&str> {
-        let found = self.requirements.iter().find(|(path, _, m)| path == "metadata.name" && *m == Match::Equal);
-        found.map(|(_, value, _)| value.as_str())
-    }
-
     /// Whether a stored object is selected; the object is only decoded when it must be.
-    pub(crate) fn matches(&self, entry: &Entry) -> bool {
+    pub(crate) fn matches(&self, resource: &Served, entry: &Entry) -> bool {
         let mut decoded = None;
         self.requirements.iter().all(|(path, value, wanted)| {
             let equal = match path.as_str() {
                 "metadata.name" => entry.name() == value,
                 "metadata.namespace" => entry.namespace() == value,
-                _ => text_at(decoded.get_or_insert_with(|| entry.value()), path) == *value,
+                _ => text_at(resource, decoded.get_or_insert_with(|| entry.value()), path) == *value,
             };
             equal == (*wanted == Match::Equal)
         })
@@ -273,13 +268,12 @@ impl FieldSelector {
 }
 
 /// A field as a selector sees it: missing and null are empty, scalars are their text.
-fn text_at(object: &Value, path: &str) -> String {
+fn text_at(resource: &Served, object: &Value, path: &str) -> String {
+    if let Origin::Builtin(row) = &resource.origin {
+        return row.selectable_value(object, path).unwrap_or_default();
+    }
     match object::at(object, path) {
-        None | Some(Value::Null) => match path {
-            // The boolean field that a selector may name; absent means false.
-            "spec.unschedulable" => "false".to_owned(),
-            _ => String::new(),
-        },
+        None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     }
@@ -345,8 +339,10 @@ mod tests {
     fn field_selectors_know_their_fields() {
         let known = |path: &str| path == "metadata.name" || path == "spec.nodeName";
         let parse = |text| FieldSelector::parse(text, known);
-        assert_eq!(parse("metadata.name=x,spec.nodeName!=y").unwrap().only_name(), Some("x"));
-        assert_eq!(parse(r"metadata.name=a\,b").unwrap().only_name(), Some("a,b"));
+        let requirement = |selector: FieldSelector| selector.requirements[0].clone();
+        let of = |value: &str| ("metadata.name".to_owned(), value.to_owned(), Match::Equal);
+        assert_eq!(parse("metadata.name=x,spec.nodeName!=y").map(requirement), Ok(of("x")));
+        assert_eq!(parse(r"metadata.name=a\,b").map(requirement), Ok(of("a,b")));
         assert_eq!(parse("status.foo=x").unwrap_err().message, "field label not supported: status.foo");
         assert!(parse("metadata.name").is_err());
     }

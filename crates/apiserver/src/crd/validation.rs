@@ -123,7 +123,10 @@ fn versions(crd: &Value, old: Option<&Value>, spec: &FieldPath) -> Vec<FieldErro
         if first || !shared("additionalPrinterColumns") {
             errors.extend(columns(version, &place("additionalPrinterColumns", "additionalPrinterColumns", index)));
         }
-        if first || !shared("selectableFields") {
+        if first && shared("selectableFields") && !shared("schema") {
+            let why = "may only be set when validations.schema is included";
+            errors.push(FieldError::invalid(spec.child("selectableFields"), &json!(""), why));
+        } else if first || !shared("selectableFields") {
             errors.extend(selectable(version, &place("selectableFields", "selectableFields", index)));
         }
     }

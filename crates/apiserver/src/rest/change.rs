@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cambium_schema::FieldError;
+use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -125,14 +125,15 @@ pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[Str
         FieldValidation::Ignore => {}
         FieldValidation::Warn => problems.iter().for_each(|problem| call.warnings.add(problem.clone())),
         FieldValidation::Strict => {
-            let kind = &call.resource.kind;
-            let (version, list) = (&call.resource.version, problems.join(", "));
-            return Err(Status::bad_request(match call.resource.origin {
-                Origin::Builtin(_) => format!(
-                    "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {list}"
-                ),
-                Origin::Custom(..) => format!("strict decoding error: {list}"),
-            }));
+            let (kind, version) = (&call.resource.kind, &call.resource.version);
+            let why = format!("strict decoding error: {}", problems.join(", "));
+            return Err(match call.is_patch() {
+                false => Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}")),
+                true => {
+                    let shown = Value::String(String::from_utf8_lossy(&call.body).into_owned());
+                    Status::invalid("", "", "", &[FieldError::invalid(FieldPath::new("patch"), &shown, why)])
+                }
+            });
         }
     }
     Ok(())
@@ -381,7 +382,7 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
     match given.as_str() {
         "" | "0" => {
             if matches!(resource.origin, Origin::Custom(..)) || !updates_unconditionally(resource) {
-                let path = cambium_schema::FieldPath::new("metadata.resourceVersion");
+                let path = FieldPath::new("metadata.resourceVersion");
                 let error = FieldError {
                     kind: cambium_schema::ErrorKind::Invalid,
                     path,

@@ -23,6 +23,14 @@ pub(super) async fn create(call: &Call) -> Result<Response> {
     Ok(present::object(call, StatusCode::CREATED, value))
 }
 
+/// A CRD that is going away takes no new objects.
+pub(super) fn refuse_while_terminating(call: &Call) -> Result<Response> {
+    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let why = "create not allowed while custom resource definition is terminating";
+    let name = object::name(&decoded.value);
+    Err(Status::forbidden(&call.resource.group, &call.resource.plural, name, why))
+}
+
 /// Carries a new object through to the store; also what an apply to nothing does.
 pub(super) async fn store(
     call: &Call,

@@ -9,6 +9,7 @@ use serde_json::{Map, json};
 
 use super::get::{known_version, not_ahead_of};
 use super::{Call, present};
+use crate::registry::Served;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Result, Status};
 use crate::store::Entry;
@@ -23,6 +24,7 @@ pub(super) struct Selection {
     pub(super) prefix: String,
     labels: LabelSelector,
     fields: FieldSelector,
+    resource: Arc<Served>,
 }
 
 impl Selection {
@@ -39,7 +41,7 @@ impl Selection {
             fields = [format!("metadata.name={}", call.path.name), fields].join(",");
         }
         let fields = FieldSelector::parse(&fields, |path| resource.is_selectable(path))?;
-        Ok(Self { prefix, labels, fields })
+        Ok(Self { prefix, labels, fields, resource: resource.clone() })
     }
 
     pub(super) fn is_everything(&self) -> bool {
@@ -49,7 +51,7 @@ impl Selection {
     pub(super) fn matches(&self, entry: &Entry) -> bool {
         entry.key.starts_with(&self.prefix)
             && self.labels.matches(|key| entry.label(key))
-            && (self.fields.is_empty() || self.fields.matches(entry))
+            && (self.fields.is_empty() || self.fields.matches(&self.resource, entry))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cambium_merge::fieldpath::{Path, Set};
 use cambium_merge::managers::{ApplyError, FieldManager, Force, ManagedFields, Timestamp, Versions};
 use cambium_merge::strategic::{self, StrategicErrorClass};
-use cambium_schema::Schema;
+use cambium_schema::{ListType, Schema};
 use serde_json::{Value, json};
 
 use super::Call;
@@ -46,10 +46,39 @@ pub(super) async fn apply(call: &Call, old: Option<&Value>, config: &Value) -> R
     let manager = call.manager();
     let force = if call.options.force == Some(true) { Force::Yes } else { Force::No };
     with_fields(call, [old, Some(config)], {
-        let (old, config) = (old.cloned(), config.clone());
+        let (old, mut config) = (old.cloned(), config.clone());
+        if let Kind::Builtin(row) = &call.resource.origin {
+            complete_keys(row.schema, &mut config);
+        }
         move |fields| fields.apply(old.as_ref(), &config, &manager, force).map_err(refusal)
     })
     .await
+}
+
+/// Fills in the keys of list items that have a default: a container port without `protocol` is the TCP one.
+fn complete_keys(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                if let Some(schema) = schema.field(name) {
+                    complete_keys(schema, value);
+                }
+            }
+        }
+        Value::Array(list) => {
+            let Some(items) = &schema.items else { return };
+            let keys: &[_] = if let ListType::Map(keys) = &schema.list { keys } else { &[] };
+            for item in list {
+                for key in keys {
+                    if let (Some(item), Some(default)) = (item.as_object_mut(), cambium_builtin::field_default(items, key)) {
+                        item.entry(key.to_string()).or_insert(default);
+                    }
+                }
+                complete_keys(items, item);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Takes back what admission did to the books themselves, if they can no longer be read.

@@ -87,6 +87,11 @@ impl Call {
         self.method == Method::PUT
     }
 
+    /// Whether the client sent a difference.
+    pub(crate) fn is_patch(&self) -> bool {
+        self.method == Method::PATCH
+    }
+
     pub(crate) fn not_found(&self) -> Status {
         Status::not_found(&self.resource.group, &self.resource.plural, &self.path.name)
     }
@@ -135,7 +140,7 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
         "update" | "patch" if !named => Err(Status::verb_not_allowed()),
         "deletecollection" if lacks_namespace => Err(Status::verb_not_allowed()),
         "create" if call.resource.custom().is_some_and(|(definition, _)| definition.terminating) => {
-            Err(Status::method_not_allowed(&call.resource.group, &call.resource.plural, verb))
+            create::refuse_while_terminating(&call)
         }
         "get" => get::get(&call).await,
         "list" => list::list(&call).await,

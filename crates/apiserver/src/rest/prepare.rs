@@ -51,6 +51,9 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
     if call.resource.status {
         clear_status(&call.resource, value);
     }
+    if let Origin::Builtin(row) = &call.resource.origin {
+        cambium_builtin::prepare_for_create(row, value);
+    }
 }
 
 /// A name for whoever left it to the server.
