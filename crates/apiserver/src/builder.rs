@@ -49,7 +49,10 @@ impl ApiServer {
     /// The same server as somebody else sees it; `None` leaves it to the request's bearer token.
     #[must_use]
     pub fn as_user(&self, caller: Option<User>) -> Self {
-        Self { server: self.server.clone(), caller: caller.map(Arc::new) }
+        Self {
+            server: self.server.clone(),
+            caller: caller.map(Arc::new),
+        }
     }
 
     /// The newest revision of its store.
@@ -127,14 +130,23 @@ impl Builder {
             None => Store::in_memory(self.history)?,
         };
         let authorizer = self.authorizer.unwrap_or_else(|| Arc::new(MastersOnly));
-        let server = Arc::new(Server::new(store, self.sources, self.tokens, authorizer, Webhooks::new(self.services)));
+        let server = Arc::new(Server::new(
+            store,
+            self.sources,
+            self.tokens,
+            authorizer,
+            Webhooks::new(self.services),
+        ));
         bootstrap::run(&server).await;
         let feed = server.store.feed();
         crd::load(&server).await;
         tokio::spawn(crd::run(server.clone(), feed));
         controllers::start(&server, &self.controllers);
         server.set_ready();
-        Ok(ApiServer { server, caller: Some(Arc::new(User::master("system:admin"))) })
+        Ok(ApiServer {
+            server,
+            caller: Some(Arc::new(User::master("system:admin"))),
+        })
     }
 }
 

@@ -39,7 +39,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(store: Store, sources: Sources, tokens: Tokens, authorizer: Arc<dyn Authorizer>, webhooks: Webhooks) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        sources: Sources,
+        tokens: Tokens,
+        authorizer: Arc<dyn Authorizer>,
+        webhooks: Webhooks,
+    ) -> Self {
         Self {
             store,
             sources,
@@ -96,7 +102,11 @@ impl Server {
 }
 
 /// Answers one request.
-pub(crate) async fn handle<B>(server: &Arc<Server>, caller: Option<Arc<User>>, request: Request<B>) -> Response
+pub(crate) async fn handle<B>(
+    server: &Arc<Server>,
+    caller: Option<Arc<User>>,
+    request: Request<B>,
+) -> Response
 where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: std::fmt::Display,
@@ -132,22 +142,42 @@ where
     let options = Options::parse(uri.query().unwrap_or_default());
     let path = ResourcePath::parse(uri.path());
     let verb = match &path {
-        Some(path) => rest::verb(request.method(), path, options.as_ref().unwrap_or(&Options::default())),
+        Some(path) => rest::verb(
+            request.method(),
+            path,
+            options.as_ref().unwrap_or(&Options::default()),
+        ),
         None => plain_verb(request.method().as_str()),
     };
-    let action = Action { verb, resource: path.as_ref().map(ResourceAction::of), path: uri.path() };
+    let action = Action {
+        verb,
+        resource: path.as_ref().map(ResourceAction::of),
+        path: uri.path(),
+    };
     if let Err(why) = server.authorizer.authorize(&user, &action) {
         return Err(refusal(&user, &action, &why));
     }
     let Some(path) = path else {
-        return plain(server, request.headers(), uri.path(), uri.query().unwrap_or_default(), verb);
+        return plain(
+            server,
+            request.headers(),
+            uri.path(),
+            uri.query().unwrap_or_default(),
+            verb,
+        );
     };
     let registry = server.registry();
     let Some(resource) = registry.find(&path.group, &path.version, &path.resource).cloned() else {
         return Err(Status::no_such_path());
     };
     let (parts, body) = request.into_parts();
-    let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
+    let text = |name| {
+        parts
+            .headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+            .map(str::to_owned)
+    };
     if let Some(warning) = resource.deprecation_warning() {
         warnings.add(warning);
     }
@@ -196,7 +226,10 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     if let Some(answer) = health::serve(server, path, query) {
         return Ok(answer);
     }
-    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept = headers
+        .get(ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     if path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
         return openapi::serve(server, path, headers);
     }

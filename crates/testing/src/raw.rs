@@ -46,12 +46,14 @@ impl Raw {
 
     /// POST of JSON.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Answer> {
-        self.send(Method::POST, path, &[("content-type", "application/json")], body).await
+        self.send(Method::POST, path, &[("content-type", "application/json")], body)
+            .await
     }
 
     /// PUT of JSON.
     pub async fn put(&self, path: &str, body: &Value) -> Result<Answer> {
-        self.send(Method::PUT, path, &[("content-type", "application/json")], body).await
+        self.send(Method::PUT, path, &[("content-type", "application/json")], body)
+            .await
     }
 
     /// PATCH: `json`, `merge`, `strategic` or `apply`.
@@ -63,16 +65,29 @@ impl Raw {
             "apply" => "application/apply-patch+yaml",
             other => other,
         };
-        self.send(Method::PATCH, path, &[("content-type", media)], body).await
+        self.send(Method::PATCH, path, &[("content-type", media)], body)
+            .await
     }
 
     /// DELETE, with options.
     pub async fn delete(&self, path: &str, options: &Value) -> Result<Answer> {
-        self.send(Method::DELETE, path, &[("content-type", "application/json")], options).await
+        self.send(
+            Method::DELETE,
+            path,
+            &[("content-type", "application/json")],
+            options,
+        )
+        .await
     }
 
     /// Anything else.
-    pub async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)], body: &Value) -> Result<Answer> {
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Result<Answer> {
         let bytes = match body {
             Value::Null => Vec::new(),
             Value::String(text) => text.clone().into_bytes(),
@@ -84,10 +99,15 @@ impl Raw {
         }
         let response = self.0.send(request.body(bytes.into())?).await?;
         let code = response.status().as_u16();
-        let warnings = response.headers().get_all("warning").iter().filter_map(|value| value.to_str().ok());
+        let warnings = response
+            .headers()
+            .get_all("warning")
+            .iter()
+            .filter_map(|value| value.to_str().ok());
         let warnings = warnings.map(warning).collect();
         let bytes = response.into_body().collect().await?.to_bytes();
-        let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into());
+        let body = serde_json::from_slice(&bytes)
+            .unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into());
         Ok(Answer { code, body, warnings })
     }
 }
@@ -95,6 +115,9 @@ impl Raw {
 /// The text of a `Warning` header: `299 - "…"`, unescaped.
 fn warning(header: &str) -> String {
     let text = header.trim_start_matches("299 - ");
-    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let text = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or(text);
     text.replace("\\\"", "\"")
 }

@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext};
+use kube::config::{
+    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+};
 use kube::{Client, Config};
 
 /// The one control plane of this process, or why there is none.
@@ -16,9 +18,15 @@ static CONTROL_PLANE: Mutex<Option<Result<ControlPlane, String>>> = Mutex::new(N
 /// A client to it; it is started by the first who asks.
 pub(crate) async fn client() -> Result<Client> {
     let kubeconfig = tokio::task::spawn_blocking(|| -> Result<Kubeconfig> {
-        let mut running = CONTROL_PLANE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let started = running.get_or_insert_with(|| ControlPlane::start().map_err(|error| format!("{error:#}")));
-        started.as_ref().map(ControlPlane::kubeconfig).map_err(|error| anyhow::anyhow!(error.clone()))
+        let mut running = CONTROL_PLANE
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let started =
+            running.get_or_insert_with(|| ControlPlane::start().map_err(|error| format!("{error:#}")));
+        started
+            .as_ref()
+            .map(ControlPlane::kubeconfig)
+            .map_err(|error| anyhow::anyhow!(error.clone()))
     })
     .await??;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
@@ -42,12 +50,16 @@ struct ControlPlane {
 impl ControlPlane {
     fn start() -> Result<Self> {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
-        let assets = assets.context("KUBEBUILDER_ASSETS is not set (`cargo xtask kubernetes` prints a value)")?;
+        let assets =
+            assets.context("KUBEBUILDER_ASSETS is not set (`cargo xtask kubernetes` prints a value)")?;
         let directory = tempfile::tempdir()?;
         let root = directory.path();
         let [etcd, peer, api] = free_ports()?;
         let token = format!("test-{}", std::process::id());
-        std::fs::write(root.join("tokens.csv"), format!("{token},admin,admin,\"system:masters\"\n"))?;
+        std::fs::write(
+            root.join("tokens.csv"),
+            format!("{token},admin,admin,\"system:masters\"\n"),
+        )?;
         let now = jiff::Timestamp::now();
         let authority = cambium_apiserver::pki::Authority::generate(now)?;
         let signing = authority.client("service-accounts", &[], now)?;
@@ -88,13 +100,24 @@ impl ControlPlane {
         ];
         let mut children = vec![
             spawn(&assets.join("etcd"), &etcd_arguments, &root.join("etcd.log"))?,
-            spawn(&assets.join("kube-apiserver"), &api_arguments, &root.join("kube-apiserver.log"))?,
+            spawn(
+                &assets.join("kube-apiserver"),
+                &api_arguments,
+                &root.join("kube-apiserver.log"),
+            )?,
         ];
         wait_for(api, &mut children, &root.join("kube-apiserver.log"))?;
-        children.push(
-            spawn(&assets.join("kube-controller-manager"), &manager_arguments, &root.join("kcm.log"))?,
-        );
-        Ok(Self { port: api, token, _children: children, _directory: directory })
+        children.push(spawn(
+            &assets.join("kube-controller-manager"),
+            &manager_arguments,
+            &root.join("kcm.log"),
+        )?);
+        Ok(Self {
+            port: api,
+            token,
+            _children: children,
+            _directory: directory,
+        })
     }
 
     fn kubeconfig(&self) -> Kubeconfig {
@@ -104,13 +127,32 @@ impl ControlPlane {
             insecure_skip_tls_verify: Some(true),
             ..Cluster::default()
         };
-        let auth_info = AuthInfo { token: Some(self.token.clone().into()), ..AuthInfo::default() };
-        let context = Context { cluster: name.clone(), user: Some(name.clone()), ..Context::default() };
+        let auth_info = AuthInfo {
+            token: Some(self.token.clone().into()),
+            ..AuthInfo::default()
+        };
+        let context = Context {
+            cluster: name.clone(),
+            user: Some(name.clone()),
+            ..Context::default()
+        };
         Kubeconfig {
             current_context: Some(name.clone()),
-            clusters: vec![NamedCluster { name: name.clone(), cluster: Some(cluster), ..NamedCluster::default() }],
-            auth_infos: vec![NamedAuthInfo { name: name.clone(), auth_info: Some(auth_info), ..NamedAuthInfo::default() }],
-            contexts: vec![NamedContext { name, context: Some(context), ..NamedContext::default() }],
+            clusters: vec![NamedCluster {
+                name: name.clone(),
+                cluster: Some(cluster),
+                ..NamedCluster::default()
+            }],
+            auth_infos: vec![NamedAuthInfo {
+                name: name.clone(),
+                auth_info: Some(auth_info),
+                ..NamedAuthInfo::default()
+            }],
+            contexts: vec![NamedContext {
+                name,
+                context: Some(context),
+                ..NamedContext::default()
+            }],
             ..Kubeconfig::default()
         }
     }
@@ -119,7 +161,8 @@ impl ControlPlane {
 /// A shell waits for our end of its pipe to close, and then ends the program: nothing outlives the
 /// test binary, even if that is killed.
 fn spawn(program: &Path, arguments: &[String], log: &Path) -> Result<Child> {
-    const SCRIPT: &str = "exec 3<&0; \"$0\" \"$@\" < /dev/null & child=$!; (read -r _ <&3; kill -9 $child) & wait $child";
+    const SCRIPT: &str =
+        "exec 3<&0; \"$0\" \"$@\" < /dev/null & child=$!; (read -r _ <&3; kill -9 $child) & wait $child";
     if !program.exists() {
         bail!("{} does not exist", program.display());
     }
@@ -145,7 +188,10 @@ fn wait_for(port: u16, children: &mut [Child], log: &Path) -> Result<()> {
         for child in children.iter_mut() {
             if child.try_wait()?.is_some() {
                 let text = std::fs::read_to_string(log).unwrap_or_default();
-                bail!("the control plane did not start: {}", text.lines().last().unwrap_or_default());
+                bail!(
+                    "the control plane did not start: {}",
+                    text.lines().last().unwrap_or_default()
+                );
             }
         }
         std::thread::sleep(Duration::from_millis(100));
@@ -155,10 +201,16 @@ fn wait_for(port: u16, children: &mut [Child], log: &Path) -> Result<()> {
 
 /// Ports that were free a moment ago.
 fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    let listeners: Vec<TcpListener> =
-        (0..N).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<std::io::Result<_>>()?;
-    let ports: Vec<u16> = listeners.iter().map(|one| Ok(one.local_addr()?.port())).collect::<std::io::Result<_>>()?;
-    ports.try_into().map_err(|_| anyhow::anyhow!("as many ports as listeners"))
+    let listeners: Vec<TcpListener> = (0..N)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect::<std::io::Result<_>>()?;
+    let ports: Vec<u16> = listeners
+        .iter()
+        .map(|one| Ok(one.local_addr()?.port()))
+        .collect::<std::io::Result<_>>()?;
+    ports
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("as many ports as listeners"))
 }
 
 fn kubeconfig_text(port: u16, token: &str) -> String {

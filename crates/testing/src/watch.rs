@@ -17,7 +17,9 @@ pub struct Watch {
 impl Watch {
     /// Opens a watch; `path` is the whole URL, query included.
     pub async fn open(client: &Client, path: &str, accept: &str) -> Result<Self> {
-        let request = Request::get(path).header("accept", accept).body(Vec::new().into())?;
+        let request = Request::get(path)
+            .header("accept", accept)
+            .body(Vec::new().into())?;
         let response = client.send(request).await?;
         if !response.status().is_success() {
             let code = response.status();
@@ -43,10 +45,17 @@ impl Watch {
 
     /// The next event: its type and its object. `None` at the end.
     pub async fn next(&mut self) -> Result<Option<(String, Value)>> {
-        let line = tokio::time::timeout(Duration::from_secs(30), self.lines.next()).await.context("no event came")?;
-        let Some(line) = line.transpose()? else { return Ok(None) };
+        let line = tokio::time::timeout(Duration::from_secs(30), self.lines.next())
+            .await
+            .context("no event came")?;
+        let Some(line) = line.transpose()? else {
+            return Ok(None);
+        };
         let mut event: Value = serde_json::from_str(&line)?;
-        Ok(Some((event["type"].as_str().unwrap_or_default().to_owned(), event["object"].take())))
+        Ok(Some((
+            event["type"].as_str().unwrap_or_default().to_owned(),
+            event["object"].take(),
+        )))
     }
 
     /// The next `count` events as `TYPE name`.
@@ -54,7 +63,10 @@ impl Watch {
         let mut events = Vec::new();
         for _ in 0..count {
             let (kind, object) = self.next().await?.context("the watch ended")?;
-            events.push(format!("{kind} {}", object["metadata"]["name"].as_str().unwrap_or_default()));
+            events.push(format!(
+                "{kind} {}",
+                object["metadata"]["name"].as_str().unwrap_or_default()
+            ));
         }
         Ok(events)
     }

@@ -56,31 +56,78 @@ async fn a_mutating_webhook_changes_and_sees_the_request() -> Result<()> {
     let (cluster, hook) = (TestCluster::start().await?, server().await?);
     let raw = cluster.raw();
     let (name, namespace) = (cluster.unique("mutate"), cluster.namespace("mutate").await?);
-    let client = json!({"clientConfig": {"url": hook.url("/label"), "caBundle": STANDARD.encode(hook.authority())}});
-    let made = raw.post(&format!("{HOOKS}/mutatingwebhookconfigurations"), &configuration("Mutating", &name, &namespace, &[client])).await?;
+    let client =
+        json!({"clientConfig": {"url": hook.url("/label"), "caBundle": STANDARD.encode(hook.authority())}});
+    let made = raw
+        .post(
+            &format!("{HOOKS}/mutatingwebhookconfigurations"),
+            &configuration("Mutating", &name, &namespace, &[client]),
+        )
+        .await?;
     assert_eq!(made.code, 201, "{made:?}");
     assert_eq!(made.body["webhooks"][0]["failurePolicy"], "Fail");
     let path = format!("/api/v1/namespaces/{namespace}/configmaps");
     eventually("the webhook is called", || async {
-        let made = raw.post(&format!("{path}?dryRun=All"), &config_map("probe")).await?;
+        let made = raw
+            .post(&format!("{path}?dryRun=All"), &config_map("probe"))
+            .await?;
         Ok(made.body["metadata"]["labels"]["stamped"] == "yes")
     })
     .await?;
     let made = raw.post(&path, &config_map("a")).await?;
-    assert_eq!((made.code, &made.body["metadata"]["labels"]), (201, &json!({"stamped": "yes"})), "{made:?}");
+    assert_eq!(
+        (made.code, &made.body["metadata"]["labels"]),
+        (201, &json!({"stamped": "yes"})),
+        "{made:?}"
+    );
     let review = hook.seen().pop().unwrap_or_default();
     let request = &review["request"];
     assert_eq!(review["apiVersion"], "admission.k8s.io/v1");
-    assert_eq!((&request["operation"], &request["name"], &request["namespace"]), (&json!("CREATE"), &json!("a"), &json!(namespace)));
-    assert_eq!(request["kind"], json!({"group": "", "version": "v1", "kind": "ConfigMap"}));
-    assert_eq!(request["resource"], json!({"group": "", "version": "v1", "resource": "configmaps"}));
-    assert_eq!((&request["object"]["data"], &request["oldObject"], &request["dryRun"]), (&json!({"k": "v"}), &Value::Null, &json!(false)));
-    raw.patch("merge", &format!("{path}/a"), &json!({"data": {"k": "w"}})).await?;
+    assert_eq!(
+        (&request["operation"], &request["name"], &request["namespace"]),
+        (&json!("CREATE"), &json!("a"), &json!(namespace))
+    );
+    assert_eq!(
+        request["kind"],
+        json!({"group": "", "version": "v1", "kind": "ConfigMap"})
+    );
+    assert_eq!(
+        request["resource"],
+        json!({"group": "", "version": "v1", "resource": "configmaps"})
+    );
+    assert_eq!(
+        (
+            &request["object"]["data"],
+            &request["oldObject"],
+            &request["dryRun"]
+        ),
+        (&json!({"k": "v"}), &Value::Null, &json!(false))
+    );
+    raw.patch("merge", &format!("{path}/a"), &json!({"data": {"k": "w"}}))
+        .await?;
     let review = hook.seen().pop().unwrap_or_default();
-    assert_eq!((&review["request"]["operation"], &review["request"]["oldObject"]["data"]), (&json!("UPDATE"), &json!({"k": "v"})));
-    let elsewhere = raw.post("/api/v1/namespaces/default/configmaps?dryRun=All", &config_map(&name)).await?;
-    assert!(elsewhere.body["metadata"].get("labels").is_none(), "other namespaces are not its business");
-    raw.delete(&format!("{HOOKS}/mutatingwebhookconfigurations/{name}"), &json!({})).await?;
+    assert_eq!(
+        (
+            &review["request"]["operation"],
+            &review["request"]["oldObject"]["data"]
+        ),
+        (&json!("UPDATE"), &json!({"k": "v"}))
+    );
+    let elsewhere = raw
+        .post(
+            "/api/v1/namespaces/default/configmaps?dryRun=All",
+            &config_map(&name),
+        )
+        .await?;
+    assert!(
+        elsewhere.body["metadata"].get("labels").is_none(),
+        "other namespaces are not its business"
+    );
+    raw.delete(
+        &format!("{HOOKS}/mutatingwebhookconfigurations/{name}"),
+        &json!({}),
+    )
+    .await?;
     Ok(())
 }
 
@@ -98,23 +145,65 @@ async fn a_validating_webhook_refuses_and_warns() -> Result<()> {
         json!({"name": "strict.example.com", "clientConfig": client("/broken"), "objectSelector": {"matchLabels": {"break": "me"}}}),
         json!({"name": "effects.example.com", "clientConfig": client("/warn"), "sideEffects": "None", "objectSelector": {"matchLabels": {"other": "thing"}}}),
     ];
-    let made = raw.post(&format!("{HOOKS}/validatingwebhookconfigurations"), &configuration("Validating", &name, &namespace, &hooks)).await?;
+    let made = raw
+        .post(
+            &format!("{HOOKS}/validatingwebhookconfigurations"),
+            &configuration("Validating", &name, &namespace, &hooks),
+        )
+        .await?;
     assert_eq!(made.code, 201, "{made:?}");
     let path = format!("/api/v1/namespaces/{namespace}/configmaps");
     eventually("the webhooks are called", || async {
-        Ok(raw.post(&format!("{path}?dryRun=All"), &config_map("probe")).await?.warnings == ["have a care"])
+        Ok(raw
+            .post(&format!("{path}?dryRun=All"), &config_map("probe"))
+            .await?
+            .warnings
+            == ["have a care"])
     })
     .await?;
     let made = raw.post(&path, &config_map("a")).await?;
-    assert_eq!((made.code, made.warnings.as_slice()), (201, &["have a care".to_owned()][..]), "a broken one is passed over");
-    let denied = raw.patch("merge", &format!("{path}/a"), &json!({"metadata": {"labels": {"deny": "me"}}})).await?;
+    assert_eq!(
+        (made.code, made.warnings.as_slice()),
+        (201, &["have a care".to_owned()][..]),
+        "a broken one is passed over"
+    );
+    let denied = raw
+        .patch(
+            "merge",
+            &format!("{path}/a"),
+            &json!({"metadata": {"labels": {"deny": "me"}}}),
+        )
+        .await?;
     assert_eq!((denied.code, denied.reason()), (418, "Teapot"));
-    assert_eq!(denied.message(), "admission webhook \"deny.example.com\" denied the request: not on a Sunday");
-    let failed = raw.patch("merge", &format!("{path}/a"), &json!({"metadata": {"labels": {"break": "me"}}})).await?;
+    assert_eq!(
+        denied.message(),
+        "admission webhook \"deny.example.com\" denied the request: not on a Sunday"
+    );
+    let failed = raw
+        .patch(
+            "merge",
+            &format!("{path}/a"),
+            &json!({"metadata": {"labels": {"break": "me"}}}),
+        )
+        .await?;
     assert_eq!((failed.code, failed.reason()), (500, "InternalError"));
-    assert!(failed.message().contains("failed calling webhook \"strict.example.com\""), "{}", failed.message());
-    assert!(raw.get(&format!("{path}/a")).await?.body["metadata"].get("labels").is_none());
-    raw.delete(&format!("{HOOKS}/validatingwebhookconfigurations/{name}"), &json!({})).await?;
+    assert!(
+        failed
+            .message()
+            .contains("failed calling webhook \"strict.example.com\""),
+        "{}",
+        failed.message()
+    );
+    assert!(
+        raw.get(&format!("{path}/a")).await?.body["metadata"]
+            .get("labels")
+            .is_none()
+    );
+    raw.delete(
+        &format!("{HOOKS}/validatingwebhookconfigurations/{name}"),
+        &json!({}),
+    )
+    .await?;
     Ok(())
 }
 
@@ -124,16 +213,38 @@ async fn configurations_that_cannot_work_are_refused() -> Result<()> {
     let raw = cluster.raw();
     let path = format!("{HOOKS}/validatingwebhookconfigurations");
     let refused = async |hook: Value, expected: &str| -> Result<()> {
-        let answer = raw.post(&path, &configuration("Validating", "wrong", "x", &[hook])).await?;
+        let answer = raw
+            .post(&path, &configuration("Validating", "wrong", "x", &[hook]))
+            .await?;
         assert_eq!(answer.code, 422, "{answer:?}");
         assert!(answer.message().contains(expected), "{}", answer.message());
         Ok(())
     };
     let url = json!({"url": "https://127.0.0.1:1/x"});
-    refused(json!({"clientConfig": {}}), "webhooks[0].clientConfig: Required value: exactly one of url or service is required").await?;
-    refused(json!({"clientConfig": {"url": "http://127.0.0.1"}}), "'https' is the only allowed URL scheme").await?;
-    refused(json!({"clientConfig": url, "sideEffects": "Some"}), "webhooks[0].sideEffects: Unsupported value: \"Some\"").await?;
-    refused(json!({"clientConfig": url, "timeoutSeconds": 31}), "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds").await?;
-    refused(json!({"clientConfig": url, "admissionReviewVersions": ["v9"]}), "must include at least one of v1, v1beta1").await?;
+    refused(
+        json!({"clientConfig": {}}),
+        "webhooks[0].clientConfig: Required value: exactly one of url or service is required",
+    )
+    .await?;
+    refused(
+        json!({"clientConfig": {"url": "http://127.0.0.1"}}),
+        "'https' is the only allowed URL scheme",
+    )
+    .await?;
+    refused(
+        json!({"clientConfig": url, "sideEffects": "Some"}),
+        "webhooks[0].sideEffects: Unsupported value: \"Some\"",
+    )
+    .await?;
+    refused(
+        json!({"clientConfig": url, "timeoutSeconds": 31}),
+        "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds",
+    )
+    .await?;
+    refused(
+        json!({"clientConfig": url, "admissionReviewVersions": ["v9"]}),
+        "must include at least one of v1, v1beta1",
+    )
+    .await?;
     Ok(())
 }

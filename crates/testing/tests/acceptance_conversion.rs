@@ -16,9 +16,21 @@ const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 async fn converter() -> Result<WebhookServer> {
     WebhookServer::start(Arc::new(|path, review| {
         let request = &review["request"];
-        let wanted = request["desiredAPIVersion"].as_str().unwrap_or_default().to_owned();
-        let converted: Vec<Value> = request["objects"].as_array().into_iter().flatten().map(|object| convert(object, &wanted, path)).collect();
-        let result = if path == "/fail" { json!({"status": "Failure", "message": "no such luck"}) } else { json!({"status": "Success"}) };
+        let wanted = request["desiredAPIVersion"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let converted: Vec<Value> = request["objects"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|object| convert(object, &wanted, path))
+            .collect();
+        let result = if path == "/fail" {
+            json!({"status": "Failure", "message": "no such luck"})
+        } else {
+            json!({"status": "Success"})
+        };
         json!({"apiVersion": review["apiVersion"], "kind": "ConversionReview",
             "response": {"uid": request["uid"], "result": result, "convertedObjects": converted}})
     }))
@@ -32,7 +44,10 @@ fn convert(object: &Value, wanted: &str, path: &str) -> Value {
         new["metadata"]["name"] = json!("somebody-else");
     }
     let spec = &object["spec"];
-    match (wanted.ends_with("/v2"), spec["host"].as_str().and_then(|host| host.split_once(':'))) {
+    match (
+        wanted.ends_with("/v2"),
+        spec["host"].as_str().and_then(|host| host.split_once(':')),
+    ) {
         (true, Some((name, port))) => new["spec"] = json!({"name": name, "port": port}),
         (true, None) => {}
         (false, _) => {
@@ -45,7 +60,10 @@ fn convert(object: &Value, wanted: &str, path: &str) -> Value {
 
 fn crd(group: &str, hook: &WebhookServer, path: &str) -> Value {
     let version = |name: &str, storage: bool, fields: &[&str]| {
-        let properties: Value = fields.iter().map(|field| ((*field).to_owned(), json!({"type": "string"}))).collect();
+        let properties: Value = fields
+            .iter()
+            .map(|field| ((*field).to_owned(), json!({"type": "string"})))
+            .collect();
         json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": {
             "type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}}})
     };
@@ -66,7 +84,10 @@ async fn served(raw: &Raw, crd: &Value) -> Result<()> {
     let made = raw.post(CRDS, crd).await?;
     assert_eq!(made.code, 201, "{made:?}");
     let group = crd["spec"]["group"].as_str().unwrap_or_default();
-    eventually("the resource is served", || async { Ok(raw.get(&format!("/apis/{group}/v1/hosts")).await?.code == 200) }).await
+    eventually("the resource is served", || async {
+        Ok(raw.get(&format!("/apis/{group}/v1/hosts")).await?.code == 200)
+    })
+    .await
 }
 
 #[tokio::test]
@@ -82,17 +103,58 @@ async fn objects_are_seen_in_every_version() -> Result<()> {
     assert!(hook.seen().is_empty(), "nothing to convert, nobody asked");
     let two = json!({"apiVersion": format!("{group}/v2"), "kind": "Host", "metadata": {"name": "b"}, "spec": {"name": "i", "port": "81"}});
     let made = raw.post(&at("v2"), &two).await?;
-    assert_eq!((made.code, &made.body["spec"]), (201, &json!({"name": "i", "port": "81"})), "{made:?}");
-    assert_eq!(raw.get(&format!("{}/b", at("v1"))).await?.body["spec"], json!({"host": "i:81"}));
+    assert_eq!(
+        (made.code, &made.body["spec"]),
+        (201, &json!({"name": "i", "port": "81"})),
+        "{made:?}"
+    );
+    assert_eq!(
+        raw.get(&format!("{}/b", at("v1"))).await?.body["spec"],
+        json!({"host": "i:81"})
+    );
     let list = raw.get(&at("v2")).await?.body;
-    let specs: Vec<&Value> = list["items"].as_array().into_iter().flatten().map(|item| &item["spec"]).collect();
-    assert_eq!(specs, [&json!({"name": "h", "port": "80"}), &json!({"name": "i", "port": "81"})]);
-    let patched = raw.patch("merge", &format!("{}/a", at("v2")), &json!({"spec": {"port": "8080"}})).await?;
-    assert_eq!(patched.body["spec"], json!({"name": "h", "port": "8080"}), "{patched:?}");
-    assert_eq!(raw.get(&format!("{}/a", at("v1"))).await?.body["spec"], json!({"host": "h:8080"}));
+    let specs: Vec<&Value> = list["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| &item["spec"])
+        .collect();
+    assert_eq!(
+        specs,
+        [
+            &json!({"name": "h", "port": "80"}),
+            &json!({"name": "i", "port": "81"})
+        ]
+    );
+    let patched = raw
+        .patch(
+            "merge",
+            &format!("{}/a", at("v2")),
+            &json!({"spec": {"port": "8080"}}),
+        )
+        .await?;
+    assert_eq!(
+        patched.body["spec"],
+        json!({"name": "h", "port": "8080"}),
+        "{patched:?}"
+    );
+    assert_eq!(
+        raw.get(&format!("{}/a", at("v1"))).await?.body["spec"],
+        json!({"host": "h:8080"})
+    );
     let apply = json!({"apiVersion": format!("{group}/v2"), "kind": "Host", "metadata": {"name": "a"}, "spec": {"port": "8443"}});
-    let applied = raw.patch("apply", &format!("{}/a?fieldManager=x&force=true", at("v2")), &apply).await?;
-    assert_eq!(applied.body["spec"], json!({"name": "h", "port": "8443"}), "{applied:?}");
+    let applied = raw
+        .patch(
+            "apply",
+            &format!("{}/a?fieldManager=x&force=true", at("v2")),
+            &apply,
+        )
+        .await?;
+    assert_eq!(
+        applied.body["spec"],
+        json!({"name": "h", "port": "8443"}),
+        "{applied:?}"
+    );
     Ok(())
 }
 
@@ -108,11 +170,16 @@ async fn a_converter_that_fails_fails_the_request() -> Result<()> {
         served(&raw, &crd(&group, &hook, path)).await?;
         let namespace = cluster.namespace("fail").await?;
         let one = json!({"apiVersion": format!("{group}/v1"), "kind": "Host", "metadata": {"name": "a"}, "spec": {"host": "h:80"}});
-        raw.post(&format!("/apis/{group}/v1/namespaces/{namespace}/hosts"), &one).await?;
-        let failed = raw.get(&format!("/apis/{group}/v2/namespaces/{namespace}/hosts/a")).await?;
+        raw.post(&format!("/apis/{group}/v1/namespaces/{namespace}/hosts"), &one)
+            .await?;
+        let failed = raw
+            .get(&format!("/apis/{group}/v2/namespaces/{namespace}/hosts/a"))
+            .await?;
         assert_eq!(failed.code, 500, "{failed:?}");
         assert!(failed.message().contains(expected), "{}", failed.message());
-        let fine = raw.get(&format!("/apis/{group}/v1/namespaces/{namespace}/hosts/a")).await?;
+        let fine = raw
+            .get(&format!("/apis/{group}/v1/namespaces/{namespace}/hosts/a"))
+            .await?;
         assert_eq!(fine.code, 200, "the stored version needs nobody");
     }
     Ok(())

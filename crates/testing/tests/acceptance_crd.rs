@@ -64,7 +64,9 @@ async fn established(raw: &Raw, crd: &Value) -> Result<()> {
     eventually("the CRD is established", || async {
         let conditions = raw.get(&path).await?.body["status"]["conditions"].clone();
         let conditions = conditions.as_array().cloned().unwrap_or_default();
-        Ok(conditions.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))
+        Ok(conditions
+            .iter()
+            .any(|one| one["type"] == "Established" && one["status"] == "True"))
     })
     .await?;
     let group = crd["spec"]["group"].as_str().unwrap_or_default();
@@ -81,8 +83,16 @@ async fn widgets(test: &str) -> Result<Widgets> {
     let raw = cluster.raw();
     let group = format!("{}.example.com", cluster.unique(test));
     established(&raw, &widget(&group)).await?;
-    let path = format!("/apis/{group}/v1/namespaces/{}/widgets", cluster.namespace(test).await?);
-    Ok(Widgets { _cluster: cluster, raw, group, path })
+    let path = format!(
+        "/apis/{group}/v1/namespaces/{}/widgets",
+        cluster.namespace(test).await?
+    );
+    Ok(Widgets {
+        _cluster: cluster,
+        raw,
+        group,
+        path,
+    })
 }
 
 fn object(group: &str, name: &str, spec: Value) -> Value {
@@ -97,17 +107,26 @@ async fn a_crd_is_served_as_soon_as_it_is_established() -> Result<()> {
     assert_eq!(crd["status"]["storedVersions"], json!(["v1"]));
     assert_eq!(crd["spec"]["conversion"]["strategy"], "None");
     let resources = raw.get(&format!("/apis/{group}/v1")).await?.body["resources"].clone();
-    let names: Vec<&str> = resources.as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
+    let names: Vec<&str> = resources
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
     assert_eq!(names, ["widgets", "widgets/status", "widgets/scale"]);
     let list = raw.get(path).await?.body;
-    assert_eq!((&list["kind"], &list["items"]), (&json!("WidgetList"), &json!([])));
+    assert_eq!(
+        (&list["kind"], &list["items"]),
+        (&json!("WidgetList"), &json!([]))
+    );
     Ok(())
 }
 
 #[tokio::test]
 async fn objects_are_defaulted_pruned_and_checked() -> Result<()> {
     let Widgets { raw, group, path, .. } = &widgets("shaped").await?;
-    let spec = json!({"color": "red", "unknown": 1, "free": {"any": [1]}, "port": "http", "parts": [{"name": "a"}]});
+    let spec =
+        json!({"color": "red", "unknown": 1, "free": {"any": [1]}, "port": "http", "parts": [{"name": "a"}]});
     let made = raw.post(path, &object(group, "a", spec)).await?;
     assert_eq!(made.code, 201, "{made:?}");
     assert_eq!(
@@ -117,20 +136,74 @@ async fn objects_are_defaulted_pruned_and_checked() -> Result<()> {
     assert_eq!(made.warnings, ["unknown field \"spec.unknown\""]);
     assert_eq!(made.body["metadata"]["generation"], 1);
 
-    let wrong = raw.post(path, &object(group, "b", json!({"color": "green", "size": 0, "port": 1.5}))).await?;
+    let wrong = raw
+        .post(
+            path,
+            &object(group, "b", json!({"color": "green", "size": 0, "port": 1.5})),
+        )
+        .await?;
     assert_eq!((wrong.code, wrong.reason()), (422, "Invalid"));
-    let mut fields: Vec<&str> = wrong.body["details"]["causes"].as_array().into_iter().flatten().filter_map(|one| one["field"].as_str()).collect();
+    let mut fields: Vec<&str> = wrong.body["details"]["causes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["field"].as_str())
+        .collect();
     fields.sort_unstable();
     fields.dedup();
-    assert_eq!(fields, ["spec.color", "spec.port", "spec.size"], "{}", wrong.message());
-    assert!(wrong.message().contains("spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\""), "{}", wrong.message());
-    assert!(wrong.message().contains("spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1"), "{}", wrong.message());
+    assert_eq!(
+        fields,
+        ["spec.color", "spec.port", "spec.size"],
+        "{}",
+        wrong.message()
+    );
+    assert!(
+        wrong
+            .message()
+            .contains("spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\""),
+        "{}",
+        wrong.message()
+    );
+    assert!(
+        wrong
+            .message()
+            .contains("spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1"),
+        "{}",
+        wrong.message()
+    );
     let missing = raw.post(path, &object(group, "c", json!({}))).await?;
-    assert_eq!(missing.message(), format!("Widget.{group} \"c\" is invalid: spec.color: Required value"));
-    let twice = raw.post(path, &object(group, "d", json!({"color": "red", "parts": [{"name": "a"}, {"name": "a"}]}))).await?;
-    assert!(twice.message().contains("spec.parts[1]: Duplicate value"), "{}", twice.message());
-    let strict = raw.post(&format!("{path}?fieldValidation=Strict"), &object(group, "e", json!({"color": "red", "x": 1}))).await?;
-    assert_eq!((strict.code, strict.message()), (400, "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field \"spec.x\""));
+    assert_eq!(
+        missing.message(),
+        format!("Widget.{group} \"c\" is invalid: spec.color: Required value")
+    );
+    let twice = raw
+        .post(
+            path,
+            &object(
+                group,
+                "d",
+                json!({"color": "red", "parts": [{"name": "a"}, {"name": "a"}]}),
+            ),
+        )
+        .await?;
+    assert!(
+        twice.message().contains("spec.parts[1]: Duplicate value"),
+        "{}",
+        twice.message()
+    );
+    let strict = raw
+        .post(
+            &format!("{path}?fieldValidation=Strict"),
+            &object(group, "e", json!({"color": "red", "x": 1})),
+        )
+        .await?;
+    assert_eq!(
+        (strict.code, strict.message()),
+        (
+            400,
+            "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field \"spec.x\""
+        )
+    );
     Ok(())
 }
 
@@ -145,16 +218,40 @@ async fn status_and_scale_are_apart() -> Result<()> {
     change["status"] = json!({"size": 2, "conditions": [{"type": "Ready", "status": "True"}]});
     change["spec"]["color"] = json!("blue");
     let after = raw.put(&format!("{path}/a/status"), &change).await?.body;
-    assert_eq!((&after["spec"]["color"], &after["status"]["size"]), (&json!("red"), &json!(2)));
+    assert_eq!(
+        (&after["spec"]["color"], &after["status"]["size"]),
+        (&json!("red"), &json!(2))
+    );
     assert_eq!(after["metadata"]["generation"], 1, "status does not count");
     let scale = raw.get(&format!("{path}/a/scale")).await?.body;
-    assert_eq!((&scale["kind"], &scale["spec"]["replicas"], &scale["status"]["replicas"]), (&json!("Scale"), &json!(3), &json!(2)));
-    let scaled = raw.patch("merge", &format!("{path}/a/scale"), &json!({"spec": {"replicas": 5}})).await?;
+    assert_eq!(
+        (
+            &scale["kind"],
+            &scale["spec"]["replicas"],
+            &scale["status"]["replicas"]
+        ),
+        (&json!("Scale"), &json!(3), &json!(2))
+    );
+    let scaled = raw
+        .patch(
+            "merge",
+            &format!("{path}/a/scale"),
+            &json!({"spec": {"replicas": 5}}),
+        )
+        .await?;
     assert_eq!(scaled.body["spec"]["replicas"], 5);
     let now = raw.get(&format!("{path}/a")).await?.body;
-    assert_eq!((&now["spec"]["size"], &now["metadata"]["generation"]), (&json!(5), &json!(2)));
+    assert_eq!(
+        (&now["spec"]["size"], &now["metadata"]["generation"]),
+        (&json!(5), &json!(2))
+    );
     let table = raw
-        .send(http::Method::GET, path, &[("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")], &Value::Null)
+        .send(
+            http::Method::GET,
+            path,
+            &[("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")],
+            &Value::Null,
+        )
         .await?
         .body;
     assert_eq!(table["rows"][0]["cells"], json!(["a", 5, "True"]));
@@ -165,12 +262,19 @@ async fn status_and_scale_are_apart() -> Result<()> {
 async fn custom_fields_select() -> Result<()> {
     let Widgets { raw, group, path, .. } = &widgets("select").await?;
     for (name, color) in [("a", "red"), ("b", "blue"), ("c", "red")] {
-        raw.post(path, &object(group, name, json!({"color": color}))).await?;
+        raw.post(path, &object(group, name, json!({"color": color})))
+            .await?;
     }
-    let red = raw.get(&format!("{path}?fieldSelector=spec.color%3Dred")).await?.body;
+    let red = raw
+        .get(&format!("{path}?fieldSelector=spec.color%3Dred"))
+        .await?
+        .body;
     assert_eq!(red["items"].as_array().map(Vec::len), Some(2));
     let refused = raw.get(&format!("{path}?fieldSelector=spec.size%3D3")).await?;
-    assert_eq!((refused.code, refused.message()), (400, "field label not supported: spec.size"));
+    assert_eq!(
+        (refused.code, refused.message()),
+        (400, "field label not supported: spec.size")
+    );
     Ok(())
 }
 
@@ -196,7 +300,10 @@ async fn several_versions_are_one_object() -> Result<()> {
     assert_eq!((made.code, &made.body["spec"]["size"]), (201, &json!(4)));
     assert_eq!(made.warnings, [format!("{group}/v2 Widget is deprecated")]);
     let seen = raw.get(&format!("{}/a", at("v1"))).await?.body;
-    assert_eq!((&seen["apiVersion"], &seen["metadata"]["uid"]), (&json!(format!("{group}/v1")), &made.body["metadata"]["uid"]));
+    assert_eq!(
+        (&seen["apiVersion"], &seen["metadata"]["uid"]),
+        (&json!(format!("{group}/v1")), &made.body["metadata"]["uid"])
+    );
 
     let path = format!("{CRDS}/widgets.{group}");
     let flip = json!([
@@ -204,8 +311,18 @@ async fn several_versions_are_one_object() -> Result<()> {
         {"op": "replace", "path": "/spec/versions/1/storage", "value": true},
     ]);
     let flipped = raw.patch("json", &path, &flip).await?;
-    assert_eq!(flipped.body["status"]["storedVersions"], json!(["v1", "v2"]), "{flipped:?}");
-    let removed = raw.patch("json", &path, &json!([{"op": "remove", "path": "/spec/versions/0"}])).await?;
+    assert_eq!(
+        flipped.body["status"]["storedVersions"],
+        json!(["v1", "v2"]),
+        "{flipped:?}"
+    );
+    let removed = raw
+        .patch(
+            "json",
+            &path,
+            &json!([{"op": "remove", "path": "/spec/versions/0"}]),
+        )
+        .await?;
     assert_eq!(removed.code, 422);
     assert!(
         removed.message().contains("status.storedVersions[0]: Invalid value: \"v1\": missing from spec.versions; v1 was previously a storage version"),
@@ -228,19 +345,34 @@ async fn wrong_crds_are_refused() -> Result<()> {
         Ok(answer.message().to_owned())
     };
     let message = refused(&|crd| crd["metadata"]["name"] = json!("other.example.com")).await?;
-    assert!(message.contains("must be spec.names.plural+\".\"+spec.group"), "{message}");
+    assert!(
+        message.contains("must be spec.names.plural+\".\"+spec.group"),
+        "{message}"
+    );
     let message = refused(&|crd| crd["spec"]["versions"][0]["storage"] = json!(false)).await?;
-    assert!(message.contains("must have exactly one version marked as storage version"), "{message}");
+    assert!(
+        message.contains("must have exactly one version marked as storage version"),
+        "{message}"
+    );
     let message = refused(&|crd| crd["spec"]["scope"] = json!("Galaxy")).await?;
-    assert!(message.contains("spec.scope: Unsupported value: \"Galaxy\": supported values: \"Cluster\", \"Namespaced\""), "{message}");
+    assert!(
+        message.contains(
+            "spec.scope: Unsupported value: \"Galaxy\": supported values: \"Cluster\", \"Namespaced\""
+        ),
+        "{message}"
+    );
     let message = refused(&|crd| {
         let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-        schema["properties"]["spec"]["properties"]["size"].as_object_mut().unwrap().remove("type");
+        schema["properties"]["spec"]["properties"]["size"]
+            .as_object_mut()
+            .unwrap()
+            .remove("type");
     })
     .await?;
     assert!(message.contains("properties[spec].properties[size].type: Required value: must not be empty for specified object fields"), "{message}");
     let message = refused(&|crd| {
-        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"]["default"] = json!("x");
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"]
+            ["default"] = json!("x");
     })
     .await?;
     assert!(message.contains(".default: Invalid value"), "{message}");
@@ -253,18 +385,43 @@ async fn a_crd_goes_with_its_objects() -> Result<()> {
     let mut held = object(group, "held", json!({"color": "red"}));
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
     raw.post(path, &held).await?;
-    raw.post(path, &object(group, "plain", json!({"color": "red"}))).await?;
+    raw.post(path, &object(group, "plain", json!({"color": "red"})))
+        .await?;
     let crd = format!("{CRDS}/widgets.{group}");
     let deleted = raw.delete(&crd, &json!({})).await?;
     assert_eq!(deleted.code, 200);
-    assert!(deleted.body["metadata"]["deletionTimestamp"].is_string(), "{deleted:?}");
-    eventually("the plain object goes", || async { Ok(raw.get(&format!("{path}/plain")).await?.code == 404) }).await?;
-    assert_eq!(raw.get(&format!("{path}/held")).await?.code, 200, "finalizers are respected");
-    let new = raw.post(path, &object(group, "late", json!({"color": "red"}))).await?;
+    assert!(
+        deleted.body["metadata"]["deletionTimestamp"].is_string(),
+        "{deleted:?}"
+    );
+    eventually("the plain object goes", || async {
+        Ok(raw.get(&format!("{path}/plain")).await?.code == 404)
+    })
+    .await?;
+    assert_eq!(
+        raw.get(&format!("{path}/held")).await?.code,
+        200,
+        "finalizers are respected"
+    );
+    let new = raw
+        .post(path, &object(group, "late", json!({"color": "red"})))
+        .await?;
     assert_eq!(new.code, 403);
-    assert!(new.message().ends_with("create not allowed while custom resource definition is terminating"), "{new:?}");
-    raw.patch("merge", &format!("{path}/held"), &json!({"metadata": {"finalizers": null}})).await?;
+    assert!(
+        new.message()
+            .ends_with("create not allowed while custom resource definition is terminating"),
+        "{new:?}"
+    );
+    raw.patch(
+        "merge",
+        &format!("{path}/held"),
+        &json!({"metadata": {"finalizers": null}}),
+    )
+    .await?;
     eventually("the CRD goes", || async { Ok(raw.get(&crd).await?.code == 404) }).await?;
-    eventually("the resource goes", || async { Ok(raw.get(path).await?.code == 404) }).await?;
+    eventually("the resource goes", || async {
+        Ok(raw.get(path).await?.code == 404)
+    })
+    .await?;
     Ok(())
 }

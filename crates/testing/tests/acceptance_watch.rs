@@ -25,9 +25,13 @@ async fn a_watch_resumes_where_a_list_ended() -> Result<()> {
     let raw = cluster.raw();
     raw.post(&path, &config_map("a", "red")).await?;
     let list = raw.get(&path).await?.body;
-    let version = list["metadata"]["resourceVersion"].as_str().context("a version")?.to_owned();
+    let version = list["metadata"]["resourceVersion"]
+        .as_str()
+        .context("a version")?
+        .to_owned();
     raw.post(&path, &config_map("b", "red")).await?;
-    raw.patch("merge", &format!("{path}/a"), &json!({"data": {"k": "v"}})).await?;
+    raw.patch("merge", &format!("{path}/a"), &json!({"data": {"k": "v"}}))
+        .await?;
     raw.delete(&format!("{path}/b"), &json!({})).await?;
     let url = format!("{path}?watch=true&resourceVersion={version}&{OURS}");
     let mut first = Watch::open(&cluster.client(), &url, JSON).await?;
@@ -48,16 +52,36 @@ async fn entering_and_leaving_a_selection_is_coming_and_going() -> Result<()> {
     let mut watch = Watch::open(&cluster.client(), &url, JSON).await?;
     raw.post(&path, &config_map("a", "red")).await?;
     raw.post(&path, &config_map("b", "blue")).await?;
-    raw.patch("merge", &format!("{path}/b"), &json!({"metadata": {"labels": {"color": "red"}}})).await?;
-    raw.patch("merge", &format!("{path}/a"), &json!({"metadata": {"labels": {"color": "blue"}}})).await?;
-    raw.patch("merge", &format!("{path}/a"), &json!({"data": {"k": "v"}})).await?;
+    raw.patch(
+        "merge",
+        &format!("{path}/b"),
+        &json!({"metadata": {"labels": {"color": "red"}}}),
+    )
+    .await?;
+    raw.patch(
+        "merge",
+        &format!("{path}/a"),
+        &json!({"metadata": {"labels": {"color": "blue"}}}),
+    )
+    .await?;
+    raw.patch("merge", &format!("{path}/a"), &json!({"data": {"k": "v"}}))
+        .await?;
     assert_eq!(watch.take(2).await?, ["ADDED a", "ADDED b"]);
     let (kind, object) = watch.next().await?.context("an event")?;
-    assert_eq!((kind.as_str(), &object["metadata"]["name"]), ("DELETED", &json!("a")));
-    assert_eq!(object["metadata"]["labels"]["color"], "red", "as it was last selected");
+    assert_eq!(
+        (kind.as_str(), &object["metadata"]["name"]),
+        ("DELETED", &json!("a"))
+    );
+    assert_eq!(
+        object["metadata"]["labels"]["color"], "red",
+        "as it was last selected"
+    );
     raw.delete(&format!("{path}/b"), &json!({})).await?;
     let (kind, object) = watch.next().await?.context("an event")?;
-    assert_eq!((kind.as_str(), &object["metadata"]["name"]), ("DELETED", &json!("b")));
+    assert_eq!(
+        (kind.as_str(), &object["metadata"]["name"]),
+        ("DELETED", &json!("b"))
+    );
     Ok(())
 }
 
@@ -68,18 +92,25 @@ async fn a_streaming_list_ends_with_a_bookmark() -> Result<()> {
     for name in ["a", "b"] {
         raw.post(&path, &config_map(name, "red")).await?;
     }
-    let url = format!("{path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&{OURS}");
+    let url = format!(
+        "{path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&{OURS}"
+    );
     let mut watch = Watch::open(&cluster.client(), &url, JSON).await?;
     let mut first = watch.take(2).await?;
     first.sort();
     assert_eq!(first, ["ADDED a", "ADDED b"]);
     let (kind, object) = watch.next().await?.context("a bookmark")?;
     assert_eq!(kind, "BOOKMARK");
-    assert_eq!(object["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    assert_eq!(
+        object["metadata"]["annotations"]["k8s.io/initial-events-end"],
+        "true"
+    );
     assert_eq!(object["kind"], "ConfigMap");
     raw.post(&path, &config_map("c", "red")).await?;
     assert_eq!(watch.take(1).await?, ["ADDED c"]);
-    let refused = raw.get(&format!("{path}?watch=true&sendInitialEvents=true")).await?;
+    let refused = raw
+        .get(&format!("{path}?watch=true&sendInitialEvents=true"))
+        .await?;
     assert_eq!(refused.code, 422, "{refused:?}");
     Ok(())
 }
@@ -87,7 +118,12 @@ async fn a_streaming_list_ends_with_a_bookmark() -> Result<()> {
 #[tokio::test]
 async fn a_watch_ends_when_it_is_told_to() -> Result<()> {
     let (cluster, path) = start("timeout").await?;
-    let mut watch = Watch::open(&cluster.client(), &format!("{path}?watch=true&timeoutSeconds=1&{OURS}"), JSON).await?;
+    let mut watch = Watch::open(
+        &cluster.client(),
+        &format!("{path}?watch=true&timeoutSeconds=1&{OURS}"),
+        JSON,
+    )
+    .await?;
     assert_eq!(watch.next().await?, None);
     Ok(())
 }
@@ -99,11 +135,25 @@ async fn watches_come_as_tables_and_as_metadata() -> Result<()> {
     raw.post(&path, &config_map("a", "red")).await?;
     let url = format!("{path}?watch=true&{OURS}");
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-    let (_, object) = Watch::open(&cluster.client(), &url, table).await?.next().await?.context("a row")?;
-    assert_eq!((&object["kind"], &object["rows"][0]["cells"][0]), (&json!("Table"), &json!("a")));
+    let (_, object) = Watch::open(&cluster.client(), &url, table)
+        .await?
+        .next()
+        .await?
+        .context("a row")?;
+    assert_eq!(
+        (&object["kind"], &object["rows"][0]["cells"][0]),
+        (&json!("Table"), &json!("a"))
+    );
     assert_eq!(object["rows"][0]["object"]["kind"], "PartialObjectMetadata");
     let partial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
-    let (_, object) = Watch::open(&cluster.client(), &url, partial).await?.next().await?.context("metadata")?;
-    assert_eq!((&object["kind"], object.get("data")), (&json!("PartialObjectMetadata"), None));
+    let (_, object) = Watch::open(&cluster.client(), &url, partial)
+        .await?
+        .next()
+        .await?
+        .context("metadata")?;
+    assert_eq!(
+        (&object["kind"], object.get("data")),
+        (&json!("PartialObjectMetadata"), None)
+    );
     Ok(())
 }

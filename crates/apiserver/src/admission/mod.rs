@@ -53,12 +53,20 @@ pub(crate) struct Attributes<'a> {
 }
 
 /// Lets every mutating step change the object (`None` on delete), or refuse it.
-pub(crate) async fn mutate(server: &Server, attributes: &Attributes<'_>, object: Option<Value>) -> Result<Option<Value>> {
+pub(crate) async fn mutate(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    object: Option<Value>,
+) -> Result<Option<Value>> {
     namespaces::check(server, attributes)?;
     webhooks::mutate(server, attributes, object).await
 }
 
 /// Lets every validating step refuse the object.
-pub(crate) async fn validate(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
+pub(crate) async fn validate(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    object: Option<&Value>,
+) -> Result<()> {
     webhooks::validate(server, attributes, object).await
 }

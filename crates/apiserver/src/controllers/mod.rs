@@ -37,12 +37,20 @@ pub struct Controllers {
 impl Controllers {
     /// All of them.
     pub fn all() -> Self {
-        Self { garbage_collection: true, namespaces: true, service_accounts: true }
+        Self {
+            garbage_collection: true,
+            namespaces: true,
+            service_accounts: true,
+        }
     }
 
     /// None of them: objects stay as their writers leave them.
     pub fn none() -> Self {
-        Self { garbage_collection: false, namespaces: false, service_accounts: false }
+        Self {
+            garbage_collection: false,
+            namespaces: false,
+            service_accounts: false,
+        }
     }
 }
 

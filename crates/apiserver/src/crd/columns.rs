@@ -15,8 +15,10 @@ pub(super) struct Column {
 
 /// The columns that a version declares, or the age when it declares none.
 pub(super) fn compile(declared: &[Value]) -> Vec<Column> {
-    let age = [json!({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
-        "description": "When the object was created"})];
+    let age = [
+        json!({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
+        "description": "When the object was created"}),
+    ];
     let declared = if declared.is_empty() { &age[..] } else { declared };
     let compile = |column: &Value| {
         let text = |field: &str| column.get(field).and_then(Value::as_str).unwrap_or_default();
@@ -43,16 +45,23 @@ pub(super) fn definitions(columns: &[Column]) -> Vec<Value> {
         "name": "Name", "type": "string", "format": "name", "priority": 0,
         "description": "The name that nothing else of this kind has in its namespace",
     });
-    std::iter::once(name).chain(columns.iter().map(|column| column.definition.clone())).collect()
+    std::iter::once(name)
+        .chain(columns.iter().map(|column| column.definition.clone()))
+        .collect()
 }
 
 /// The cells of one row.
 pub(super) fn cells(columns: &[Column], value: &Value, now: Timestamp) -> Vec<Value> {
     let cell = |column: &Column| {
-        let found = column.path.as_ref().and_then(|path| path.find(value).first().copied());
+        let found = column
+            .path
+            .as_ref()
+            .and_then(|path| path.find(value).first().copied());
         found.map_or(Value::Null, |value| shown(&column.kind, value, now))
     };
-    std::iter::once(json!(object::name(value))).chain(columns.iter().map(cell)).collect()
+    std::iter::once(json!(object::name(value)))
+        .chain(columns.iter().map(cell))
+        .collect()
 }
 
 /// A value in a column of a type; null when it does not fit.
@@ -60,7 +69,10 @@ fn shown(kind: &str, value: &Value, now: Timestamp) -> Value {
     match (kind, value) {
         (_, Value::Null) => Value::Null,
         ("integer", Value::Number(number)) => {
-            #[expect(clippy::cast_possible_truncation, reason = "a float in an integer column is shown without its fraction")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a float in an integer column is shown without its fraction"
+            )]
             let whole = || number.as_f64().map(|float| float as i64);
             number.as_i64().or_else(whole).map_or(Value::Null, Value::from)
         }

@@ -49,7 +49,9 @@ async fn react(server: &Arc<Server>, event: &Event) {
         return;
     }
     // An object of a terminating CRD is gone: perhaps it was the last.
-    let Some((group, plural)) = event.bucket.split_once('/') else { return };
+    let Some((group, plural)) = event.bucket.split_once('/') else {
+        return;
+    };
     if event.kind == crate::store::EventKind::Delete
         && let Some(entry) = definitions.get(&format!("{plural}.{group}"))
         && object::is_deleting(&entry.value())
@@ -62,7 +64,10 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
     let crd = entry.value();
     let client = server.loopback("cambium-crd-controller");
     let now = object::timestamp(server.sources.now());
-    let group = crd.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default();
+    let group = crd
+        .pointer("/spec/group")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let others: Vec<Value> = server
         .store
         .bucket(&server.definitions)
@@ -95,7 +100,11 @@ async fn write_status(client: &Loopback, crd: &Value, status: Value) {
         // Somebody else changed it: their event brings us back here.
         && !matches!(refused.reason(), "Conflict" | "NotFound")
     {
-        tracing::warn!(crd = object::name(crd), message = refused.message(), "the status could not be written");
+        tracing::warn!(
+            crd = object::name(crd),
+            message = refused.message(),
+            "the status could not be written"
+        );
     }
 }
 
@@ -103,7 +112,9 @@ async fn write_status(client: &Loopback, crd: &Value, status: Value) {
 fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     let name = object::name(crd);
     let registry = server.registry();
-    let known = registry.all().find_map(|served| served.custom().filter(|(definition, _)| definition.name == name));
+    let known = registry
+        .all()
+        .find_map(|served| served.custom().filter(|(definition, _)| definition.name == name));
     // The terminating condition matters to verbs, the rest of the status does not.
     let terminating = names::is_true(crd, "Terminating");
     let same = |definition: &Definition| {
@@ -117,15 +128,28 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
         _ => entry.revision,
     };
     let Some(definition) = Definition::compile(crd, since) else {
-        tracing::error!(crd = name, "the schema is not structural; its resources are not served");
+        tracing::error!(
+            crd = name,
+            "the schema is not structural; its resources are not served"
+        );
         return;
     };
-    let definition = Arc::new(Definition { terminating, ..definition });
+    let definition = Arc::new(Definition {
+        terminating,
+        ..definition
+    });
     server.change_registry(|registry| {
-        registry.retain(|served| served.custom().is_none_or(|(other, _)| other.name != definition.name));
+        registry.retain(|served| {
+            served
+                .custom()
+                .is_none_or(|(other, _)| other.name != definition.name)
+        });
         for served in definition.served() {
             // Built-in resources are not for a CRD to replace.
-            if registry.find(&served.group, &served.version, &served.plural).is_none() {
+            if registry
+                .find(&served.group, &served.version, &served.plural)
+                .is_none()
+            {
                 registry.add(served);
             }
         }
@@ -133,7 +157,11 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
 }
 
 fn withdraw(server: &Server, name: &str) {
-    if server.registry().all().any(|served| served.custom().is_some_and(|(other, _)| other.name == name)) {
+    if server
+        .registry()
+        .all()
+        .any(|served| served.custom().is_some_and(|(other, _)| other.name == name))
+    {
         server.change_registry(|registry| {
             registry.retain(|served| served.custom().is_none_or(|(other, _)| other.name != name));
         });
@@ -147,23 +175,41 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
     let bucket = server.store.bucket(&format!("{group}/{plural}").into());
     let entries = bucket.list("").0;
     if entries.is_empty() {
-        let finalizers: Vec<&str> = object::finalizers(crd).into_iter().filter(|one| *one != CLEANUP).collect();
+        let finalizers: Vec<&str> = object::finalizers(crd)
+            .into_iter()
+            .filter(|one| *one != CLEANUP)
+            .collect();
         let mut next = crd.clone();
         object::metadata_mut(&mut next).insert("finalizers".to_owned(), json!(finalizers));
         // A conflict means a newer state, whose event brings us back.
-        let _ = client.update(&format!("{PATH}/{}", object::name(crd)), &next).await;
+        let _ = client
+            .update(&format!("{PATH}/{}", object::name(crd)), &next)
+            .await;
         return;
     }
-    let pending = crd.pointer("/status/conditions").and_then(Value::as_array).is_some_and(|list| {
-        list.iter().any(|one| one["type"] == "Terminating" && one["reason"] == "InstanceDeletionPending")
-    });
+    let pending = crd
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .is_some_and(|list| {
+            list.iter()
+                .any(|one| one["type"] == "Terminating" && one["reason"] == "InstanceDeletionPending")
+        });
     if pending {
         let mut status = crd.get("status").cloned().unwrap_or_default();
         let message = "CustomResource deletion is in progress";
-        names::set_condition(&mut status, "Terminating", "True", "InstanceDeletionInProgress", message, now);
+        names::set_condition(
+            &mut status,
+            "Terminating",
+            "True",
+            "InstanceDeletionInProgress",
+            message,
+            now,
+        );
         write_status(client, crd, status).await;
     }
-    let Some(version) = served_version(server, group, plural) else { return };
+    let Some(version) = served_version(server, group, plural) else {
+        return;
+    };
     for entry in entries {
         let place = match entry.namespace() {
             "" => String::new(),
@@ -171,12 +217,16 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
         };
         let path = format!("/apis/{group}/{version}{place}/{plural}/{}", entry.name());
         // What is already gone, or waits for its finalizers, needs nothing more from us.
-        let _ = client.delete(&path, &json!({"preconditions": {"uid": &*entry.uid}})).await;
+        let _ = client
+            .delete(&path, &json!({"preconditions": {"uid": &*entry.uid}}))
+            .await;
     }
 }
 
 fn served_version(server: &Server, group: &str, plural: &str) -> Option<String> {
     let registry = server.registry();
-    let found = registry.all().find(|served| &*served.group == group && &*served.plural == plural)?;
+    let found = registry
+        .all()
+        .find(|served| &*served.group == group && &*served.plural == plural)?;
     Some(found.version.to_string())
 }

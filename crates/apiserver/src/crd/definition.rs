@@ -42,12 +42,27 @@ pub(crate) struct Version {
 impl Definition {
     /// Compiles a CRD that has passed validation; `None` when its schema is not structural.
     pub(crate) fn compile(crd: &Value, since: u64) -> Option<Self> {
-        let text = |value: &Value, path: &str| object::at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: &Value, path: &str| {
+            object::at(value, path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let group = text(crd, "spec.group");
         let kind = text(crd, "spec.names.kind");
         let versions = object::at(crd, "spec.versions")?.as_array()?;
-        let versions = versions.iter().map(|version| Version::compile(version, &group, &kind)).collect::<Option<_>>()?;
-        Some(Self { name: object::name(crd).to_owned(), group, since, versions, terminating: false, raw: crd.clone() })
+        let versions = versions
+            .iter()
+            .map(|version| Version::compile(version, &group, &kind))
+            .collect::<Option<_>>()?;
+        Some(Self {
+            name: object::name(crd).to_owned(),
+            group,
+            since,
+            versions,
+            terminating: false,
+            raw: crd.clone(),
+        })
     }
 
     /// The resources that it defines.
@@ -77,17 +92,28 @@ impl Definition {
             name_rule: names::dns1123_subdomain,
             origin: Origin::Custom(self.clone(), index),
         };
-        self.versions.iter().enumerate().filter(|(_, version)| version.served).map(of).collect()
+        self.versions
+            .iter()
+            .enumerate()
+            .filter(|(_, version)| version.served)
+            .map(of)
+            .collect()
     }
 
     /// The version in which objects are stored.
     pub(crate) fn storage_version(&self) -> &str {
-        self.versions.iter().find(|version| version.storage).map_or("", |version| &version.name)
+        self.versions
+            .iter()
+            .find(|version| version.storage)
+            .map_or("", |version| &version.name)
     }
 
     /// Applies today's schema of the version an object was stored at.
     pub(crate) fn normalise_stored(&self, object: &mut Value) {
-        let stored = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let stored = object
+            .get("apiVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let name = stored.rsplit('/').next().unwrap_or_default();
         if let Some(version) = self.versions.iter().find(|version| version.name == name) {
             version.prune(object);
@@ -97,21 +123,39 @@ impl Definition {
 
     /// Whether somebody else has to be asked to convert.
     pub(crate) fn converts_by_webhook(&self) -> bool {
-        self.raw.pointer("/spec/conversion/strategy").and_then(Value::as_str) == Some("Webhook")
+        self.raw
+            .pointer("/spec/conversion/strategy")
+            .and_then(Value::as_str)
+            == Some("Webhook")
     }
 }
 
 impl Version {
     fn compile(version: &Value, group: &str, kind: &str) -> Option<Self> {
-        let text = |path: &str| object::at(version, path).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let flag = |path: &str| object::at(version, path).and_then(Value::as_bool).unwrap_or_default();
-        let raw_schema = object::at(version, "schema.openAPIV3Schema").cloned().unwrap_or_else(|| json!({"type": "object"}));
+        let text = |path: &str| {
+            object::at(version, path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let flag = |path: &str| {
+            object::at(version, path)
+                .and_then(Value::as_bool)
+                .unwrap_or_default()
+        };
+        let raw_schema = object::at(version, "schema.openAPIV3Schema")
+            .cloned()
+            .unwrap_or_else(|| json!({"type": "object"}));
         let path = FieldPath::new("spec.validation.openAPIV3Schema");
         let schema = cambium_schema::parse(&raw_schema, &path).ok()?;
         let name = text("name");
         let warning = flag("deprecated").then(|| {
             let own = text("deprecationWarning");
-            if own.is_empty() { format!("{group}/{name} {kind} is deprecated") } else { own }
+            if own.is_empty() {
+                format!("{group}/{name} {kind} is deprecated")
+            } else {
+                own
+            }
         });
         let plain = |path: &str| text(path).trim_start_matches('.').to_owned();
         let scale = object::at(version, "subresources.scale").map(|_| ScalePaths {
@@ -119,7 +163,12 @@ impl Version {
             status_replicas: plain("subresources.scale.statusReplicasPath").into(),
             selector: plain("subresources.scale.labelSelectorPath").into(),
         });
-        let list = |path: &str| object::at(version, path).and_then(Value::as_array).cloned().unwrap_or_default();
+        let list = |path: &str| {
+            object::at(version, path)
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default()
+        };
         let selectable = list("selectableFields").into_iter();
         Some(Self {
             served: flag("served"),
@@ -129,7 +178,15 @@ impl Version {
             status: object::at(version, "subresources.status").is_some(),
             scale,
             selectable_fields: selectable
-                .filter_map(|field| Some(field.get("jsonPath")?.as_str()?.trim_start_matches('.').to_owned()))
+                .filter_map(|field| {
+                    Some(
+                        field
+                            .get("jsonPath")?
+                            .as_str()?
+                            .trim_start_matches('.')
+                            .to_owned(),
+                    )
+                })
                 .collect(),
             warning,
             columns: columns::compile(&list("additionalPrinterColumns")),

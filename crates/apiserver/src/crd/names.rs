@@ -12,7 +12,13 @@ pub(super) fn status(crd: &Value, others: &[Value], now: &str) -> Option<Value> 
     let wanted = crd.pointer("/spec/names").cloned().unwrap_or_default();
     let had = crd.pointer("/status/acceptedNames").cloned().unwrap_or_default();
     let (resources, kinds) = taken(others);
-    let text = |names: &Value, field: &str| names.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |names: &Value, field: &str| {
+        names
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
 
     let mut accepted = json!({"plural": "", "kind": ""});
     let mut problem: Option<(&str, String)> = None;
@@ -32,16 +38,27 @@ pub(super) fn status(crd: &Value, others: &[Value], now: &str) -> Option<Value> 
         }
     }
     let short = |names: &Value| -> Vec<String> {
-        let list = names.get("shortNames").and_then(Value::as_array).into_iter().flatten();
+        let list = names
+            .get("shortNames")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         list.filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let before = short(&had);
-    let clashes: Vec<String> =
-        short(&wanted).iter().filter(|name| !before.contains(name) && resources.contains(*name)).map(|name| used(name)).collect();
+    let clashes: Vec<String> = short(&wanted)
+        .iter()
+        .filter(|name| !before.contains(name) && resources.contains(*name))
+        .map(|name| used(name))
+        .collect();
     let shorts = match clashes.as_slice() {
         [] => short(&wanted),
         _ => {
-            let message = if clashes.len() == 1 { clashes[0].clone() } else { format!("[{}]", clashes.join(", ")) };
+            let message = if clashes.len() == 1 {
+                clashes[0].clone()
+            } else {
+                format!("[{}]", clashes.join(", "))
+            };
             problem = Some(("ShortNamesConflict", message));
             before
         }
@@ -65,10 +82,24 @@ pub(super) fn status(crd: &Value, others: &[Value], now: &str) -> Option<Value> 
         (true, _) => {}
         (false, true) => {
             let message = "the initial names have been accepted";
-            set_condition(&mut next, "Established", "True", "InitialNamesAccepted", message, now);
+            set_condition(
+                &mut next,
+                "Established",
+                "True",
+                "InitialNamesAccepted",
+                message,
+                now,
+            );
         }
         (false, false) => {
-            set_condition(&mut next, "Established", "False", "NotAccepted", "not all names are accepted", now);
+            set_condition(
+                &mut next,
+                "Established",
+                "False",
+                "NotAccepted",
+                "not all names are accepted",
+                now,
+            );
         }
     }
     (crd.get("status") != Some(&next)).then_some(next)
@@ -77,16 +108,29 @@ pub(super) fn status(crd: &Value, others: &[Value], now: &str) -> Option<Value> 
 /// Whether a condition of a CRD is true.
 pub(super) fn is_true(crd: &Value, kind: &str) -> bool {
     let conditions = crd.pointer("/status/conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|one| one["type"] == kind && one["status"] == "True")
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|one| one["type"] == kind && one["status"] == "True")
 }
 
 /// Sets a condition; the time moves only when the status does.
-pub(super) fn set_condition(status: &mut Value, kind: &str, to: &str, reason: &str, message: &str, now: &str) {
+pub(super) fn set_condition(
+    status: &mut Value,
+    kind: &str,
+    to: &str,
+    reason: &str,
+    message: &str,
+    now: &str,
+) {
     if !status["conditions"].is_array() {
         status["conditions"] = json!([]);
     }
-    let Some(list) = status["conditions"].as_array_mut() else { return };
-    let condition = json!({"type": kind, "status": to, "reason": reason, "message": message, "lastTransitionTime": now});
+    let Some(list) = status["conditions"].as_array_mut() else {
+        return;
+    };
+    let condition =
+        json!({"type": kind, "status": to, "reason": reason, "message": message, "lastTransitionTime": now});
     match list.iter_mut().find(|one| one["type"] == kind) {
         None => list.push(condition),
         Some(existing) => {
@@ -112,17 +156,31 @@ pub(crate) fn mark_deleted(crd: &mut Value, now: &str) {
     object::metadata_mut(crd).insert("finalizers".to_owned(), json!(finalizers));
     let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
     let mut status = crd.get("status").cloned().unwrap_or_else(|| json!({}));
-    set_condition(&mut status, "Terminating", "True", "InstanceDeletionPending", message, now);
+    set_condition(
+        &mut status,
+        "Terminating",
+        "True",
+        "InstanceDeletionPending",
+        message,
+        now,
+    );
     crd["status"] = status;
 }
 
 /// Names that other CRDs of the group have.
 fn taken(others: &[Value]) -> (HashSet<String>, HashSet<String>) {
     let (mut resources, mut kinds) = (HashSet::new(), HashSet::new());
-    for names in others.iter().filter_map(|other| other.pointer("/status/acceptedNames")) {
+    for names in others
+        .iter()
+        .filter_map(|other| other.pointer("/status/acceptedNames"))
+    {
         let text = |field: &str| names.get(field).and_then(Value::as_str).map(str::to_owned);
         resources.extend(["plural", "singular"].into_iter().filter_map(text));
-        let shorts = names.get("shortNames").and_then(Value::as_array).into_iter().flatten();
+        let shorts = names
+            .get("shortNames")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         resources.extend(shorts.filter_map(Value::as_str).map(str::to_owned));
         kinds.extend(["kind", "listKind"].into_iter().filter_map(text));
     }
@@ -156,7 +214,10 @@ mod tests {
         second["status"] = refused;
         assert!(!is_true(&second, "NamesAccepted") && !is_true(&second, "Established"));
         assert_eq!(second["status"]["conditions"][0]["reason"], "ShortNamesConflict");
-        assert_eq!(second["status"]["conditions"][0]["message"], "\"x\" is already in use");
+        assert_eq!(
+            second["status"]["conditions"][0]["message"],
+            "\"x\" is already in use"
+        );
         second["status"] = status(&second, &[], "t3").unwrap();
         assert!(is_true(&second, "Established"));
     }

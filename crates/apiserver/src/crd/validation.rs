@@ -7,8 +7,18 @@ use super::names::is_true;
 use crate::object;
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-const COLUMN_FORMATS: [&str; 10] =
-    ["binary", "bool", "byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+const COLUMN_FORMATS: [&str; 10] = [
+    "binary",
+    "bool",
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
+];
 const SELECTABLE_FIELDS: usize = 8;
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
@@ -20,7 +30,11 @@ pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let name = object::name(crd);
     if name != format!("{plural}.{group}") {
         let why = "must be spec.names.plural+\".\"+spec.group";
-        errors.push(FieldError::invalid(FieldPath::new("metadata.name"), &json!(name), why));
+        errors.push(FieldError::invalid(
+            FieldPath::new("metadata.name"),
+            &json!(name),
+            why,
+        ));
     }
     errors.extend(group_and_scope(crd, &spec));
     errors.extend(versions(crd, old, &spec));
@@ -38,17 +52,27 @@ pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors.extend(approval(crd, old));
     if crd.pointer("/spec/preserveUnknownFields") == Some(&json!(true)) {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        errors.push(FieldError::invalid(spec.child("preserveUnknownFields"), &json!(true), why));
+        errors.push(FieldError::invalid(
+            spec.child("preserveUnknownFields"),
+            &json!(true),
+            why,
+        ));
     }
     errors
 }
 
 /// Keeps the list of versions in which objects may be stored.
 pub(crate) fn note_stored_versions(crd: &mut Value, old: Option<&Value>) {
-    let before = old.and_then(|old| old.pointer("/status/storedVersions")).and_then(Value::as_array);
+    let before = old
+        .and_then(|old| old.pointer("/status/storedVersions"))
+        .and_then(Value::as_array);
     let given = crd.pointer("/status/storedVersions").and_then(Value::as_array);
     let mut stored = given.or(before).cloned().unwrap_or_default();
-    let all = crd.pointer("/spec/versions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let all = crd
+        .pointer("/spec/versions")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     for version in all.iter().filter(|version| version["storage"] == true) {
         if !stored.contains(&version["name"]) {
             stored.push(version["name"].clone());
@@ -58,11 +82,16 @@ pub(crate) fn note_stored_versions(crd: &mut Value, old: Option<&Value>) {
 }
 
 fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    object::at(value, path).and_then(Value::as_str).unwrap_or_default()
+    object::at(value, path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn group_and_scope(crd: &Value, spec: &FieldPath) -> Vec<FieldError> {
@@ -75,14 +104,22 @@ fn group_and_scope(crd: &Value, spec: &FieldPath) -> Vec<FieldError> {
             errors.push(FieldError::invalid(path, &json!(group), problems.join(",")));
         }
         _ if !group.contains('.') => {
-            errors.push(FieldError::invalid(path, &json!(group), "should be a domain with at least one dot"));
+            errors.push(FieldError::invalid(
+                path,
+                &json!(group),
+                "should be a domain with at least one dot",
+            ));
         }
         _ => {}
     }
     match text(crd, "spec.scope") {
         "" => errors.push(FieldError::required(spec.child("scope"), "")),
         "Cluster" | "Namespaced" => {}
-        other => errors.push(FieldError::not_supported(spec.child("scope"), &json!(other), &["Cluster", "Namespaced"])),
+        other => errors.push(FieldError::not_supported(
+            spec.child("scope"),
+            &json!(other),
+            &["Cluster", "Namespaced"],
+        )),
     }
     errors
 }
@@ -95,15 +132,25 @@ fn versions(crd: &Value, old: Option<&Value>, spec: &FieldPath) -> Vec<FieldErro
         let at = path.index(index);
         let problems = names::dns1035_label(text(version, "name"));
         if !problems.is_empty() {
-            errors.push(FieldError::invalid(at.child("name"), &version["name"], problems.join(",")));
+            errors.push(FieldError::invalid(
+                at.child("name"),
+                &version["name"],
+                problems.join(","),
+            ));
         }
         errors.extend(deprecation(version, &at));
         if version.pointer("/schema/openAPIV3Schema").is_none() {
-            errors.push(FieldError::required(at.child("schema").child("openAPIV3Schema"), ""));
+            errors.push(FieldError::required(
+                at.child("schema").child("openAPIV3Schema"),
+                "",
+            ));
         }
     }
     // What all versions share is reported once, where older CRDs had it.
-    let shared = |field: &str| all.iter().all(|version| version.get(field).is_some() && version.get(field) == all[0].get(field));
+    let shared = |field: &str| {
+        all.iter()
+            .all(|version| version.get(field).is_some() && version.get(field) == all[0].get(field))
+    };
     let place = |field: &str, top: &str, index: usize| match shared(field) {
         true => spec.child(top),
         false => path.index(index).child(field),
@@ -111,7 +158,9 @@ fn versions(crd: &Value, old: Option<&Value>, spec: &FieldPath) -> Vec<FieldErro
     for (index, version) in all.iter().enumerate() {
         let first = index == 0;
         let unchanged = old.is_some_and(|old| {
-            let before = list(old, "/spec/versions").iter().find(|one| one["name"] == version["name"]);
+            let before = list(old, "/spec/versions")
+                .iter()
+                .find(|one| one["name"] == version["name"]);
             before.is_some_and(|before| before.get("schema") == version.get("schema"))
         });
         if first || !shared("schema") {
@@ -121,29 +170,52 @@ fn versions(crd: &Value, old: Option<&Value>, spec: &FieldPath) -> Vec<FieldErro
             errors.extend(scale(version, &place("subresources", "subresources", index)));
         }
         if first || !shared("additionalPrinterColumns") {
-            errors.extend(columns(version, &place("additionalPrinterColumns", "additionalPrinterColumns", index)));
+            errors.extend(columns(
+                version,
+                &place("additionalPrinterColumns", "additionalPrinterColumns", index),
+            ));
         }
         if first && shared("selectableFields") && !shared("schema") {
             let why = "may only be set when validations.schema is included";
-            errors.push(FieldError::invalid(spec.child("selectableFields"), &json!(""), why));
+            errors.push(FieldError::invalid(
+                spec.child("selectableFields"),
+                &json!(""),
+                why,
+            ));
         } else if first || !shared("selectableFields") {
-            errors.extend(selectable(version, &place("selectableFields", "selectableFields", index)));
+            errors.extend(selectable(
+                version,
+                &place("selectableFields", "selectableFields", index),
+            ));
         }
     }
     let mut seen: Vec<&Value> = all.iter().map(|version| &version["name"]).collect();
     seen.sort_by_key(|name| name.to_string());
     let shown = crd.pointer("/spec/versions").cloned().unwrap_or_default();
     if seen.windows(2).any(|pair| pair[0] == pair[1]) {
-        errors.push(FieldError::invalid(path.clone(), &shown, "must contain unique version names"));
+        errors.push(FieldError::invalid(
+            path.clone(),
+            &shown,
+            "must contain unique version names",
+        ));
     }
     if all.iter().filter(|version| version["storage"] == true).count() != 1 {
-        errors.push(FieldError::invalid(path, &shown, "must have exactly one version marked as storage version"));
+        errors.push(FieldError::invalid(
+            path,
+            &shown,
+            "must have exactly one version marked as storage version",
+        ));
     }
     errors
 }
 
 fn deprecation(version: &Value, at: &FieldPath) -> Vec<FieldError> {
-    let Some(warning) = version.get("deprecationWarning").filter(|warning| !warning.is_null()) else { return vec![] };
+    let Some(warning) = version
+        .get("deprecationWarning")
+        .filter(|warning| !warning.is_null())
+    else {
+        return vec![];
+    };
     let text = warning.as_str().unwrap_or_default();
     let mut problems = Vec::new();
     if version["deprecated"] != true {
@@ -161,11 +233,16 @@ fn deprecation(version: &Value, at: &FieldPath) -> Vec<FieldError> {
             ));
         }
     }
-    problems.into_iter().map(|why| FieldError::invalid(at.child("deprecationWarning"), warning, why)).collect()
+    problems
+        .into_iter()
+        .map(|why| FieldError::invalid(at.child("deprecationWarning"), warning, why))
+        .collect()
 }
 
 fn schema(version: &Value, at: &FieldPath, unchanged: bool) -> Vec<FieldError> {
-    let Some(raw) = version.pointer("/schema/openAPIV3Schema") else { return vec![] };
+    let Some(raw) = version.pointer("/schema/openAPIV3Schema") else {
+        return vec![];
+    };
     let at = at.child("openAPIV3Schema");
     let mut errors = Vec::new();
     if version.pointer("/subresources/status").is_some() {
@@ -186,9 +263,24 @@ fn scale(version: &Value, at: &FieldPath) -> Vec<FieldError> {
     }
     let mut errors = Vec::new();
     let rules: [(&str, &[&str], &str, bool); 3] = [
-        ("specReplicasPath", &[".spec."], "should be a json path under .spec", true),
-        ("statusReplicasPath", &[".status."], "should be a json path under .status", true),
-        ("labelSelectorPath", &[".spec.", ".status."], "should be a json path under either .spec or .status", false),
+        (
+            "specReplicasPath",
+            &[".spec."],
+            "should be a json path under .spec",
+            true,
+        ),
+        (
+            "statusReplicasPath",
+            &[".status."],
+            "should be a json path under .status",
+            true,
+        ),
+        (
+            "labelSelectorPath",
+            &[".spec.", ".status."],
+            "should be a json path under either .spec or .status",
+            false,
+        ),
     ];
     for (field, prefixes, why, required) in rules {
         let path = at.child("scale").child(field);
@@ -234,7 +326,8 @@ fn columns(version: &Value, at: &FieldPath) -> Vec<FieldError> {
             "" => errors.push(FieldError::required(at.child("JSONPath"), "")),
             path => {
                 let problem = simple_path(path);
-                errors.extend(problem.map(|why| FieldError::invalid(at.child("JSONPath"), &json!(path), why)));
+                errors
+                    .extend(problem.map(|why| FieldError::invalid(at.child("JSONPath"), &json!(path), why)));
             }
         }
     }
@@ -243,8 +336,12 @@ fn columns(version: &Value, at: &FieldPath) -> Vec<FieldError> {
 
 fn selectable(version: &Value, at: &FieldPath) -> Vec<FieldError> {
     let fields = list(version, "/selectableFields");
-    let schema = version.pointer("/schema/openAPIV3Schema").and_then(|raw| cambium_schema::parse(raw, at).ok());
-    let (Some(schema), false) = (schema, fields.is_empty()) else { return vec![] };
+    let schema = version
+        .pointer("/schema/openAPIV3Schema")
+        .and_then(|raw| cambium_schema::parse(raw, at).ok());
+    let (Some(schema), false) = (schema, fields.is_empty()) else {
+        return vec![];
+    };
     let mut errors = Vec::new();
     let mut seen = Vec::new();
     for (index, field) in fields.iter().enumerate() {
@@ -260,13 +357,18 @@ fn selectable(version: &Value, at: &FieldPath) -> Vec<FieldError> {
             found = found.and_then(|schema| schema.field(part));
         }
         let Some(found) = found.filter(|_| path.starts_with('.')) else {
-            errors.push(invalid("is an invalid path: does not refer to a valid field".to_owned()));
+            errors.push(invalid(
+                "is an invalid path: does not refer to a valid field".to_owned(),
+            ));
             continue;
         };
         if path.starts_with(".metadata") {
             errors.push(invalid("must not point to fields in metadata".to_owned()));
         }
-        if !matches!(found.json_type, JsonType::String | JsonType::Boolean | JsonType::Integer) {
+        if !matches!(
+            found.json_type,
+            JsonType::String | JsonType::Boolean | JsonType::Integer
+        ) {
             errors.push(invalid(
                 "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
                     .to_owned(),
@@ -286,12 +388,25 @@ fn selectable(version: &Value, at: &FieldPath) -> Vec<FieldError> {
 fn spelling(given: Option<&Value>, at: &FieldPath) -> Vec<FieldError> {
     let Some(given) = given else { return vec![] };
     let mut errors = Vec::new();
-    for (field, mixed) in [("plural", false), ("singular", false), ("kind", true), ("listKind", true)] {
+    for (field, mixed) in [
+        ("plural", false),
+        ("singular", false),
+        ("kind", true),
+        ("listKind", true),
+    ] {
         let name = text(given, field);
-        let checked = if mixed { name.to_lowercase() } else { name.to_owned() };
+        let checked = if mixed {
+            name.to_lowercase()
+        } else {
+            name.to_owned()
+        };
         let problems = names::dns1035_label(&checked);
         if !name.is_empty() && !problems.is_empty() {
-            let prefix = if mixed { "may have mixed case, but should otherwise match: " } else { "" };
+            let prefix = if mixed {
+                "may have mixed case, but should otherwise match: "
+            } else {
+                ""
+            };
             let why = format!("{prefix}{}", problems.join(","));
             errors.push(FieldError::invalid(at.child(field), &json!(name), why));
         }
@@ -300,7 +415,11 @@ fn spelling(given: Option<&Value>, at: &FieldPath) -> Vec<FieldError> {
         for (index, name) in list(given, &format!("/{field}")).iter().enumerate() {
             let problems = names::dns1035_label(name.as_str().unwrap_or_default());
             if !problems.is_empty() {
-                errors.push(FieldError::invalid(at.child(field).index(index), name, problems.join(",")));
+                errors.push(FieldError::invalid(
+                    at.child(field).index(index),
+                    name,
+                    problems.join(","),
+                ));
             }
         }
     };
@@ -315,7 +434,10 @@ fn spelling(given: Option<&Value>, at: &FieldPath) -> Vec<FieldError> {
 }
 
 fn conversion(crd: &Value, at: &FieldPath) -> Vec<FieldError> {
-    let Some(conversion) = crd.pointer("/spec/conversion").filter(|conversion| !conversion.is_null()) else {
+    let Some(conversion) = crd
+        .pointer("/spec/conversion")
+        .filter(|conversion| !conversion.is_null())
+    else {
         return vec![];
     };
     let mut errors = Vec::new();
@@ -325,7 +447,11 @@ fn conversion(crd: &Value, at: &FieldPath) -> Vec<FieldError> {
     match strategy {
         "" => errors.push(FieldError::required(at.child("strategy"), "")),
         "None" | "Webhook" => {}
-        other => errors.push(FieldError::not_supported(at.child("strategy"), &json!(other), &["None", "Webhook"])),
+        other => errors.push(FieldError::not_supported(
+            at.child("strategy"),
+            &json!(other),
+            &["None", "Webhook"],
+        )),
     }
     let client = at.child("webhookClientConfig");
     let versions = at.child("conversionReviewVersions");
@@ -338,15 +464,29 @@ fn conversion(crd: &Value, at: &FieldPath) -> Vec<FieldError> {
         return errors;
     }
     match config {
-        None => errors.push(FieldError::required(client, "required when strategy is set to Webhook")),
+        None => errors.push(FieldError::required(
+            client,
+            "required when strategy is set to Webhook",
+        )),
         Some(config) => {
             let (url, service) = (config.get("url"), config.get("service"));
-            match (url.and_then(Value::as_str), service.filter(|service| !service.is_null())) {
-                (Some(url), None) => errors.extend(crate::validation::webhooks::url(&client.child("url"), url)),
-                (None, Some(service)) => {
-                    errors.extend(crate::validation::webhooks::service(&client.child("service"), service));
+            match (
+                url.and_then(Value::as_str),
+                service.filter(|service| !service.is_null()),
+            ) {
+                (Some(url), None) => {
+                    errors.extend(crate::validation::webhooks::url(&client.child("url"), url))
                 }
-                _ => errors.push(FieldError::required(client, "exactly one of url or service is required")),
+                (None, Some(service)) => {
+                    errors.extend(crate::validation::webhooks::service(
+                        &client.child("service"),
+                        service,
+                    ));
+                }
+                _ => errors.push(FieldError::required(
+                    client,
+                    "exactly one of url or service is required",
+                )),
             }
         }
     }
@@ -354,7 +494,11 @@ fn conversion(crd: &Value, at: &FieldPath) -> Vec<FieldError> {
         errors.push(FieldError::required(versions, ""));
     } else if !reviews.iter().any(|one| one == "v1" || one == "v1beta1") {
         let shown = Value::Array(reviews.to_vec());
-        errors.push(FieldError::invalid(versions, &shown, "must include at least one of v1, v1beta1"));
+        errors.push(FieldError::invalid(
+            versions,
+            &shown,
+            "must include at least one of v1, v1beta1",
+        ));
     }
     errors
 }
@@ -372,7 +516,9 @@ fn immutable(crd: &Value, old: &Value, spec: &FieldPath) -> Vec<FieldError> {
         .into_iter()
         .filter(changed)
         .map(|field| {
-            let value = object::at(crd, &format!("spec.{field}")).cloned().unwrap_or_default();
+            let value = object::at(crd, &format!("spec.{field}"))
+                .cloned()
+                .unwrap_or_default();
             FieldError::invalid(spec.child(field), &value, "field is immutable")
         })
         .collect()
@@ -383,11 +529,18 @@ fn stored_versions(crd: &Value) -> Vec<FieldError> {
     let stored = list(crd, "/status/storedVersions");
     let shown = Value::Array(stored.to_vec());
     if stored.is_empty() {
-        return vec![FieldError::invalid(path, &shown, "must have at least one stored version")];
+        return vec![FieldError::invalid(
+            path,
+            &shown,
+            "must have at least one stored version",
+        )];
     }
     let all = list(crd, "/spec/versions");
     let mut errors = Vec::new();
-    for version in all.iter().filter(|version| version["storage"] == true && !stored.contains(&version["name"])) {
+    for version in all
+        .iter()
+        .filter(|version| version["storage"] == true && !stored.contains(&version["name"]))
+    {
         let why = format!("must have the storage version {}", text(version, "name"));
         errors.push(FieldError::invalid(path.clone(), &shown, why));
     }

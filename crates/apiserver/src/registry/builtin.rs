@@ -12,7 +12,11 @@ use crate::validation::metadata::NameRule;
 pub(crate) fn served(row: &'static Resource) -> Served {
     let (stored_group, stored_version) = row.stored_as.unwrap_or((row.group, row.version));
     let scale = row.subresources.iter().find_map(|subresource| match subresource {
-        Subresource::Scale { spec_replicas, status_replicas, selector } => Some(ScalePaths {
+        Subresource::Scale {
+            spec_replicas,
+            status_replicas,
+            selector,
+        } => Some(ScalePaths {
             spec_replicas: plain(spec_replicas).into(),
             status_replicas: plain(status_replicas).into(),
             selector: plain(selector).into(),

@@ -8,7 +8,8 @@ const FORM: &str = "; desired format: https://host[/path]";
 /// Checks the URL of a webhook.
 pub(crate) fn url(path: &FieldPath, url: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut refuse = |value: &str, why: String| errors.push(FieldError::invalid(path.clone(), &json!(value), why));
+    let mut refuse =
+        |value: &str, why: String| errors.push(FieldError::invalid(path.clone(), &json!(value), why));
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     if scheme != "https" {
         refuse(scheme, format!("'https' is the only allowed URL scheme{FORM}"));
@@ -36,7 +37,10 @@ pub(crate) fn url(path: &FieldPath, url: &str) -> Vec<FieldError> {
 pub(crate) fn service(path: &FieldPath, service: &Value) -> Vec<FieldError> {
     let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or_default();
     let mut errors = Vec::new();
-    for field in ["name", "namespace"].into_iter().filter(|field| text(field).is_empty()) {
+    for field in ["name", "namespace"]
+        .into_iter()
+        .filter(|field| text(field).is_empty())
+    {
         errors.push(FieldError::required(path.child(field), ""));
     }
     let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
@@ -57,7 +61,9 @@ pub(crate) fn service(path: &FieldPath, service: &Value) -> Vec<FieldError> {
         if step.is_empty() {
             refuse(format!("segment[{index}] may not be empty"));
         } else {
-            names::dns1123_subdomain(step).into_iter().for_each(|why| refuse(format!("segment[{index}]: {why}")));
+            names::dns1123_subdomain(step)
+                .into_iter()
+                .for_each(|why| refuse(format!("segment[{index}]: {why}")));
         }
     }
     errors

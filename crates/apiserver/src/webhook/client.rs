@@ -27,20 +27,33 @@ const ANSWER_LIMIT: usize = 10 << 20;
 #[error("{0}")]
 pub(crate) struct CallError(pub(crate) String);
 
+/// Whom a client trusts, and where it connects if not where the URL says.
+type Target = (String, Option<SocketAddr>);
+
+type HttpsClient = Client<Connector, Full<Bytes>>;
+
 /// The clients of all webhooks, by whom they trust and where they connect, so that connections are reused.
 #[derive(Default)]
 pub(crate) struct Webhooks {
     resolver: Option<ServiceResolver>,
-    clients: Mutex<HashMap<(String, Option<SocketAddr>), Client<Connector, Full<Bytes>>>>,
+    clients: Mutex<HashMap<Target, HttpsClient>>,
 }
 
 impl Webhooks {
     pub(crate) fn new(resolver: Option<ServiceResolver>) -> Self {
-        Self { resolver, clients: Mutex::default() }
+        Self {
+            resolver,
+            clients: Mutex::default(),
+        }
     }
 
     /// Posts a review and reads the answer. `config` is the `clientConfig` of a webhook.
-    pub(crate) async fn call(&self, config: &Value, review: &Value, timeout: Duration) -> Result<Value, CallError> {
+    pub(crate) async fn call(
+        &self,
+        config: &Value,
+        review: &Value,
+        timeout: Duration,
+    ) -> Result<Value, CallError> {
         let (url, address) = self.place(config)?;
         let url = format!("{url}?timeout={}s", timeout.as_secs());
         let bundle = config.get("caBundle").and_then(Value::as_str).unwrap_or_default();
@@ -54,14 +67,21 @@ impl Webhooks {
             .map_err(|error| CallError(error.to_string()))?;
         let failed = |why: String| CallError(format!("Post {url:?}: {why}"));
         let exchange = async {
-            let response = client.request(request).await.map_err(|error| failed(root_cause(&error)))?;
+            let response = client
+                .request(request)
+                .await
+                .map_err(|error| failed(root_cause(&error)))?;
             let code = response.status();
             let body = Limited::new(response.into_body(), ANSWER_LIMIT).collect().await;
             let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
             match code.as_u16() {
                 200..=299 => serde_json::from_slice(&body).map_err(|error| failed(error.to_string())),
-                404 => Err(CallError("the server could not find the requested resource".to_owned())),
-                _ => Err(CallError("the server rejected our request for an unknown reason".to_owned())),
+                404 => Err(CallError(
+                    "the server could not find the requested resource".to_owned(),
+                )),
+                _ => Err(CallError(
+                    "the server rejected our request for an unknown reason".to_owned(),
+                )),
             }
         };
         match tokio::time::timeout(timeout, exchange).await {
@@ -75,10 +95,20 @@ impl Webhooks {
         if let Some(url) = config.get("url").and_then(Value::as_str) {
             return Ok((url.to_owned(), None));
         }
-        let service = config.get("service").ok_or_else(|| CallError("neither url nor service is set".to_owned()))?;
+        let service = config
+            .get("service")
+            .ok_or_else(|| CallError("neither url nor service is set".to_owned()))?;
         let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or_default();
-        let port = service.get("port").and_then(Value::as_u64).and_then(|port| port.try_into().ok()).unwrap_or(443);
-        let reference = ServiceReference { namespace: text("namespace").to_owned(), name: text("name").to_owned(), port };
+        let port = service
+            .get("port")
+            .and_then(Value::as_u64)
+            .and_then(|port| port.try_into().ok())
+            .unwrap_or(443);
+        let reference = ServiceReference {
+            namespace: text("namespace").to_owned(),
+            name: text("name").to_owned(),
+            port,
+        };
         let address = self.resolver.as_ref().and_then(|resolver| resolver(&reference));
         let address = address.ok_or_else(|| CallError(format!("service {:?} not found", reference.name)))?;
         let host = format!("{}.{}.svc", reference.name, reference.namespace);
@@ -86,13 +116,16 @@ impl Webhooks {
         Ok((format!("https://{host}:{port}/{path}"), Some(address)))
     }
 
-    fn client(&self, bundle: &str, address: Option<SocketAddr>) -> Result<Client<Connector, Full<Bytes>>, CallError> {
+    fn client(&self, bundle: &str, address: Option<SocketAddr>) -> Result<HttpsClient, CallError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (bundle.to_owned(), address);
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
-        let connector = Connector { tls: trusting(bundle)?, address };
+        let connector = Connector {
+            tls: trusting(bundle)?,
+            address,
+        };
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(60))
@@ -105,11 +138,15 @@ impl Webhooks {
 /// TLS that believes the certificates of a bundle (base64 of PEM), and nobody else.
 fn trusting(bundle: &str) -> Result<TlsConnector, CallError> {
     let broken = |what: &str| CallError(format!("unable to load root certificates: {what}"));
-    let pem = base64::engine::general_purpose::STANDARD.decode(bundle).map_err(|_| broken("not base64"))?;
+    let pem = base64::engine::general_purpose::STANDARD
+        .decode(bundle)
+        .map_err(|_| broken("not base64"))?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|error| broken(&error.to_string()))?;
-        roots.add(certificate).map_err(|error| broken(&error.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|error| broken(&error.to_string()))?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)

@@ -58,11 +58,13 @@ impl tower_service::Service<Uri> for Connector {
                 None => TcpStream::connect((host.as_str(), port)).await,
             };
             let shown = address.map_or_else(|| format!("{host}:{port}"), |address| address.to_string());
-            let stream = stream.map_err(|error| std::io::Error::new(error.kind(), format!("dial tcp {shown}: {error}")))?;
+            let stream = stream
+                .map_err(|error| std::io::Error::new(error.kind(), format!("dial tcp {shown}: {error}")))?;
             stream.set_nodelay(true)?;
             let name = ServerName::try_from(host).map_err(std::io::Error::other)?;
             let stream = tls.connect(name, stream).await;
-            let stream = stream.map_err(|error| std::io::Error::new(error.kind(), format!("tls: {error}")))?;
+            let stream =
+                stream.map_err(|error| std::io::Error::new(error.kind(), format!("tls: {error}")))?;
             Ok(Stream(TokioIo::new(stream)))
         })
     }
@@ -85,7 +87,11 @@ impl hyper::rt::Read for Stream {
 }
 
 impl hyper::rt::Write for Stream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &[u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.get_mut().0).poll_write(context, buffer)
     }
 

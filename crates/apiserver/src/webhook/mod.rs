@@ -3,5 +3,5 @@
 mod client;
 mod connect;
 
-pub(crate) use client::{CallError, Webhooks};
+pub(crate) use client::Webhooks;
 pub use connect::{ServiceReference, ServiceResolver};

@@ -26,11 +26,16 @@ impl Json {
 
     /// What must be there.
     pub async fn read(&self, path: &str) -> Result<Value> {
-        self.get(path).await?.ok_or_else(|| anyhow::anyhow!("{path} is not there"))
+        self.get(path)
+            .await?
+            .ok_or_else(|| anyhow::anyhow!("{path} is not there"))
     }
 
     pub async fn list(&self, path: &str) -> Result<Vec<Value>> {
-        Ok(self.read(path).await?["items"].as_array().cloned().unwrap_or_default())
+        Ok(self.read(path).await?["items"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default())
     }
 
     pub async fn patch(&self, path: &str, patch: &Value) -> Result<Value> {
@@ -41,11 +46,17 @@ impl Json {
     pub async fn delete(&self, path: &str, propagation: &str) -> Result<Value> {
         let request = http::Request::delete(path).header("content-type", "application/json");
         let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation});
-        Ok(self.0.request(request.body(serde_json::to_vec(&options)?)?).await?)
+        Ok(self
+            .0
+            .request(request.body(serde_json::to_vec(&options)?)?)
+            .await?)
     }
 
     pub async fn until_gone(&self, path: &str) -> Result<()> {
-        eventually(&format!("{path} is gone"), || async { Ok(self.get(path).await?.is_none()) }).await
+        eventually(&format!("{path} is gone"), || async {
+            Ok(self.get(path).await?.is_none())
+        })
+        .await
     }
 
     /// Waits until the object is as wanted, and returns it.

@@ -46,11 +46,17 @@ struct Cached(Mutex<(u64, Arc<Vec<Hook>>)>);
 
 impl Hooks {
     pub(super) fn mutating(&self, server: &Server) -> Arc<Vec<Hook>> {
-        self.mutating.get(server, "admissionregistration.k8s.io/mutatingwebhookconfigurations")
+        self.mutating.get(
+            server,
+            "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+        )
     }
 
     pub(super) fn validating(&self, server: &Server) -> Arc<Vec<Hook>> {
-        self.validating.get(server, "admissionregistration.k8s.io/validatingwebhookconfigurations")
+        self.validating.get(
+            server,
+            "admissionregistration.k8s.io/validatingwebhookconfigurations",
+        )
     }
 }
 
@@ -60,7 +66,12 @@ impl Cached {
         let newest = bucket.newest();
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.0 != newest {
-            let hooks = bucket.list("").0.iter().flat_map(|entry| parse(&entry.value())).collect();
+            let hooks = bucket
+                .list("")
+                .0
+                .iter()
+                .flat_map(|entry| parse(&entry.value()))
+                .collect();
             *cached = (newest, Arc::new(hooks));
         }
         cached.1.clone()
@@ -74,8 +85,17 @@ fn parse(configuration: &Value) -> Vec<Hook> {
 
 fn hook(hook: &Value) -> Hook {
     let text = |field: &str| hook.get(field).and_then(Value::as_str).unwrap_or_default();
-    let selector = |field: &str| hook.get(field).and_then(LabelSelector::from_json).unwrap_or_default();
-    let list = |field: &str| hook.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+    let selector = |field: &str| {
+        hook.get(field)
+            .and_then(LabelSelector::from_json)
+            .unwrap_or_default()
+    };
+    let list = |field: &str| {
+        hook.get(field)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
     Hook {
         name: text("name").to_owned(),
         client_config: hook.get("clientConfig").cloned().unwrap_or_default(),
@@ -86,7 +106,12 @@ fn hook(hook: &Value) -> Hook {
         conditions: list("matchConditions"),
         fails_closed: text("failurePolicy") != "Ignore",
         has_side_effects: !matches!(text("sideEffects"), "None" | "NoneOnDryRun"),
-        timeout: Duration::from_secs(hook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(10).clamp(1, 30)),
+        timeout: Duration::from_secs(
+            hook.get("timeoutSeconds")
+                .and_then(Value::as_u64)
+                .unwrap_or(10)
+                .clamp(1, 30),
+        ),
         reinvokes: text("reinvocationPolicy") == "IfNeeded",
         review_versions: texts(hook, "admissionReviewVersions"),
     }
@@ -98,7 +123,11 @@ fn rule(rule: &Value) -> Rule {
         groups: texts(rule, "apiGroups"),
         versions: texts(rule, "apiVersions"),
         resources: texts(rule, "resources"),
-        scope: rule.get("scope").and_then(Value::as_str).unwrap_or("*").to_owned(),
+        scope: rule
+            .get("scope")
+            .and_then(Value::as_str)
+            .unwrap_or("*")
+            .to_owned(),
     }
 }
 

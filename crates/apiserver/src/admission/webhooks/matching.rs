@@ -24,11 +24,14 @@ pub(super) fn wants(
     hook: &Hook,
     object: Option<&Value>,
 ) -> Result<Option<Invocation>> {
-    let Some(invocation) = by_rules(server, attributes, hook) else { return Ok(None) };
+    let Some(invocation) = by_rules(server, attributes, hook) else {
+        return Ok(None);
+    };
     if !in_namespace(server, attributes, hook, object) {
         return Ok(None);
     }
-    let selected = |value: Option<&Value>| value.is_some_and(|value| hook.object_selector.matches_object(value));
+    let selected =
+        |value: Option<&Value>| value.is_some_and(|value| hook.object_selector.matches_object(value));
     if !hook.object_selector.is_empty() && !selected(object) && !selected(attributes.old) {
         return Ok(None);
     }
@@ -39,7 +42,9 @@ pub(super) fn wants(
 fn by_rules(server: &Server, attributes: &Attributes<'_>, hook: &Hook) -> Option<Invocation> {
     let resource = attributes.resource;
     let wants = |group: &str, version: &str, plural: &str| {
-        hook.rules.iter().any(|rule| matches(rule, attributes, group, version, plural))
+        hook.rules
+            .iter()
+            .any(|rule| matches(rule, attributes, group, version, plural))
     };
     let own = wants(&resource.group, &resource.version, &resource.plural);
     if own {
@@ -56,9 +61,9 @@ fn by_rules(server: &Server, attributes: &Attributes<'_>, hook: &Hook) -> Option
     }
     // The same objects under another version's name.
     let registry = server.registry();
-    let other = registry
-        .all()
-        .find(|other| other.bucket == resource.bucket && wants(&other.group, &other.version, &other.plural))?;
+    let other = registry.all().find(|other| {
+        other.bucket == resource.bucket && wants(&other.group, &other.version, &other.plural)
+    })?;
     Some(Invocation {
         group: other.group.to_string(),
         version: other.version.to_string(),
@@ -100,7 +105,9 @@ fn in_namespace(server: &Server, attributes: &Attributes<'_>, hook: &Hook, objec
         (false, false) => return true,
         (false, true) => {
             let bucket = server.store.bucket(&server.namespaces);
-            bucket.get(attributes.namespace).map_or_else(|| json!({}), |entry| entry.value())
+            bucket
+                .get(attributes.namespace)
+                .map_or_else(|| json!({}), |entry| entry.value())
         }
     };
     hook.namespace_selector.matches_object(&labels)

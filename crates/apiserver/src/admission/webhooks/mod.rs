@@ -24,7 +24,11 @@ use matching::Invocation;
 use review::Verdict;
 
 /// Lets every mutating webhook change the object.
-pub(super) async fn mutate(server: &Server, attributes: &Attributes<'_>, object: Option<Value>) -> Result<Option<Value>> {
+pub(super) async fn mutate(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    object: Option<Value>,
+) -> Result<Option<Value>> {
     let hooks = server.hooks.mutating(server);
     if hooks.is_empty() || is_exempt(attributes.resource) {
         return Ok(object);
@@ -57,30 +61,50 @@ async fn call_mutating(
     hook: &Hook,
     object: &Option<Value>,
 ) -> Result<Option<Option<Value>>> {
-    let Some(invocation) = matching::wants(server, attributes, hook, object.as_ref())? else { return Ok(None) };
+    let Some(invocation) = matching::wants(server, attributes, hook, object.as_ref())? else {
+        return Ok(None);
+    };
     let seen = in_version(server, attributes.resource, object.as_ref(), &invocation).await?;
     let old = in_version(server, attributes.resource, attributes.old, &invocation).await?;
     let verdict = review::ask(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await?;
-    let Verdict::Allowed { patch: Some(patch) } = verdict else { return Ok(Some(object.clone())) };
-    let Some(seen) = seen.filter(|_| attributes.operation != Operation::Delete) else { return Ok(Some(object.clone())) };
+    let Verdict::Allowed { patch: Some(patch) } = verdict else {
+        return Ok(Some(object.clone()));
+    };
+    let Some(seen) = seen.filter(|_| attributes.operation != Operation::Delete) else {
+        return Ok(Some(object.clone()));
+    };
     let changed = review::patched(hook, seen, &patch)?;
     let mut changed = match invocation.converted {
         false => changed,
-        true => convert::between(server, attributes.resource, changed, &attributes.resource.api_version).await?,
+        true => {
+            convert::between(
+                server,
+                attributes.resource,
+                changed,
+                &attributes.resource.api_version,
+            )
+            .await?
+        }
     };
     attributes.resource.default(&mut changed);
     Ok(Some(Some(changed)))
 }
 
 /// Lets every validating webhook refuse the object.
-pub(super) async fn validate(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
+pub(super) async fn validate(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    object: Option<&Value>,
+) -> Result<()> {
     let hooks = server.hooks.validating(server);
     if hooks.is_empty() || is_exempt(attributes.resource) {
         return Ok(());
     }
     let mut asked = Vec::new();
     for hook in hooks.iter() {
-        let Some(invocation) = matching::wants(server, attributes, hook, object)? else { continue };
+        let Some(invocation) = matching::wants(server, attributes, hook, object)? else {
+            continue;
+        };
         asked.push(async move {
             let seen = in_version(server, attributes.resource, object, &invocation).await?;
             let old = in_version(server, attributes.resource, attributes.old, &invocation).await?;
@@ -96,7 +120,8 @@ pub(super) async fn validate(server: &Server, attributes: &Attributes<'_>, objec
 
 /// The configurations themselves are out of webhooks' reach, or nobody could mend a broken one.
 fn is_exempt(resource: &Served) -> bool {
-    &*resource.group == "admissionregistration.k8s.io" || matches!(&resource.origin, Origin::Builtin(row) if row.group == "authorization.k8s.io" || row.group == "authentication.k8s.io")
+    &*resource.group == "admissionregistration.k8s.io"
+        || matches!(&resource.origin, Origin::Builtin(row) if row.group == "authorization.k8s.io" || row.group == "authentication.k8s.io")
 }
 
 async fn in_version(
@@ -110,7 +135,9 @@ async fn in_version(
         (Some(object), false) => Ok(Some(object.clone())),
         (Some(object), true) => {
             let version = object::api_version(&invocation.group, &invocation.version);
-            convert::between(server, resource, object.clone(), &version).await.map(Some)
+            convert::between(server, resource, object.clone(), &version)
+                .await
+                .map(Some)
         }
     }
 }

@@ -13,9 +13,7 @@ use crate::status::{Result, Status};
 /// What came of asking.
 pub(super) enum Verdict {
     /// Go on, perhaps with a patch.
-    Allowed {
-        patch: Option<Vec<u8>>,
-    },
+    Allowed { patch: Option<Vec<u8>> },
     /// No answer, and the webhook does not insist on one.
     Ignored,
 }
@@ -30,32 +28,57 @@ pub(super) async fn ask(
     old: Option<&Value>,
 ) -> Result<Verdict> {
     if attributes.dry_run && hook.has_side_effects {
-        return Err(Status::bad_request(format!("admission webhook {:?} does not support dry run", hook.name)));
+        return Err(Status::bad_request(format!(
+            "admission webhook {:?} does not support dry run",
+            hook.name
+        )));
     }
-    let known = hook.review_versions.iter().find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
+    let known = hook
+        .review_versions
+        .iter()
+        .find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
     let version = known.map_or("v1", String::as_str);
     let uid = server.sources.uid();
     let review = request(attributes, invocation, version, &uid, object, old);
-    let answer = match server.webhooks.call(&hook.client_config, &review, hook.timeout).await {
-        Ok(answer) => read(&answer, version, &uid).map_err(|why| format!("received invalid webhook response: {why}")),
+    let answer = match server
+        .webhooks
+        .call(&hook.client_config, &review, hook.timeout)
+        .await
+    {
+        Ok(answer) => {
+            read(&answer, version, &uid).map_err(|why| format!("received invalid webhook response: {why}"))
+        }
         Err(error) => Err(error.to_string()),
     };
     let response = match answer {
         Ok(response) => response,
         Err(why) if !hook.fails_closed => {
-            tracing::warn!(webhook = hook.name, why, "a webhook failed and was passed over, as its failurePolicy says");
+            tracing::warn!(
+                webhook = hook.name,
+                why,
+                "a webhook failed and was passed over, as its failurePolicy says"
+            );
             return Ok(Verdict::Ignored);
         }
         Err(why) => {
             let name = &hook.name;
-            return Err(Status::internal(format!("failed calling webhook {name:?}: failed to call webhook: {why}")));
+            return Err(Status::internal(format!(
+                "failed calling webhook {name:?}: failed to call webhook: {why}"
+            )));
         }
     };
-    for warning in response["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for warning in response["warnings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
         attributes.warnings.add(warning);
     }
     match response["allowed"] == true {
-        true => Ok(Verdict::Allowed { patch: patch(hook, &response)? }),
+        true => Ok(Verdict::Allowed {
+            patch: patch(hook, &response)?,
+        }),
         false => Err(refusal(hook, response.get("status"))),
     }
 }
@@ -106,9 +129,14 @@ fn read(answer: &Value, version: &str, uid: &str) -> Result<Value, String> {
         return Ok(response.clone());
     }
     let expected = format!("admission.k8s.io/{version}");
-    let (api, kind) = (answer["apiVersion"].as_str().unwrap_or_default(), answer["kind"].as_str().unwrap_or_default());
+    let (api, kind) = (
+        answer["apiVersion"].as_str().unwrap_or_default(),
+        answer["kind"].as_str().unwrap_or_default(),
+    );
     if api != expected || kind != "AdmissionReview" {
-        return Err(format!("expected webhook response of {expected}, Kind=AdmissionReview, got {api}, Kind={kind}"));
+        return Err(format!(
+            "expected webhook response of {expected}, Kind=AdmissionReview, got {api}, Kind={kind}"
+        ));
     }
     let answered = response["uid"].as_str().unwrap_or_default();
     if answered != uid {
@@ -118,34 +146,61 @@ fn read(answer: &Value, version: &str, uid: &str) -> Result<Value, String> {
 }
 
 fn patch(hook: &Hook, response: &Value) -> Result<Option<Vec<u8>>> {
-    let Some(patch) = response["patch"].as_str().filter(|patch| !patch.is_empty()) else { return Ok(None) };
+    let Some(patch) = response["patch"].as_str().filter(|patch| !patch.is_empty()) else {
+        return Ok(None);
+    };
     let kind = response["patchType"].as_str().unwrap_or("JSONPatch");
     if kind != "JSONPatch" {
         let name = &hook.name;
-        return Err(Status::internal(format!("webhook {name:?}: unsupported patch type {kind:?}")));
+        return Err(Status::internal(format!(
+            "webhook {name:?}: unsupported patch type {kind:?}"
+        )));
     }
     let bytes = base64::engine::general_purpose::STANDARD.decode(patch);
-    bytes.map(Some).map_err(|error| Status::internal(format!("webhook {:?}: the patch is not base64: {error}", hook.name)))
+    bytes.map(Some).map_err(|error| {
+        Status::internal(format!(
+            "webhook {:?}: the patch is not base64: {error}",
+            hook.name
+        ))
+    })
 }
 
 /// The object that a webhook's patch makes of another.
 pub(super) fn patched(hook: &Hook, mut object: Value, patch: &[u8]) -> Result<Value> {
-    let broken = |why: String| Status::internal(format!("failed to apply the patch of webhook {:?}: {why}", hook.name));
-    let patch: json_patch::Patch = serde_json::from_slice(patch).map_err(|error| broken(error.to_string()))?;
+    let broken = |why: String| {
+        Status::internal(format!(
+            "failed to apply the patch of webhook {:?}: {why}",
+            hook.name
+        ))
+    };
+    let patch: json_patch::Patch =
+        serde_json::from_slice(patch).map_err(|error| broken(error.to_string()))?;
     json_patch::patch(&mut object, &patch).map_err(|error| broken(error.to_string()))?;
     Ok(object)
 }
 
 fn refusal(hook: &Hook, status: Option<&Value>) -> Status {
-    let text = |field: &str| status.and_then(|status| status.get(field)).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| {
+        status
+            .and_then(|status| status.get(field))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let message = match (text("message"), text("reason")) {
-        ("", "") => format!("admission webhook {:?} denied the request without explanation", hook.name),
+        ("", "") => format!(
+            "admission webhook {:?} denied the request without explanation",
+            hook.name
+        ),
         ("", reason) => format!("admission webhook {:?} denied the request: {reason}", hook.name),
         (message, _) => format!("admission webhook {:?} denied the request: {message}", hook.name),
     };
-    let code = status.and_then(|status| status.get("code")).and_then(Value::as_u64);
+    let code = status
+        .and_then(|status| status.get("code"))
+        .and_then(Value::as_u64);
     let code = code.and_then(|code| StatusCode::from_u16(u16::try_from(code).ok()?).ok());
     // A success would not be a refusal.
-    let code = code.filter(|code| code.as_u16() >= 400).unwrap_or(StatusCode::FORBIDDEN);
+    let code = code
+        .filter(|code| code.as_u16() >= 400)
+        .unwrap_or(StatusCode::FORBIDDEN);
     Status::dictated(code, text("reason"), message)
 }
