@@ -31,12 +31,23 @@ const BINARIES: [(&str, &str, &str); 3] = [
     ),
 ];
 
+/// Where the binaries are, if they have been built.
+pub(crate) fn built() -> Result<Option<PathBuf>> {
+    let bin = directory()?.join("bin");
+    let complete = BINARIES.iter().all(|(name, ..)| bin.join(name).exists());
+    Ok(complete.then_some(bin))
+}
+
+fn directory() -> Result<PathBuf> {
+    Ok(cache()?.join("kubernetes").join(KUBERNETES))
+}
+
 /// Builds what is missing; prints the directory, for `KUBEBUILDER_ASSETS`.
 #[expect(clippy::print_stdout, reason = "the directory is this task's answer")]
 pub(crate) fn prepare() -> Result<()> {
-    let root = cache()?.join("kubernetes").join(KUBERNETES);
+    let root = directory()?;
     let bin = root.join("bin");
-    if BINARIES.iter().any(|(name, ..)| !bin.join(name).exists()) {
+    if built()?.is_none() {
         build(&root.join("src"), &bin)?;
     }
     println!("{}", bin.display());

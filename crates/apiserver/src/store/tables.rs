@@ -98,6 +98,7 @@ impl Tables {
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+        create_whole(path)?;
         let path = path.to_owned();
         Self::on_backend(Box::new(move || {
             let file =
@@ -179,6 +180,26 @@ fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES);
     builder
+}
+
+/// Makes an empty store aside and moves it into place, so that a crash leaves a whole one or none.
+fn create_whole(path: &Path) -> Result<(), OpenError> {
+    if path.exists() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| OpenError::from(redb::StorageError::Io(error));
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".new");
+    let aside = Path::new(&aside);
+    if aside.exists() {
+        // What a crash left of an earlier attempt holds nothing.
+        std::fs::remove_file(aside).map_err(failed)?;
+    }
+    let database = builder().create_file(open_private(aside).map_err(failed)?)?;
+    drop(Tables::prepare(Box::new(|| Err(DatabaseError::RepairAborted)), database)?);
+    std::fs::rename(aside, path).map_err(failed)?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)
 }
 
 /// Only the owner may read what clusters hold.
