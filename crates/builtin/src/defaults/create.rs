@@ -82,7 +82,8 @@ fn generate_selector(job: &mut Map<String, Value>) {
         .and_then(|metadata| object(metadata, "labels"));
     let mut of_both = None;
     if let Some(labels) = labels {
-        let is_labelled_like_template = own.as_ref().and_then(Value::as_object) == Some(labels);
+        let own = own.as_ref().and_then(Value::as_object);
+        let is_labelled_like_template = own.is_none_or(|own| own.is_empty() || own == labels);
         for (label, value) in [
             ("job-name", &name),
             ("batch.kubernetes.io/job-name", &name),
