@@ -50,11 +50,21 @@ pub(super) fn claim(new: &At, old: Option<&At>, errors: &mut Errors) {
     let capacity = Quantity::parse(old.field("status").field("capacity").field("storage").text()).ok();
     if let (Some(size), Some(before)) = (size(&spec), size(&before))
         && size < before
-        && capacity.is_none_or(|capacity| size <= capacity)
+        && capacity.is_some_and(|capacity| size <= capacity)
     {
         let at = spec.field("resources").field("requests").field("storage");
         rule::forbidden(&at, "field can not be less than status.capacity", errors);
     }
+    mode_stays(&spec, &before, errors);
+}
+
+/// Upstream blames a field that is not there.
+fn mode_stays(spec: &At, before: &At, errors: &mut Errors) {
+    let mode = At {
+        value: spec.field("volumeMode").value,
+        path: cambium_schema::FieldPath::new("volumeMode"),
+    };
+    rule::immutable(&mode, &before.field("volumeMode"), errors);
 }
 
 /// Checks what a claim asks for.
@@ -206,12 +216,7 @@ pub(super) fn volume(new: &At, old: Option<&At>, errors: &mut Errors) {
                 errors,
             );
         }
-        let mode = spec.field("volumeMode");
-        let at = At {
-            value: mode.value,
-            path: cambium_schema::FieldPath::new("volumeMode"),
-        };
-        rule::immutable(&at, &before.field("volumeMode"), errors);
+        mode_stays(&spec, &before, errors);
     }
 }
 
@@ -233,16 +238,7 @@ pub(super) fn storage_class(new: &At, old: Option<&At>, errors: &mut Errors) {
     let binding = new.field("volumeBindingMode");
     rule::one_of(&binding, &["Immediate", "WaitForFirstConsumer"], errors);
     let Some(old) = old else { return };
-    for (name, detail) in [
-        ("parameters", "updates to parameters are forbidden."),
-        ("provisioner", "updates to provisioner are forbidden."),
-    ] {
-        let at = new.field(name);
-        if at.value != old.field(name).value {
-            rule::forbidden(&at, detail, errors);
-        }
-    }
-    for name in ["reclaimPolicy", "volumeBindingMode"] {
+    for name in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         rule::immutable(&new.field(name), &old.field(name), errors);
     }
 }
