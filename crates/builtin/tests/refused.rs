@@ -1,6 +1,7 @@
 //! Objects that must be refused, next to what a real server (1.36.4) says about each.
 //!
-//! Each line of `refused.jsonl` has what was sent (`given`) and the causes that came back (`errors`).
+//! Each line of `refused.jsonl` has what was sent (`given`) and the causes that came back (`errors`); those without
+//! causes look wrong and are accepted.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
