@@ -77,6 +77,14 @@ impl Quantity {
         self.value == 0 || exponent >= 0
     }
 
+    /// Whether it is one or more times a whole amount.
+    pub(crate) fn is_multiple_of(&self, part: &Self) -> bool {
+        match (self.whole(), part.whole()) {
+            (Some(all), Some(part)) => part > 0 && all > 0 && all % part == 0,
+            _ => false,
+        }
+    }
+
     /// The least number of thousandths that is no less.
     pub(crate) fn round_up_to_milli(&mut self) {
         if self.scale >= -3 {

@@ -3,6 +3,8 @@
 //! Each file of `served/` has what was sent (`given`) and what came back (`served`), without what the cluster gives
 //! out (uids, times, addresses) and what admission plugins add.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 use serde_json::{Value, json};
 
 #[test]

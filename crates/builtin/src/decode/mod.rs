@@ -18,6 +18,7 @@ mod scalar;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cambium_schema::Schema;
 use serde_json::Value;
 
 use crate::Resource;
@@ -32,6 +33,11 @@ pub fn decode(resource: &Resource, object: &mut Value) -> Result<(), String> {
         merge_string_data(object);
     }
     Ok(())
+}
+
+/// As [`decode`], for a part of an object.
+pub(crate) fn decode_part(schema: &Schema, value: &mut Value) -> Result<(), String> {
+    reader::read(schema, value)
 }
 
 /// `stringData` is for writing only: it ends up in `data`.

@@ -2,20 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{is_empty, set, set_absent};
+use super::fields::{inside, is_empty, object, set, set_absent};
 use super::workload::label_like;
 
 pub(super) fn of_type(name: &str, fields: &mut Map<String, Value>) {
     match name {
         "Job" => {
-            let labels = fields
-                .get("spec")
-                .and_then(|spec| spec.pointer("/template/metadata/labels"))
-                .cloned();
-            if let Some(labels) = labels {
-                label_like(fields, labels);
+            // A new Job is labelled when its template is, in `prepare_for_create`.
+            let is_stored = inside(fields, "metadata").is_some_and(|metadata| !is_empty(metadata, "uid"));
+            if is_stored {
+                label_like_template(fields);
             }
-            if let Some(spec) = super::fields::object(fields, "spec") {
+            if let Some(spec) = object(fields, "spec") {
                 job(spec);
             }
         }
@@ -27,6 +25,17 @@ pub(super) fn of_type(name: &str, fields: &mut Map<String, Value>) {
         }
         "PodFailurePolicyOnPodConditionsPattern" => set(fields, "status", "True"),
         _ => {}
+    }
+}
+
+/// Gives a Job without labels those of its template.
+pub(super) fn label_like_template(job: &mut Map<String, Value>) {
+    let labels = job
+        .get("spec")
+        .and_then(|spec| spec.pointer("/template/metadata/labels"))
+        .cloned();
+    if let Some(labels) = labels {
+        label_like(job, labels);
     }
 }
 

@@ -3,21 +3,25 @@
 use serde_json::{Map, Value, json};
 
 use super::fields::{is_empty, object, text};
-use super::{cluster, default};
+use super::{batch, cluster, fill_in, storage};
 use crate::Resource;
+use crate::decode::decode_part;
 use crate::quantity::Quantity;
 
 /// The status that a new object begins with.
 pub fn initial_status(resource: &Resource, new: &mut Value) {
-    if resource.schema.property("status").is_none() {
+    let (Some(property), Some(fields)) = (resource.schema.property("status"), new.as_object_mut()) else {
         return;
-    }
-    // Defaulting writes the parts of a status that are always there.
-    default(resource, new);
-    if (resource.group, resource.kind) == ("", "Pod")
-        && let Some(fields) = new.as_object_mut()
-    {
-        pod_status(fields);
+    };
+    // Decoding writes what a status always has; an empty one fits every type.
+    let mut status = json!({});
+    let _ = decode_part(&property.schema, &mut status);
+    fill_in(&property.schema, &mut status);
+    fields.insert("status".to_owned(), status);
+    match (resource.group, resource.kind) {
+        ("", "Pod") => pod_status(fields),
+        ("", kind @ ("PersistentVolume" | "PersistentVolumeClaim")) => storage::of_type(kind, fields),
+        _ => {}
     }
 }
 
@@ -32,7 +36,10 @@ pub fn prepare_for_create(resource: &Resource, new: &mut Value) {
             cluster::name_label(fields);
             add_finalizer(fields);
         }
-        ("batch", "Job") => generate_selector(fields),
+        ("batch", "Job") => {
+            generate_selector(fields);
+            batch::label_like_template(fields);
+        }
         ("apps", "DaemonSet") => {
             let annotations = object(fields, "metadata").and_then(|metadata| object(metadata, "annotations"));
             if let Some(annotations) = annotations {
@@ -67,10 +74,6 @@ fn generate_selector(job: &mut Map<String, Value>) {
             .to_owned()
     };
     let (name, uid) = (of_metadata("name"), of_metadata("uid"));
-    let own = job
-        .get("metadata")
-        .and_then(|metadata| metadata.get("labels"))
-        .cloned();
     let Some(spec) = object(job, "spec") else {
         return;
     };
@@ -80,9 +83,7 @@ fn generate_selector(job: &mut Map<String, Value>) {
     let labels = object(spec, "template")
         .and_then(|template| object(template, "metadata"))
         .and_then(|metadata| object(metadata, "labels"));
-    let mut of_both = None;
     if let Some(labels) = labels {
-        let is_labelled_like_template = own.as_ref().and_then(Value::as_object) == Some(labels);
         for (label, value) in [
             ("job-name", &name),
             ("batch.kubernetes.io/job-name", &name),
@@ -91,16 +92,11 @@ fn generate_selector(job: &mut Map<String, Value>) {
         ] {
             labels.entry(label).or_insert_with(|| json!(value));
         }
-        of_both = is_labelled_like_template.then(|| labels.clone());
     }
     if let Some(labels) = object(spec, "selector").and_then(|selector| object(selector, "matchLabels")) {
         labels
             .entry("batch.kubernetes.io/controller-uid")
             .or_insert_with(|| json!(uid));
-    }
-    // Labels that were taken from the template are the template's, upstream by accident.
-    if let (Some(labels), Some(metadata)) = (of_both, object(job, "metadata")) {
-        metadata.insert("labels".to_owned(), labels.into());
     }
 }
 
