@@ -33,13 +33,24 @@ impl Refused {
 pub(crate) struct Loopback {
     server: Arc<Server>,
     user: Arc<User>,
+    name: String,
     agent: String,
 }
 
 impl Loopback {
     pub(crate) fn new(server: Arc<Server>, name: &str) -> Self {
         let user = User::master(&format!("system:serviceaccount:kube-system:{name}"));
-        Self { server, user: Arc::new(user), agent: name.to_owned() }
+        Self { server, user: Arc::new(user), name: name.to_owned(), agent: name.to_owned() }
+    }
+
+    /// The same, under another name in managed fields.
+    pub(crate) fn with_agent(self, agent: &str) -> Self {
+        Self { agent: agent.to_owned(), ..self }
+    }
+
+    /// Who it is.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Refused> {

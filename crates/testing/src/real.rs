@@ -61,6 +61,8 @@ impl ControlPlane {
         let authority = cambium_apiserver::pki::Authority::generate(now)?;
         let signing = authority.client("service-accounts", &[], now)?;
         std::fs::write(root.join("sa.key"), &signing.key)?;
+        // kube-apiserver reads no public key out of a PKCS #8 private one, but it does out of a certificate.
+        std::fs::write(root.join("sa.crt"), &signing.certificate)?;
         std::fs::write(root.join("kubeconfig"), kubeconfig_text(api, &token))?;
         let path = |name: &str| root.join(name).display().to_string();
         let etcd_url = format!("http://127.0.0.1:{etcd}");
@@ -80,7 +82,7 @@ impl ControlPlane {
             format!("--secure-port={api}"),
             format!("--cert-dir={}", path("certs")),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-            format!("--service-account-key-file={}", path("sa.key")),
+            format!("--service-account-key-file={}", path("sa.crt")),
             format!("--service-account-signing-key-file={}", path("sa.key")),
             format!("--token-auth-file={}", path("tokens.csv")),
             "--authorization-mode=RBAC".to_owned(),
