@@ -70,3 +70,33 @@ pub(crate) fn owner(object: &Value) -> Value {
     json!({"apiVersion": object["apiVersion"], "kind": object["kind"], "name": object["metadata"]["name"],
         "uid": object["metadata"]["uid"], "blockOwnerDeletion": true})
 }
+
+/// An embedded cluster in virtual time, a client for it, and a namespace.
+pub(crate) async fn virtual_cluster() -> Result<(cambium_testing::TestCluster, Json, String)> {
+    let builder = cambium_apiserver::ApiServer::builder().clock(cambium_testing::virtual_clock());
+    let cluster = cambium_testing::TestCluster::embedded(builder).await?;
+    let namespace = cluster.namespace("work").await?;
+    let api = Json(cluster.client());
+    Ok((cluster, api, namespace))
+}
+
+/// A template of pods that carry a label.
+pub(crate) fn template(app: &str, image: &str, annotations: &Value) -> Value {
+    json!({"metadata": {"labels": {"app": app}, "annotations": annotations},
+        "spec": {"containers": [{"name": "main", "image": image}]}})
+}
+
+/// The condition of a type.
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    conditions.iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
+}
+
+/// Lets a while pass, and checks that nobody wrote anything meanwhile.
+pub(crate) async fn stays_quiet(cluster: &cambium_testing::TestCluster) {
+    let server = cluster.server().expect("an embedded cluster");
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let before = server.revision();
+    tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
+    assert_eq!(server.revision(), before, "an unchanged world is left alone");
+}
