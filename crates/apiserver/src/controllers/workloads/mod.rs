@@ -19,12 +19,19 @@
 //! decided again whenever one of them changes. A world that is as it should be is left alone.
 
 mod conditions;
+mod cron_job;
+mod daemon_set;
 mod deployment;
+mod history;
+mod job;
 mod kubelet;
 mod node;
 mod read;
 mod replicas;
+mod schedule;
 mod script;
+mod services;
+mod stateful_set;
 mod template;
 mod world;
 mod write;
@@ -79,10 +86,28 @@ enum Kind {
     ReplicaSet,
     ReplicationController,
     Deployment,
+    StatefulSet,
+    DaemonSet,
+    ControllerRevision,
+    Job,
+    CronJob,
+    Service,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Pod, Self::Node, Self::ReplicaSet, Self::ReplicationController, Self::Deployment];
+    const ALL: [Self; 11] = [
+        Self::Node,
+        Self::Service,
+        Self::Pod,
+        Self::ControllerRevision,
+        Self::ReplicaSet,
+        Self::ReplicationController,
+        Self::Deployment,
+        Self::StatefulSet,
+        Self::DaemonSet,
+        Self::Job,
+        Self::CronJob,
+    ];
 
     /// Where the store keeps its objects.
     const fn bucket(self) -> &'static str {
@@ -92,6 +117,12 @@ impl Kind {
             Self::ReplicaSet => "apps/replicasets",
             Self::ReplicationController => "/replicationcontrollers",
             Self::Deployment => "apps/deployments",
+            Self::StatefulSet => "apps/statefulsets",
+            Self::DaemonSet => "apps/daemonsets",
+            Self::ControllerRevision => "apps/controllerrevisions",
+            Self::Job => "batch/jobs",
+            Self::CronJob => "batch/cronjobs",
+            Self::Service => "/services",
         }
     }
 
@@ -103,6 +134,11 @@ impl Kind {
             Self::ReplicaSet => "replicaset-controller",
             Self::ReplicationController => "replication-controller",
             Self::Deployment => "deployment-controller",
+            Self::StatefulSet | Self::ControllerRevision => "statefulset-controller",
+            Self::DaemonSet => "daemonset-controller",
+            Self::Job => "job-controller",
+            Self::CronJob => "cronjob-controller",
+            Self::Service => "endpointslice-controller",
         }
     }
 
@@ -115,6 +151,10 @@ impl Kind {
             "ReplicaSet" => Some(Self::ReplicaSet),
             "ReplicationController" => Some(Self::ReplicationController),
             "Deployment" => Some(Self::Deployment),
+            "StatefulSet" => Some(Self::StatefulSet),
+            "DaemonSet" => Some(Self::DaemonSet),
+            "Job" => Some(Self::Job),
+            "CronJob" => Some(Self::CronJob),
             _ => None,
         }
     }
@@ -122,6 +162,9 @@ impl Kind {
     /// Kinds that take pods which nobody controls.
     const ADOPTING: [Self; 2] = [Self::ReplicaSet, Self::ReplicationController];
 }
+
+const ENDPOINTS: &str = "/endpoints";
+const SLICES: &str = "discovery.k8s.io/endpointslices";
 
 /// One object to put in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -163,6 +206,14 @@ impl Controller for Simulator {
     type Key = Key;
 
     fn note(&mut self, event: &Event, queue: &mut Queue<Key>) {
+        match &*event.bucket {
+            ENDPOINTS => queue.add(Key { kind: Kind::Service, key: event.entry.key.clone() }),
+            SLICES => {
+                let service = event.entry.label(services::SERVICE_NAME).unwrap_or_default();
+                queue.add(Key { kind: Kind::Service, key: object::key(event.entry.namespace(), service).into() });
+            }
+            _ => {}
+        }
         let Some(kind) = Kind::of_bucket(&event.bucket) else { return };
         match event.kind {
             EventKind::Put => self.put(kind, &event.entry, Some(self.server.sources.now()), queue),
@@ -207,11 +258,15 @@ impl Simulator {
             Kind::Pod => {
                 let pod = Pod::of(entry);
                 self.own(kind, entry, &pod.value, queue);
-                self.world.put_pod(pod, now);
+                self.enqueue_services(&pod, queue);
+                if let Some(before) = self.world.put_pod(pod, now) {
+                    self.enqueue_services(&before, queue);
+                }
             }
             Kind::Node => self.nodes_changed(queue),
-            Kind::ReplicaSet => self.own(kind, entry, &entry.value(), queue),
-            Kind::ReplicationController | Kind::Deployment => {}
+            Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => self.own(kind, entry, &entry.value(), queue),
+            Kind::Service => self.world.put_service(&entry.key, &entry.value()),
+            Kind::ReplicationController | Kind::Deployment | Kind::StatefulSet | Kind::DaemonSet | Kind::CronJob => {}
         }
     }
 
@@ -220,15 +275,24 @@ impl Simulator {
         self.refusals.remove(&key);
         let place = Place { bucket: kind.bucket().into(), key: entry.key.clone() };
         match kind {
-            Kind::Pod | Kind::ReplicaSet => {
+            Kind::Pod | Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => {
                 let owner = self.world.unlink(&place);
                 enqueue_owner(owner.as_ref(), entry.namespace(), queue);
-                if kind == Kind::Pod {
-                    self.world.remove_pod(&entry.key);
+                if kind == Kind::Pod
+                    && let Some(pod) = self.world.remove_pod(&entry.key)
+                {
+                    self.enqueue_services(&pod, queue);
                 }
             }
-            Kind::Node => queue.add(key),
-            Kind::ReplicationController | Kind::Deployment => {}
+            Kind::Node => {
+                self.nodes_changed(queue);
+                queue.add(key);
+            }
+            Kind::Service => {
+                self.world.remove_service(entry.namespace(), &entry.key);
+                queue.add(key);
+            }
+            Kind::ReplicationController | Kind::Deployment | Kind::StatefulSet | Kind::DaemonSet | Kind::CronJob => {}
         }
     }
 
@@ -241,9 +305,12 @@ impl Simulator {
         if before != owner {
             enqueue_owner(before.as_ref(), entry.namespace(), queue);
         }
-        // A change of a pod is of interest to the Deployment only while it waits for old pods to go.
         if owner.is_none() && !object::is_deleting(value) {
-            let adopting: &[Kind] = if kind == Kind::Pod { &Kind::ADOPTING } else { &[Kind::Deployment] };
+            let adopting: &[Kind] = match kind {
+                Kind::Pod => &Kind::ADOPTING,
+                Kind::ReplicaSet => &[Kind::Deployment],
+                _ => &[],
+            };
             for kind in adopting {
                 self.enqueue_adopters(*kind, entry, queue);
             }
@@ -264,6 +331,15 @@ impl Simulator {
         for pod in self.world.pods().filter(|pod| pod.started.is_none()) {
             queue.add(Key { kind: Kind::Pod, key: pod.key.clone() });
         }
+        for entry in self.bucket(Kind::DaemonSet).list("").0 {
+            queue.add(Key { kind: Kind::DaemonSet, key: entry.key.clone() });
+        }
+    }
+
+    fn enqueue_services(&self, pod: &Pod, queue: &mut Queue<Key>) {
+        for key in self.world.services_of(pod) {
+            queue.add(Key { kind: Kind::Service, key: key.clone() });
+        }
     }
 
     /// Observes the objects of a key, and decides.
@@ -271,13 +347,15 @@ impl Simulator {
         match key.kind {
             Kind::Node => return Some(self.plan_node()),
             Kind::Pod => return self.plan_pod(&key.key, now),
+            Kind::Service => return Some(self.plan_service(&key.key)),
+            Kind::ControllerRevision => return None,
             _ => {}
         }
         let object = self.bucket(key.kind).get(&key.key)?.value();
         let refusal = self.refusals.get(key).cloned();
         let uid = object::meta_text(&object, "uid");
         Some(match key.kind {
-            Kind::Node | Kind::Pod => Plan::default(),
+            Kind::Node | Kind::Pod | Kind::Service | Kind::ControllerRevision => Plan::default(),
             Kind::ReplicaSet | Kind::ReplicationController => {
                 let observed = replicas::Observed {
                     pods: self.world.pods_of(uid),
@@ -288,7 +366,43 @@ impl Simulator {
                 replicas::plan(&observed, now)
             }
             Kind::Deployment => deployment::plan(&self.observe_deployment(object, refusal), now),
+            Kind::StatefulSet => {
+                let (pods, revisions) = (self.world.pods_of(uid), self.revisions(uid));
+                stateful_set::plan(&stateful_set::Observed { pods, revisions, set: object }, now)
+            }
+            Kind::DaemonSet => {
+                let (pods, revisions, nodes) = (self.world.pods_of(uid), self.revisions(uid), self.nodes());
+                daemon_set::plan(&daemon_set::Observed { pods, revisions, nodes, set: object }, now)
+            }
+            Kind::Job => job::plan(&job::Observed { pods: self.world.pods_of(uid), job: object }, now),
+            Kind::CronJob => {
+                let jobs = self.values(self.world.children(uid, Kind::Job));
+                cron_job::plan(&cron_job::Observed { jobs, cron: object }, now)
+            }
         })
+    }
+
+    fn revisions(&self, uid: &str) -> Vec<Value> {
+        self.values(self.world.children(uid, Kind::ControllerRevision))
+    }
+
+    fn plan_service(&self, key: &Arc<str>) -> Plan {
+        let value = |bucket: &str, key: &str| self.server.store.bucket(&bucket.into()).get(key).map(|entry| entry.value());
+        let service = value(Kind::Service.bucket(), key);
+        let slice = service.as_ref().and_then(|service| {
+            value(SLICES, &object::key(object::namespace(service), &services::slice_name(service)))
+        });
+        let pods = service.as_ref().map(|service| self.selected_pods(service)).unwrap_or_default();
+        services::plan(&services::Observed { endpoints: value(ENDPOINTS, key), service, pods, slice })
+    }
+
+    /// The pods that a Service selects: their labels are compared without decoding anything.
+    fn selected_pods(&self, service: &Value) -> Vec<Arc<Pod>> {
+        let selector = object::at(service, "spec.selector").and_then(Value::as_object);
+        let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return vec![] };
+        let entries = self.bucket(Kind::Pod).list(&format!("{}/", object::namespace(service))).0;
+        let matches = |entry: &&Arc<Entry>| selector.iter().all(|(name, value)| entry.label(name) == value.as_str());
+        entries.iter().filter(matches).filter_map(|entry| self.world.pod(&entry.key).cloned()).collect()
     }
 
     fn plan_pod(&self, key: &str, now: Timestamp) -> Option<Plan> {
