@@ -49,7 +49,7 @@ mod wire;
 
 pub use auth::{Action, Authorizer, MASTERS, MastersOnly, ResourceAction, Tokens, User};
 pub use builder::{ApiServer, Builder};
-pub use controllers::Controllers;
+pub use controllers::{Controllers, Simulation, annotations};
 pub use health::KUBERNETES_VERSION;
 pub use source::{Clock, Entropy};
 pub use webhook::{ServiceReference, ServiceResolver};

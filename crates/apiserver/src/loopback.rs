@@ -39,6 +39,7 @@ impl Refused {
 pub(crate) struct Loopback {
     server: Arc<Server>,
     user: Arc<User>,
+    name: String,
     agent: String,
 }
 
@@ -48,8 +49,26 @@ impl Loopback {
         Self {
             server,
             user: Arc::new(user),
+            name: name.to_owned(),
             agent: name.to_owned(),
         }
+    }
+
+    /// The same, under another name in managed fields.
+    pub(crate) fn with_agent(self, agent: &str) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            ..self
+        }
+    }
+
+    /// Who it is.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Refused> {
+        self.send(Method::GET, path, "", Bytes::new()).await
     }
 
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Result<Value, Refused> {

@@ -9,8 +9,14 @@ use disk::{Crash, Disk};
 use serde_json::json;
 
 fn put(key: &str, expect: Expect, value: u64) -> Write {
-    let object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": key, "uid": key}, "value": value});
-    Write { bucket: "/things".into(), key: key.into(), expect, put: Some(Draft::new(&object)) }
+    let object =
+        json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": key, "uid": key}, "value": value});
+    Write {
+        bucket: "/things".into(),
+        key: key.into(),
+        expect,
+        put: Some(Draft::new(&object)),
+    }
 }
 
 fn open(disk: &Disk) -> Result<Store, OpenError> {
@@ -19,7 +25,10 @@ fn open(disk: &Disk) -> Result<Store, OpenError> {
 
 fn values(store: &Store) -> Vec<(String, u64)> {
     let entries = store.bucket(&Arc::from("/things")).list("").0;
-    entries.iter().map(|entry| (entry.name().to_owned(), entry.value()["value"].as_u64().unwrap())).collect()
+    entries
+        .iter()
+        .map(|entry| (entry.name().to_owned(), entry.value()["value"].as_u64().unwrap()))
+        .collect()
 }
 
 /// Writes until the disk gives up; how many writes were acknowledged.
@@ -41,7 +50,10 @@ async fn write_until_crash(store: &Store, most: u64) -> u64 {
 /// What the store must hold after exactly `count` of those writes.
 fn expected(count: u64) -> Vec<(String, u64)> {
     let last = |parity: u64| (0..count).rev().find(|value| value % 2 == parity);
-    [("a", last(0)), ("b", last(1))].into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    [("a", last(0)), ("b", last(1))]
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect()
 }
 
 #[tokio::test]
@@ -50,7 +62,10 @@ async fn what_was_acknowledged_survives_a_crash_at_every_sync() {
     let clean = Disk::default();
     write_until_crash(&open(&clean).unwrap(), WRITES).await;
     let syncs = clean.syncs();
-    assert!(syncs > usize::try_from(WRITES).unwrap(), "every write is synced: {syncs}");
+    assert!(
+        syncs > usize::try_from(WRITES).unwrap(),
+        "every write is synced: {syncs}"
+    );
     for crash in [Crash::LosesEverything, Crash::KeepsSome, Crash::TearsTheLast] {
         for at in 0..syncs {
             let disk = Disk::crashing(at, crash);
@@ -62,9 +77,15 @@ async fn what_was_acknowledged_survives_a_crash_at_every_sync() {
             let found = values(&store);
             // The write that was under way may or may not have made it; nothing else is up for debate.
             let possible = [expected(acknowledged), expected(acknowledged + 1)];
-            assert!(possible.contains(&found), "{crash:?} at sync {at}: {acknowledged} acknowledged, found {found:?}");
+            assert!(
+                possible.contains(&found),
+                "{crash:?} at sync {at}: {acknowledged} acknowledged, found {found:?}"
+            );
             let next = store.write(put("after", Expect::Absent, 1)).await;
-            assert!(next.is_ok(), "{crash:?} at sync {at}: a store that opens can be written: {next:?}");
+            assert!(
+                next.is_ok(),
+                "{crash:?} at sync {at}: a store that opens can be written: {next:?}"
+            );
         }
     }
 }
@@ -84,7 +105,10 @@ async fn a_full_disk_refuses_writes_and_recovers() {
     assert!(store.is_healthy());
     drop(store);
     let again = values(&open(&disk).unwrap());
-    assert!(again.contains(&("a".to_owned(), 1)) && again.contains(&("c".to_owned(), 3)), "{again:?}");
+    assert!(
+        again.contains(&("a".to_owned(), 1)) && again.contains(&("c".to_owned(), 3)),
+        "{again:?}"
+    );
 }
 
 #[tokio::test]
@@ -92,7 +116,10 @@ async fn damage_is_refused_never_read_as_good() {
     let disk = Disk::default();
     let store = open(&disk).unwrap();
     for index in 0..50 {
-        store.write(put(&format!("key-{index}"), Expect::Absent, index)).await.unwrap();
+        store
+            .write(put(&format!("key-{index}"), Expect::Absent, index))
+            .await
+            .unwrap();
     }
     let good = values(&store);
     drop(store);
@@ -114,7 +141,10 @@ async fn damage_is_refused_never_read_as_good() {
     for length in [0, 1, 100, bytes.len() / 2, bytes.len() - 1] {
         let short = Disk::holding(bytes[..length].to_vec());
         if let Ok(store) = open(&short) {
-            assert!(length == 0 && values(&store).is_empty(), "a file cut to {length} bytes was read as good");
+            assert!(
+                length == 0 && values(&store).is_empty(),
+                "a file cut to {length} bytes was read as good"
+            );
         }
     }
 }

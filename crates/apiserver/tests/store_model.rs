@@ -44,7 +44,11 @@ struct Model {
 
 impl Model {
     fn at(&self, revision: u64) -> BTreeMap<String, u64> {
-        self.states.range(..=revision).next_back().map(|(_, state)| state.clone()).unwrap_or_default()
+        self.states
+            .range(..=revision)
+            .next_back()
+            .map(|(_, state)| state.clone())
+            .unwrap_or_default()
     }
 }
 
@@ -59,7 +63,10 @@ proptest! {
 }
 
 async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let history = History { events: 20, bytes: 1 << 20 };
+    let history = History {
+        events: 20,
+        bytes: 1 << 20,
+    };
     let store = Store::in_memory(history).unwrap();
     let name: Arc<str> = "/things".into();
     let bucket = store.bucket(&name);
@@ -75,14 +82,20 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     (Guess::Stale, None) => Expect::Revision(7),
                     (Guess::Absent, _) | (Guess::Right, None) => Expect::Absent,
                 };
-                let object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": key}, "number": number});
+                let object =
+                    json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": key}, "number": number});
                 // Deleting what is not there is asked for as what it is: a wish for a revision.
                 let deletes = matches!(step, Step::Delete { .. });
                 if deletes && expect == Expect::Absent {
                     continue;
                 }
                 let put = (!deletes).then(|| Draft::new(&object));
-                let write = Write { bucket: name.clone(), key: key.as_str().into(), expect, put };
+                let write = Write {
+                    bucket: name.clone(),
+                    key: key.as_str().into(),
+                    expect,
+                    put,
+                };
                 let answer = store.write(write).await;
                 match (expect, current) {
                     (Expect::Absent, Some(_)) => prop_assert!(matches!(answer, Err(WriteError::Exists))),
@@ -93,7 +106,11 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     _ => {
                         let revision = answer.unwrap().revision;
                         prop_assert_eq!(revision, store.revision(), "one counter for all");
-                        let kind = if deletes { EventKind::Delete } else { EventKind::Put };
+                        let kind = if deletes {
+                            EventKind::Delete
+                        } else {
+                            EventKind::Put
+                        };
                         match kind {
                             EventKind::Put => model.now.insert(key.clone(), revision),
                             EventKind::Delete => model.now.remove(&key),
@@ -106,26 +123,41 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::ListAt { back } => {
                 let revision = store.revision().saturating_sub(back);
                 if let Ok(entries) = bucket.list_at(revision, "", "") {
-                    let found: BTreeMap<String, u64> =
-                        entries.iter().map(|entry| (entry.name().to_owned(), entry.revision)).collect();
+                    let found: BTreeMap<String, u64> = entries
+                        .iter()
+                        .map(|entry| (entry.name().to_owned(), entry.revision))
+                        .collect();
                     prop_assert_eq!(found, model.at(revision));
                 } else {
-                    prop_assert!(model.events.iter().filter(|(at, ..)| *at > revision).count() >= history.events);
+                    prop_assert!(
+                        model.events.iter().filter(|(at, ..)| *at > revision).count() >= history.events
+                    );
                 }
             }
             Step::WatchFrom { back } => {
                 let revision = store.revision().saturating_sub(back);
                 if let Ok(events) = bucket.events_after(revision, 1000) {
-                    let found: Vec<_> =
-                        events.iter().map(|event| (event.entry.revision, event.entry.name().to_owned(), event.kind)).collect();
-                    let expected: Vec<_> = model.events.iter().filter(|(at, ..)| *at > revision).cloned().collect();
+                    let found: Vec<_> = events
+                        .iter()
+                        .map(|event| (event.entry.revision, event.entry.name().to_owned(), event.kind))
+                        .collect();
+                    let expected: Vec<_> = model
+                        .events
+                        .iter()
+                        .filter(|(at, ..)| *at > revision)
+                        .cloned()
+                        .collect();
                     prop_assert_eq!(found, expected);
                 }
             }
         }
     }
-    let found: BTreeMap<String, u64> =
-        bucket.list("").0.iter().map(|entry| (entry.name().to_owned(), entry.revision)).collect();
+    let found: BTreeMap<String, u64> = bucket
+        .list("")
+        .0
+        .iter()
+        .map(|entry| (entry.name().to_owned(), entry.revision))
+        .collect();
     prop_assert_eq!(found, model.now);
     Ok(())
 }
@@ -135,19 +167,41 @@ async fn everything_is_there_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.redb");
     let name: Arc<str> = "/things".into();
-    let object = |number: u64| Draft::new(&json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": {"n": number.to_string()}}}));
+    let object = |number: u64| {
+        Draft::new(
+            &json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": {"n": number.to_string()}}}),
+        )
+    };
     let (before, last) = {
         let store = Store::open(&path, History::default()).unwrap();
         let mut expect = Expect::Absent;
         for number in 0..10 {
-            let write = Write { bucket: name.clone(), key: "a".into(), expect, put: Some(object(number)) };
+            let write = Write {
+                bucket: name.clone(),
+                key: "a".into(),
+                expect,
+                put: Some(object(number)),
+            };
             expect = Expect::Revision(store.write(write).await.unwrap().revision);
         }
-        let gone = Write { bucket: name.clone(), key: "b".into(), expect: Expect::Absent, put: Some(object(0)) };
+        let gone = Write {
+            bucket: name.clone(),
+            key: "b".into(),
+            expect: Expect::Absent,
+            put: Some(object(0)),
+        };
         let gone = store.write(gone).await.unwrap().revision;
-        let delete = Write { bucket: name.clone(), key: "b".into(), expect: Expect::Revision(gone), put: None };
+        let delete = Write {
+            bucket: name.clone(),
+            key: "b".into(),
+            expect: Expect::Revision(gone),
+            put: None,
+        };
         store.write(delete).await.unwrap();
-        assert!(matches!(Store::open(&path, History::default()), Err(cambium_apiserver::store::OpenError::InUse)));
+        assert!(matches!(
+            Store::open(&path, History::default()),
+            Err(cambium_apiserver::store::OpenError::InUse)
+        ));
         let events = store.bucket(&name).events_after(0, 100).unwrap();
         (events, store.revision())
     };
@@ -155,8 +209,19 @@ async fn everything_is_there_after_a_restart() {
     assert_eq!(store.revision(), last);
     let after = store.bucket(&name).events_after(0, 100).unwrap();
     let tell = |events: &[Arc<cambium_apiserver::store::Event>]| -> Vec<_> {
-        let previous = |event: &cambium_apiserver::store::Event| event.previous.as_ref().map(|entry| entry.revision);
-        events.iter().map(|event| (event.entry.revision, event.kind, event.entry.value(), previous(event))).collect()
+        let previous =
+            |event: &cambium_apiserver::store::Event| event.previous.as_ref().map(|entry| entry.revision);
+        events
+            .iter()
+            .map(|event| {
+                (
+                    event.entry.revision,
+                    event.kind,
+                    event.entry.value(),
+                    previous(event),
+                )
+            })
+            .collect()
     };
     assert_eq!(tell(&after), tell(&before), "watches resume where they were");
     assert_eq!(store.bucket(&name).get("a").unwrap().label("n"), Some("9"));
@@ -167,7 +232,9 @@ async fn reopen(path: &std::path::Path) -> Store {
     for _ in 0..1000 {
         match Store::open(path, History::default()) {
             Ok(store) => return store,
-            Err(cambium_apiserver::store::OpenError::InUse) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            Err(cambium_apiserver::store::OpenError::InUse) => {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await
+            }
             Err(error) => panic!("{error}"),
         }
     }

@@ -19,7 +19,9 @@ pub(super) fn start(server: &Arc<Server>) {
     for entry in server.store.bucket(&server.namespaces).list("").0 {
         queue.add(entry.key.clone());
     }
-    let client = server.loopback("service-account-controller");
+    let client = server
+        .loopback("service-account-controller")
+        .with_agent(super::MANAGER);
     tokio::spawn(work::run(
         server.clone(),
         feed,

@@ -8,6 +8,7 @@
 //! | [`garbage`] | the garbage collector: owner references, and the three ways to delete an owner |
 //! | [`namespaces`] | the namespace controller: empties a namespace that is being deleted |
 //! | [`accounts`] | the service account controller: `default` in every namespace |
+//! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
 
@@ -16,12 +17,17 @@ mod garbage;
 mod namespaces;
 mod place;
 mod work;
+mod workloads;
 
 use std::sync::Arc;
 
 use crate::server::Server;
 
 pub(crate) use place::Place;
+pub use workloads::{Simulation, annotations};
+
+/// Under this name the controllers appear in managed fields, as upstream's do.
+const MANAGER: &str = "kube-controller-manager";
 
 /// Which built-in controllers run; by default, all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +38,8 @@ pub struct Controllers {
     pub namespaces: bool,
     /// Keeps a `default` ServiceAccount in every namespace.
     pub service_accounts: bool,
+    /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
+    pub workloads: Option<Simulation>,
 }
 
 impl Controllers {
@@ -41,6 +49,7 @@ impl Controllers {
             garbage_collection: true,
             namespaces: true,
             service_accounts: true,
+            workloads: Some(Simulation::default()),
         }
     }
 
@@ -50,6 +59,7 @@ impl Controllers {
             garbage_collection: false,
             namespaces: false,
             service_accounts: false,
+            workloads: None,
         }
     }
 }
@@ -70,5 +80,8 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.service_accounts {
         accounts::start(server);
+    }
+    if let Some(simulation) = &controllers.workloads {
+        workloads::start(server, simulation.clone());
     }
 }

@@ -68,6 +68,9 @@ pub(crate) trait Controller: Send + 'static {
 
     /// Observes and decides.
     fn decide(&mut self, key: &Self::Key, queue: &mut Queue<Self::Key>) -> Step;
+
+    /// Hears that what was decided has been done, or why it was not.
+    fn outcome(&mut self, _key: &Self::Key, _refused: Option<&Refused>, _queue: &mut Queue<Self::Key>) {}
 }
 
 /// Keys that wait to be looked at: each at most once, none while it is being acted on.
@@ -206,8 +209,12 @@ pub(crate) async fn run<C: Controller>(
                 None => return,
             },
             Some((key, result)) = acting.next() => match result {
-                Ok(()) => queue.done(&key),
+                Ok(()) => {
+                    controller.outcome(&key, None, &mut queue);
+                    queue.done(&key);
+                }
                 Err(refused) => {
+                    controller.outcome(&key, Some(&refused), &mut queue);
                     // A conflict is nobody's business: the next look sees what the other one wrote.
                     if !matches!(refused.code, 404 | 409) {
                         tracing::debug!(?key, reason = refused.reason(), message = refused.message(), "refused; trying again later");

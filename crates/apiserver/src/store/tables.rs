@@ -196,10 +196,18 @@ fn create_whole(path: &Path) -> Result<(), OpenError> {
         std::fs::remove_file(aside).map_err(failed)?;
     }
     let database = builder().create_file(open_private(aside).map_err(failed)?)?;
-    drop(Tables::prepare(Box::new(|| Err(DatabaseError::RepairAborted)), database)?);
+    drop(Tables::prepare(
+        Box::new(|| Err(DatabaseError::RepairAborted)),
+        database,
+    )?);
     std::fs::rename(aside, path).map_err(failed)?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    std::fs::File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(failed)
 }
 
 /// Only the owner may read what clusters hold.

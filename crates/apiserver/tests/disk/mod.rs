@@ -63,7 +63,13 @@ impl Disk {
 
     /// The disk as it is found when the machine comes back.
     pub(crate) fn after_the_crash(&self) -> Self {
-        Self::holding(self.state(|state| if state.crashed { state.durable.clone() } else { state.seen.clone() }))
+        Self::holding(self.state(|state| {
+            if state.crashed {
+                state.durable.clone()
+            } else {
+                state.seen.clone()
+            }
+        }))
     }
 
     pub(crate) fn opener(&self) -> Box<dyn Fn() -> Result<Database, DatabaseError> + Send> {

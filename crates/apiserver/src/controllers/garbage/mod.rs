@@ -33,7 +33,9 @@ const REGISTRY_DELAY: Duration = Duration::from_secs(1);
 /// Builds the graph from the store, and follows it from there.
 pub(super) fn start(server: &Arc<Server>) {
     let (known, feed) = (server.store.revision(), server.store.feed());
-    let client = server.loopback("generic-garbage-collector");
+    let client = server
+        .loopback("generic-garbage-collector")
+        .with_agent(super::MANAGER);
     let mut collector = Collector {
         server: server.clone(),
         client,

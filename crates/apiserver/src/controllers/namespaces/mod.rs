@@ -20,7 +20,7 @@ use crate::store::{Event, EventKind};
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
     let (known, feed) = (server.store.revision(), server.store.feed());
-    let client = server.loopback("namespace-controller");
+    let client = server.loopback("namespace-controller").with_agent(super::MANAGER);
     let mut controller = Namespaces {
         server: server.clone(),
         client,

@@ -1,0 +1,600 @@
+//! Workloads without machines: what the workload controllers, the scheduler and the kubelets of a
+//! cluster do, as far as the API shows it.
+//!
+//! ```text
+//!  CronJob ─► Job ───────────┐
+//!  Deployment ─► ReplicaSet ─┤
+//!  ReplicationController ────┼─► Pod ─► scheduled ─► creating ─► ready ─► (ended │ deleted)
+//!  StatefulSet, DaemonSet ───┘     │
+//!                                  └─► Endpoints, EndpointSlices of the Services that select it
+//! ```
+//!
+//! The controllers follow the rules of upstream's: the same steps, counts, conditions, reasons and
+//! messages. Only the pods are made up: they run nothing, get an address, and become ready after a
+//! while. Annotations on a pod (usually on its template) make it act out something else; see
+//! [`annotations`]. An annotation that says nothing sensible is told by an Event and by the pod's
+//! condition `SimulationScripted`, and the default applies.
+//!
+//! Everything is decided by pure functions (`plan`) on what a key's objects are at one moment, and
+//! decided again whenever one of them changes. A world that is as it should be is left alone.
+
+mod conditions;
+mod cron_job;
+mod daemon_set;
+mod deployment;
+mod history;
+mod job;
+mod kubelet;
+mod node;
+mod read;
+mod replicas;
+mod schedule;
+mod script;
+mod services;
+mod stateful_set;
+mod template;
+mod world;
+mod write;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Place;
+use super::work::{self, Controller, Queue, Step};
+use crate::loopback::{Loopback, Refused};
+use crate::object;
+use crate::selector::LabelSelector;
+use crate::server::Server;
+use crate::store::{Entry, Event, EventKind};
+use world::{Owner, Pod, World};
+use write::Plan;
+
+/// The annotations by which a pod is told what to act out.
+pub mod annotations {
+    pub use super::script::{EXIT_CODE, FAIL, FLAP, READY_AFTER, RUN_FOR};
+}
+
+/// How simulated pods behave unless their annotations say otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Simulation {
+    /// How long after its start a pod becomes ready.
+    pub ready_after: Duration,
+    /// How long a pod takes to stop, unless its grace period is shorter.
+    pub stop_after: Duration,
+    /// How long containers run that are meant to end (`restartPolicy` other than `Always`).
+    pub run_for: Duration,
+    /// The node that is made when there is none; with no name, none is made.
+    pub node: Option<String>,
+}
+
+impl Default for Simulation {
+    fn default() -> Self {
+        let second = Duration::from_secs(1);
+        Self {
+            ready_after: second,
+            stop_after: second,
+            run_for: second,
+            node: Some("cambium-node".to_owned()),
+        }
+    }
+}
+
+/// What is put in order here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Kind {
+    Pod,
+    Node,
+    ReplicaSet,
+    ReplicationController,
+    Deployment,
+    StatefulSet,
+    DaemonSet,
+    ControllerRevision,
+    Job,
+    CronJob,
+    Service,
+}
+
+impl Kind {
+    const ALL: [Self; 11] = [
+        Self::Node,
+        Self::Service,
+        Self::Pod,
+        Self::ControllerRevision,
+        Self::ReplicaSet,
+        Self::ReplicationController,
+        Self::Deployment,
+        Self::StatefulSet,
+        Self::DaemonSet,
+        Self::Job,
+        Self::CronJob,
+    ];
+
+    /// Where the store keeps its objects.
+    const fn bucket(self) -> &'static str {
+        match self {
+            Self::Pod => "/pods",
+            Self::Node => "/nodes",
+            Self::ReplicaSet => "apps/replicasets",
+            Self::ReplicationController => "/replicationcontrollers",
+            Self::Deployment => "apps/deployments",
+            Self::StatefulSet => "apps/statefulsets",
+            Self::DaemonSet => "apps/daemonsets",
+            Self::ControllerRevision => "apps/controllerrevisions",
+            Self::Job => "batch/jobs",
+            Self::CronJob => "batch/cronjobs",
+            Self::Service => "/services",
+        }
+    }
+
+    /// Who writes for it.
+    const fn account(self) -> &'static str {
+        match self {
+            Self::Pod => "kubelet",
+            Self::Node => "node-controller",
+            Self::ReplicaSet => "replicaset-controller",
+            Self::ReplicationController => "replication-controller",
+            Self::Deployment => "deployment-controller",
+            Self::StatefulSet | Self::ControllerRevision => "statefulset-controller",
+            Self::DaemonSet => "daemonset-controller",
+            Self::Job => "job-controller",
+            Self::CronJob => "cronjob-controller",
+            Self::Service => "endpointslice-controller",
+        }
+    }
+
+    fn of_bucket(bucket: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.bucket() == bucket)
+    }
+
+    fn of_owner(kind: &str) -> Option<Self> {
+        match kind {
+            "ReplicaSet" => Some(Self::ReplicaSet),
+            "ReplicationController" => Some(Self::ReplicationController),
+            "Deployment" => Some(Self::Deployment),
+            "StatefulSet" => Some(Self::StatefulSet),
+            "DaemonSet" => Some(Self::DaemonSet),
+            "Job" => Some(Self::Job),
+            "CronJob" => Some(Self::CronJob),
+            _ => None,
+        }
+    }
+
+    /// Kinds that take pods which nobody controls.
+    const ADOPTING: [Self; 2] = [Self::ReplicaSet, Self::ReplicationController];
+}
+
+const ENDPOINTS: &str = "/endpoints";
+const SLICES: &str = "discovery.k8s.io/endpointslices";
+
+/// One object to put in order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    kind: Kind,
+    key: Arc<str>,
+}
+
+/// Reads the world from the store, and follows it from there.
+pub(super) fn start(server: &Arc<Server>, settings: Simulation) {
+    let (known, feed) = (server.store.revision(), server.store.feed());
+    let client = |kind: Kind| {
+        let agent = if kind == Kind::Pod {
+            "kubelet"
+        } else {
+            super::MANAGER
+        };
+        (kind, server.loopback(kind.account()).with_agent(agent))
+    };
+    let clients = Kind::ALL.into_iter().map(client).collect();
+    let mut simulator = Simulator {
+        server: server.clone(),
+        settings,
+        clients,
+        world: World::default(),
+        refusals: HashMap::new(),
+    };
+    let mut queue = Queue::new();
+    for kind in Kind::ALL {
+        for entry in simulator.bucket(kind).list("").0 {
+            simulator.put(kind, &entry, None, &mut queue);
+        }
+    }
+    queue.add(Key {
+        kind: Kind::Node,
+        key: "".into(),
+    });
+    tokio::spawn(work::run(server.clone(), feed, known, simulator, queue));
+}
+
+struct Simulator {
+    server: Arc<Server>,
+    settings: Simulation,
+    clients: HashMap<Kind, Loopback>,
+    world: World,
+    /// Why the last writes for a key were refused.
+    refusals: HashMap<Key, String>,
+}
+
+impl Controller for Simulator {
+    type Key = Key;
+
+    fn note(&mut self, event: &Event, queue: &mut Queue<Key>) {
+        match &*event.bucket {
+            ENDPOINTS => queue.add(Key {
+                kind: Kind::Service,
+                key: event.entry.key.clone(),
+            }),
+            SLICES => {
+                let service = event.entry.label(services::SERVICE_NAME).unwrap_or_default();
+                queue.add(Key {
+                    kind: Kind::Service,
+                    key: object::key(event.entry.namespace(), service).into(),
+                });
+            }
+            _ => {}
+        }
+        let Some(kind) = Kind::of_bucket(&event.bucket) else {
+            return;
+        };
+        match event.kind {
+            EventKind::Put => self.put(kind, &event.entry, Some(self.server.sources.now()), queue),
+            EventKind::Delete => self.remove(kind, &event.entry, queue),
+        }
+    }
+
+    fn decide(&mut self, key: &Key, _: &mut Queue<Key>) -> Step {
+        let now = self.server.sources.now();
+        let plan = self.plan(key, now).unwrap_or_default();
+        if !plan.writes.is_empty() {
+            tracing::debug!(?key, writes = plan.writes.len(), "simulation");
+        }
+        plan.step(&self.server, &self.clients[&key.kind])
+    }
+
+    fn outcome(&mut self, key: &Key, refused: Option<&Refused>, queue: &mut Queue<Key>) {
+        match refused {
+            // The next look sees what somebody else wrote; a name that is taken must be told.
+            Some(refused) if refused.reason() == "Conflict" => {}
+            Some(refused) => {
+                self.refusals.insert(key.clone(), refused.message().to_owned());
+            }
+            None => {
+                if self.refusals.remove(key).is_some() {
+                    queue.add(key.clone());
+                }
+            }
+        }
+    }
+}
+
+impl Simulator {
+    fn bucket(&self, kind: Kind) -> Arc<crate::store::Bucket> {
+        self.server.store.bucket(&kind.bucket().into())
+    }
+
+    /// Takes note of an object, and of whom that concerns.
+    fn put(&mut self, kind: Kind, entry: &Arc<Entry>, now: Option<Timestamp>, queue: &mut Queue<Key>) {
+        queue.add(Key {
+            kind,
+            key: entry.key.clone(),
+        });
+        match kind {
+            Kind::Pod => {
+                let pod = Pod::of(entry);
+                self.own(kind, entry, &pod.value, queue);
+                self.enqueue_services(&pod, queue);
+                if let Some(before) = self.world.put_pod(pod, now) {
+                    self.enqueue_services(&before, queue);
+                }
+            }
+            Kind::Node => self.nodes_changed(queue),
+            Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => {
+                self.own(kind, entry, &entry.value(), queue)
+            }
+            Kind::Service => self.world.put_service(&entry.key, &entry.value()),
+            Kind::ReplicationController
+            | Kind::Deployment
+            | Kind::StatefulSet
+            | Kind::DaemonSet
+            | Kind::CronJob => {}
+        }
+    }
+
+    fn remove(&mut self, kind: Kind, entry: &Arc<Entry>, queue: &mut Queue<Key>) {
+        let key = Key {
+            kind,
+            key: entry.key.clone(),
+        };
+        self.refusals.remove(&key);
+        let place = Place {
+            bucket: kind.bucket().into(),
+            key: entry.key.clone(),
+        };
+        match kind {
+            Kind::Pod | Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => {
+                let owner = self.world.unlink(&place);
+                enqueue_owner(owner.as_ref(), entry.namespace(), queue);
+                if kind == Kind::Pod
+                    && let Some(pod) = self.world.remove_pod(&entry.key)
+                {
+                    self.enqueue_services(&pod, queue);
+                }
+            }
+            Kind::Node => {
+                self.nodes_changed(queue);
+                queue.add(key);
+            }
+            Kind::Service => {
+                self.world.remove_service(entry.namespace(), &entry.key);
+                queue.add(key);
+            }
+            Kind::ReplicationController
+            | Kind::Deployment
+            | Kind::StatefulSet
+            | Kind::DaemonSet
+            | Kind::CronJob => {}
+        }
+    }
+
+    /// Tells the controller of an object, old and new, or whoever might adopt it.
+    fn own(&mut self, kind: Kind, entry: &Arc<Entry>, value: &Value, queue: &mut Queue<Key>) {
+        let place = Place {
+            bucket: kind.bucket().into(),
+            key: entry.key.clone(),
+        };
+        let owner = Owner::of(value);
+        let before = self.world.link(&place, owner.clone());
+        enqueue_owner(owner.as_ref(), entry.namespace(), queue);
+        if before != owner {
+            enqueue_owner(before.as_ref(), entry.namespace(), queue);
+        }
+        if owner.is_none() && !object::is_deleting(value) {
+            let adopting: &[Kind] = match kind {
+                Kind::Pod => &Kind::ADOPTING,
+                Kind::ReplicaSet => &[Kind::Deployment],
+                _ => &[],
+            };
+            for kind in adopting {
+                self.enqueue_adopters(*kind, entry, queue);
+            }
+        }
+    }
+
+    /// Whoever selects an object that nobody controls.
+    fn enqueue_adopters(&self, kind: Kind, orphan: &Entry, queue: &mut Queue<Key>) {
+        for entry in self.bucket(kind).list(&format!("{}/", orphan.namespace())).0 {
+            let selector = replicas::selector(&entry.value());
+            if selector.is_some_and(|selector: LabelSelector| selector.matches(|label| orphan.label(label))) {
+                queue.add(Key {
+                    kind,
+                    key: entry.key.clone(),
+                });
+            }
+        }
+    }
+
+    fn nodes_changed(&self, queue: &mut Queue<Key>) {
+        for pod in self.world.pods().filter(|pod| pod.started.is_none()) {
+            queue.add(Key {
+                kind: Kind::Pod,
+                key: pod.key.clone(),
+            });
+        }
+        for entry in self.bucket(Kind::DaemonSet).list("").0 {
+            queue.add(Key {
+                kind: Kind::DaemonSet,
+                key: entry.key.clone(),
+            });
+        }
+    }
+
+    fn enqueue_services(&self, pod: &Pod, queue: &mut Queue<Key>) {
+        for key in self.world.services_of(pod) {
+            queue.add(Key {
+                kind: Kind::Service,
+                key: key.clone(),
+            });
+        }
+    }
+
+    /// Observes the objects of a key, and decides.
+    fn plan(&self, key: &Key, now: Timestamp) -> Option<Plan> {
+        match key.kind {
+            Kind::Node => return Some(self.plan_node()),
+            Kind::Pod => return self.plan_pod(&key.key, now),
+            Kind::Service => return Some(self.plan_service(&key.key)),
+            Kind::ControllerRevision => return None,
+            _ => {}
+        }
+        let object = self.bucket(key.kind).get(&key.key)?.value();
+        let refusal = self.refusals.get(key).cloned();
+        let uid = object::meta_text(&object, "uid");
+        Some(match key.kind {
+            Kind::Node | Kind::Pod | Kind::Service | Kind::ControllerRevision => Plan::default(),
+            Kind::ReplicaSet | Kind::ReplicationController => {
+                let observed = replicas::Observed {
+                    pods: self.world.pods_of(uid),
+                    orphans: self.orphan_pods(object::namespace(&object)),
+                    set: object,
+                    refusal,
+                };
+                replicas::plan(&observed, now)
+            }
+            Kind::Deployment => deployment::plan(&self.observe_deployment(object, refusal), now),
+            Kind::StatefulSet => {
+                let (pods, revisions) = (self.world.pods_of(uid), self.revisions(uid));
+                stateful_set::plan(
+                    &stateful_set::Observed {
+                        pods,
+                        revisions,
+                        set: object,
+                    },
+                    now,
+                )
+            }
+            Kind::DaemonSet => {
+                let (pods, revisions, nodes) = (self.world.pods_of(uid), self.revisions(uid), self.nodes());
+                daemon_set::plan(
+                    &daemon_set::Observed {
+                        pods,
+                        revisions,
+                        nodes,
+                        set: object,
+                    },
+                    now,
+                )
+            }
+            Kind::Job => job::plan(
+                &job::Observed {
+                    pods: self.world.pods_of(uid),
+                    job: object,
+                },
+                now,
+            ),
+            Kind::CronJob => {
+                let jobs = self.values(self.world.children(uid, Kind::Job));
+                cron_job::plan(&cron_job::Observed { jobs, cron: object }, now)
+            }
+        })
+    }
+
+    fn revisions(&self, uid: &str) -> Vec<Value> {
+        self.values(self.world.children(uid, Kind::ControllerRevision))
+    }
+
+    fn plan_service(&self, key: &Arc<str>) -> Plan {
+        let value = |bucket: &str, key: &str| {
+            self.server
+                .store
+                .bucket(&bucket.into())
+                .get(key)
+                .map(|entry| entry.value())
+        };
+        let service = value(Kind::Service.bucket(), key);
+        let slice = service.as_ref().and_then(|service| {
+            value(
+                SLICES,
+                &object::key(object::namespace(service), &services::slice_name(service)),
+            )
+        });
+        let pods = service
+            .as_ref()
+            .map(|service| self.selected_pods(service))
+            .unwrap_or_default();
+        services::plan(&services::Observed {
+            endpoints: value(ENDPOINTS, key),
+            service,
+            pods,
+            slice,
+        })
+    }
+
+    /// The pods that a Service selects: their labels are compared without decoding anything.
+    fn selected_pods(&self, service: &Value) -> Vec<Arc<Pod>> {
+        let selector = object::at(service, "spec.selector").and_then(Value::as_object);
+        let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
+            return vec![];
+        };
+        let entries = self
+            .bucket(Kind::Pod)
+            .list(&format!("{}/", object::namespace(service)))
+            .0;
+        let matches = |entry: &&Arc<Entry>| {
+            selector
+                .iter()
+                .all(|(name, value)| entry.label(name) == value.as_str())
+        };
+        entries
+            .iter()
+            .filter(matches)
+            .filter_map(|entry| self.world.pod(&entry.key).cloned())
+            .collect()
+    }
+
+    fn plan_pod(&self, key: &str, now: Timestamp) -> Option<Plan> {
+        let pod = Pod::clone(self.world.pod(key)?);
+        let (node, nodes) = match pod.started {
+            Some(_) => (None, 0),
+            None => node::choose(&pod, &self.nodes()),
+        };
+        Some(kubelet::plan(
+            &kubelet::Observed { pod, node, nodes },
+            &self.settings,
+            now,
+        ))
+    }
+
+    fn plan_node(&self) -> Plan {
+        let name = self
+            .settings
+            .node
+            .as_deref()
+            .filter(|_| self.bucket(Kind::Node).is_empty());
+        name.map(|name| node::make(name, self.server.sources.now()))
+            .unwrap_or_default()
+    }
+
+    fn nodes(&self) -> Vec<Value> {
+        self.bucket(Kind::Node)
+            .list("")
+            .0
+            .iter()
+            .map(|entry| entry.value())
+            .collect()
+    }
+
+    fn orphan_pods(&self, namespace: &str) -> Vec<Arc<Pod>> {
+        self.world
+            .orphans(namespace, Kind::Pod)
+            .filter_map(|place| self.world.pod(&place.key).cloned())
+            .collect()
+    }
+
+    fn values<'a>(&self, places: impl Iterator<Item = &'a Place>) -> Vec<Value> {
+        places
+            .filter_map(|place| place.entry(&self.server))
+            .map(|entry| entry.value())
+            .collect()
+    }
+
+    fn observe_deployment(&self, deployment: Value, refusal: Option<String>) -> deployment::Observed {
+        let (uid, namespace) = (
+            object::meta_text(&deployment, "uid"),
+            object::namespace(&deployment),
+        );
+        let sets = self.values(self.world.children(uid, Kind::ReplicaSet));
+        let orphans = self.values(self.world.orphans(namespace, Kind::ReplicaSet));
+        let living_pods = sets.iter().map(|set| {
+            let uid = object::meta_text(set, "uid");
+            (
+                uid.to_owned(),
+                self.world
+                    .pods_of(uid)
+                    .iter()
+                    .filter(|pod| !pod.is_finished())
+                    .count(),
+            )
+        });
+        deployment::Observed {
+            living_pods: living_pods.collect(),
+            deployment,
+            sets,
+            orphans,
+            refusal,
+        }
+    }
+}
+
+fn enqueue_owner(owner: Option<&Owner>, namespace: &str, queue: &mut Queue<Key>) {
+    let Some(owner) = owner else { return };
+    if let Some(kind) = Kind::of_owner(&owner.kind) {
+        queue.add(Key {
+            kind,
+            key: object::key(namespace, &owner.name).into(),
+        });
+    }
+}
