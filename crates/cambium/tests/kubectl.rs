@@ -1,0 +1,344 @@
+//! The program and a real `kubectl`, as a person uses them.
+
+mod program;
+
+use program::{Cambium, kubectl_or_skip};
+
+const DEPLOYMENT: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 2
+  selector:
+    matchLabels:
+      app: web
+  template:
+    metadata:
+      labels:
+        app: web
+    spec:
+      containers:
+        - name: web
+          image: example.com/web:1
+"#;
+
+const CRD: &str = include_str!("../../../examples/greeting-crd.yaml");
+const GREETINGS: &str = include_str!("../../../examples/greetings.yaml");
+
+#[test]
+fn the_first_commands_of_a_newcomer() {
+    let Some(kubectl) = kubectl_or_skip("the_first_commands_of_a_newcomer") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str| cambium.kubectl(&kubectl, arguments, "");
+    assert!(run("version").contains("Server Version: v1.36"));
+    let resources = run("api-resources");
+    for expected in [
+        "configmaps                          cm",
+        "deployments                         deploy",
+        "customresourcedefinitions           crd,crds",
+    ] {
+        assert!(resources.contains(expected), "{expected}: {resources}");
+    }
+    assert!(run("get namespaces").contains("kube-system       Active"));
+    assert!(run("get svc kubernetes").contains("ClusterIP   10.96.0.1"));
+    assert!(run("auth can-i create pods").contains("yes"));
+    assert!(run("auth whoami").contains("system:masters"));
+    assert!(run("cluster-info").contains("is running at"));
+}
+
+#[test]
+fn generators_send_protobuf_and_are_understood() {
+    let Some(kubectl) = kubectl_or_skip("generators_send_protobuf_and_are_understood") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str| cambium.kubectl(&kubectl, arguments, "");
+    for (create, get, expected) in [
+        (
+            "configmap c --from-literal=k=v",
+            "configmap c -o jsonpath={.data.k}",
+            "v",
+        ),
+        (
+            "secret generic s --from-literal=k=v",
+            "secret s -o jsonpath={.data.k}",
+            "dg==",
+        ),
+        (
+            "deployment d --image=example.com/d:1 --replicas=2 --port=80",
+            "deployment d -o jsonpath={.spec.replicas}",
+            "2",
+        ),
+        (
+            "service clusterip svc --tcp=80:8080",
+            "service svc -o jsonpath={.spec.ports[0].targetPort}",
+            "8080",
+        ),
+        (
+            "serviceaccount sa",
+            "serviceaccount sa -o name",
+            "serviceaccount/sa",
+        ),
+        (
+            "job j --image=example.com/j:1",
+            "job j -o jsonpath={.spec.backoffLimit}",
+            "6",
+        ),
+        (
+            "cronjob cj --image=example.com/c:1 --schedule=*/5\u{a0}*\u{a0}*\u{a0}*\u{a0}*",
+            "cronjob cj -o jsonpath={.spec.concurrencyPolicy}",
+            "Allow",
+        ),
+        (
+            "role r --verb=get --resource=pods",
+            "role r -o jsonpath={.rules[0].verbs[0]}",
+            "get",
+        ),
+        (
+            "rolebinding rb --role=r --user=somebody",
+            "rolebinding rb -o jsonpath={.roleRef.kind}",
+            "Role",
+        ),
+        (
+            "clusterrole cr --verb=get --resource=pods",
+            "clusterrole cr -o name",
+            "clusterrole.rbac.authorization.k8s.io/cr",
+        ),
+        (
+            "ingress i --rule=example.com/a=svc:80",
+            "ingress i -o jsonpath={.spec.rules[0].http.paths[0].pathType}",
+            "Exact",
+        ),
+        (
+            "poddisruptionbudget p --selector=app=d --min-available=1",
+            "pdb p -o jsonpath={.spec.minAvailable}",
+            "1",
+        ),
+        (
+            "quota q --hard=pods=5",
+            "quota q -o jsonpath={.spec.hard.pods}",
+            "5",
+        ),
+        (
+            "priorityclass pc --value=7",
+            "priorityclass pc -o jsonpath={.value}",
+            "7",
+        ),
+        ("namespace n", "namespace n -o jsonpath={.status.phase}", "Active"),
+    ] {
+        run(&format!("create {create}"));
+        assert_eq!(run(&format!("get {get}")).trim(), expected, "{create}");
+    }
+}
+
+#[test]
+fn apply_diff_edit_patch_scale_and_roll_out() {
+    let Some(kubectl) = kubectl_or_skip("apply_diff_edit_patch_scale_and_roll_out") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str, input: &str| cambium.kubectl(&kubectl, arguments, input);
+    assert!(run("apply -f -", DEPLOYMENT).contains("deployment.apps/web created"));
+    assert!(run("apply -f -", DEPLOYMENT).contains("deployment.apps/web unchanged"));
+    assert!(run("rollout status deployment/web --timeout=60s", "").contains("successfully rolled out"));
+    assert!(run("wait --for=condition=Available deployment/web --timeout=60s", "").contains("condition met"));
+    assert!(run("get deployment web", "").contains("2/2     2            2"));
+    let changed = DEPLOYMENT.replace("web:1", "web:2");
+    let diff = cambium.kubectl_result(&kubectl, "diff -f -", &changed);
+    assert_eq!(diff.code, 1, "differences are exit code 1");
+    assert!(
+        diff.output.contains("+      - image: example.com/web:2"),
+        "{}",
+        diff.output
+    );
+    assert!(
+        run(
+            "get deployment web -o jsonpath={.spec.template.spec.containers[0].image}",
+            ""
+        )
+        .ends_with("web:1"),
+        "a diff changes nothing"
+    );
+    run("apply -f -", &changed);
+    assert!(run("rollout status deployment/web --timeout=60s", "").contains("successfully rolled out"));
+    assert!(run("rollout history deployment/web", "").contains("2 "));
+    run("rollout undo deployment/web", "");
+    assert!(run("rollout status deployment/web --timeout=60s", "").contains("successfully rolled out"));
+    assert!(
+        run(
+            "get deployment web -o jsonpath={.spec.template.spec.containers[0].image}",
+            ""
+        )
+        .ends_with("web:1")
+    );
+    run("scale deployment/web --replicas=3", "");
+    run(
+        "wait --for=jsonpath={.status.readyReplicas}=3 deployment/web --timeout=60s",
+        "",
+    );
+    run("label deployment/web team=a", "");
+    run("annotate deployment/web note=b", "");
+    run("patch deployment/web -p {\"spec\":{\"minReadySeconds\":1}}", "");
+    run("set env deployment/web A=B", "");
+    let shown = run("get deployment web --show-labels -o wide", "");
+    assert!(
+        shown.contains("team=a") && shown.contains("example.com/web:1"),
+        "{shown}"
+    );
+    let conflict = cambium.kubectl_result(
+        &kubectl,
+        "apply --server-side --field-manager=other -f -",
+        &changed,
+    );
+    assert!(
+        conflict.code != 0 && conflict.output.contains("Apply failed with 1 conflict"),
+        "{}",
+        conflict.output
+    );
+    assert!(
+        run(
+            "apply --server-side --force-conflicts --field-manager=other -f -",
+            &changed
+        )
+        .contains("serverside-applied")
+    );
+    assert!(run("explain deployment.spec.replicas", "").contains("FIELD: replicas <integer>"));
+    assert!(
+        run("delete deployment web --cascade=foreground", "").contains("deployment.apps \"web\" deleted")
+    );
+    run("wait --for=delete deployment/web --timeout=60s", "");
+    assert_eq!(
+        run("get replicasets,pods -o name", "").trim(),
+        "",
+        "dependents go with their owner"
+    );
+}
+
+#[test]
+fn custom_resources_are_first_class() {
+    let Some(kubectl) = kubectl_or_skip("custom_resources_are_first_class") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str, input: &str| cambium.kubectl(&kubectl, arguments, input);
+    run("apply -f -", CRD);
+    run(
+        "wait --for=condition=Established crd/greetings.demo.cambium.dev --timeout=60s",
+        "",
+    );
+    run("apply -f -", GREETINGS);
+    assert!(run("get hi", "").contains("NAME    LANGUAGE   TEXT    AGE"));
+    assert!(run("explain greeting.spec", "").contains("How often it is said."));
+    run("scale greeting/hello --replicas=5", "");
+    assert_eq!(
+        run("get greeting hello -o jsonpath={.spec.repeat}", "").trim(),
+        "5"
+    );
+    let wrong = GREETINGS.replace("language: fr", "language: french");
+    let refused = cambium.kubectl_result(&kubectl, "apply -f -", &wrong);
+    assert!(
+        refused
+            .output
+            .contains("spec.language in body should match '^[a-z]{2}$'"),
+        "{}",
+        refused.output
+    );
+    let typo = GREETINGS.replace("language: fr", "langauge: fr");
+    let refused = cambium.kubectl_result(&kubectl, "apply -f -", &typo);
+    assert!(
+        refused.output.contains("unknown field \"spec.langauge\""),
+        "{}",
+        refused.output
+    );
+    run("delete crd greetings.demo.cambium.dev", "");
+    let gone = cambium.kubectl_result(&kubectl, "get hi", "");
+    assert!(
+        gone.output
+            .contains("the server doesn't have a resource type \"hi\""),
+        "{}",
+        gone.output
+    );
+}
+
+#[test]
+fn a_watch_shows_a_deployment_become_ready() {
+    let Some(kubectl) = kubectl_or_skip("a_watch_shows_a_deployment_become_ready") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    cambium.kubectl(
+        &kubectl,
+        "apply -f -",
+        &DEPLOYMENT.replace("replicas: 2", "replicas: 1"),
+    );
+    let lines = cambium.kubectl_until(&kubectl, "get deployment web --watch", "1/1");
+    assert!(
+        lines.iter().any(|line| line.contains("0/1")) || lines.len() == 2,
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn data_survives_a_restart_and_a_kill() {
+    let Some(kubectl) = kubectl_or_skip("data_survives_a_restart_and_a_kill") else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let mut cambium = Cambium::in_directory(directory.path(), &[]);
+    cambium.kubectl(&kubectl, "create configmap kept --from-literal=k=v", "");
+    let second = Cambium::try_in_directory(directory.path(), &[]);
+    assert_eq!(
+        second.code,
+        Some(3),
+        "a second instance is refused: {}",
+        second.errors
+    );
+    assert!(
+        second.errors.contains("is in use by another cambium"),
+        "{}",
+        second.errors
+    );
+    cambium.terminate();
+    let mut cambium = Cambium::in_directory(directory.path(), &[]);
+    assert_eq!(
+        cambium
+            .kubectl(&kubectl, "get configmap kept -o jsonpath={.data.k}", "")
+            .trim(),
+        "v"
+    );
+    cambium.kubectl(&kubectl, "create configmap late --from-literal=k=w", "");
+    cambium.kill();
+    let cambium = Cambium::in_directory(directory.path(), &[]);
+    assert_eq!(
+        cambium
+            .kubectl(&kubectl, "get configmap late -o jsonpath={.data.k}", "")
+            .trim(),
+        "w"
+    );
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(directory.path().join("kubeconfig"))
+            .unwrap()
+            .permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600, "credentials are for their owner's eyes");
+}
+
+#[test]
+fn clusters_are_independent() {
+    let Some(kubectl) = kubectl_or_skip("clusters_are_independent") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&["--clusters", "2"]);
+    let contexts = cambium.kubectl(&kubectl, "config get-contexts -o name", "");
+    assert_eq!(
+        contexts.split_whitespace().collect::<Vec<_>>(),
+        ["cambium", "member-1", "member-2"]
+    );
+    cambium.kubectl(&kubectl, "--context member-1 create configmap only-here", "");
+    let elsewhere = cambium.kubectl_result(&kubectl, "--context member-2 get configmap only-here", "");
+    assert!(elsewhere.output.contains("NotFound"), "{}", elsewhere.output);
+}
