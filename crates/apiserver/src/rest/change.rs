@@ -12,7 +12,7 @@ use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
-use crate::validation::metadata;
+use crate::validation::{metadata, webhooks};
 use crate::wire::Decoded;
 use crate::{allocate as addresses, convert, crd, object};
 
@@ -204,7 +204,13 @@ pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> V
             errors.extend(crd::validate(new, old));
             errors
         }
-        Origin::Builtin(row) => cambium_builtin::validate(row, new, old),
+        Origin::Builtin(row) => {
+            let mut errors = cambium_builtin::validate(row, new, old);
+            if row.group == "admissionregistration.k8s.io" {
+                errors.extend(webhooks::conditions(new));
+            }
+            errors
+        }
         Origin::Custom(definition, index) => definition.versions[*index].validate(new, old),
     }
 }
