@@ -9,8 +9,8 @@ use anyhow::Result;
 use controllers_support::{Json, condition, stays_quiet, template, virtual_cluster};
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{WatchEvent, WatchParams};
 use kube::Api;
+use kube::api::{WatchEvent, WatchParams};
 use serde_json::{Value, json};
 
 fn deployment(replicas: i64, template: &Value) -> Value {
@@ -21,7 +21,14 @@ fn deployment(replicas: i64, template: &Value) -> Value {
 fn is_complete(deployment: &Value) -> bool {
     let (status, wanted) = (&deployment["status"], &deployment["spec"]["replicas"]);
     status["observedGeneration"] == deployment["metadata"]["generation"]
-        && ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"].iter().all(|count| status[count] == *wanted)
+        && [
+            "replicas",
+            "updatedReplicas",
+            "readyReplicas",
+            "availableReplicas",
+        ]
+        .iter()
+        .all(|count| status[count] == *wanted)
 }
 
 struct Fixture {
@@ -38,21 +45,41 @@ impl Fixture {
         let all = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
         api.create(&all, deployment).await?;
         let web = format!("{all}/web");
-        Ok(Self { cluster, api, namespace, all, web })
+        Ok(Self {
+            cluster,
+            api,
+            namespace,
+            all,
+            web,
+        })
     }
 
     async fn roll(&self, image: &str, annotations: &Value) -> Result<Value> {
-        self.api.patch(&self.web, &json!({"spec": {"template": template("web", image, annotations)}})).await
+        self.api
+            .patch(
+                &self.web,
+                &json!({"spec": {"template": template("web", image, annotations)}}),
+            )
+            .await
     }
 
     async fn pods(&self) -> Result<Vec<Value>> {
-        self.api.list(&format!("/api/v1/namespaces/{}/pods", self.namespace)).await
+        self.api
+            .list(&format!("/api/v1/namespaces/{}/pods", self.namespace))
+            .await
     }
 
     async fn images(&self) -> Result<HashMap<String, usize>> {
         let mut images = HashMap::new();
         for pod in self.pods().await? {
-            *images.entry(pod["spec"]["containers"][0]["image"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+            *images
+                .entry(
+                    pod["spec"]["containers"][0]["image"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned(),
+                )
+                .or_default() += 1;
         }
         Ok(images)
     }
@@ -62,9 +89,18 @@ impl Fixture {
 async fn a_deployment_becomes_available_and_then_nothing_is_written() -> Result<()> {
     let at = Fixture::new(&deployment(3, &template("web", "a", &json!({})))).await?;
     let done = at.api.until(&at.web, is_complete).await?;
-    assert_eq!(condition(&done, "Available")["reason"], "MinimumReplicasAvailable");
-    assert_eq!(condition(&done, "Progressing")["reason"], "NewReplicaSetAvailable");
-    assert_eq!(done["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "1");
+    assert_eq!(
+        condition(&done, "Available")["reason"],
+        "MinimumReplicasAvailable"
+    );
+    assert_eq!(
+        condition(&done, "Progressing")["reason"],
+        "NewReplicaSetAvailable"
+    );
+    assert_eq!(
+        done["metadata"]["annotations"]["deployment.kubernetes.io/revision"],
+        "1"
+    );
     for pod in at.pods().await? {
         assert_eq!(pod["spec"]["nodeName"], "cambium-node");
         assert_eq!(pod["status"]["phase"], "Running");
@@ -73,7 +109,11 @@ async fn a_deployment_becomes_available_and_then_nothing_is_written() -> Result<
         assert_eq!(pod["status"]["containerStatuses"][0]["ready"], true);
     }
     let owner = at.pods().await?[0]["metadata"]["managedFields"].clone();
-    assert!(owner.as_array().is_some_and(|fields| fields.iter().any(|one| one["manager"] == "kube-controller-manager")));
+    assert!(owner.as_array().is_some_and(|fields| {
+        fields
+            .iter()
+            .any(|one| one["manager"] == "kube-controller-manager")
+    }));
     stays_quiet(&at.cluster).await;
     Ok(())
 }
@@ -82,15 +122,25 @@ async fn a_deployment_becomes_available_and_then_nothing_is_written() -> Result<
 async fn scaling_follows_and_a_lost_pod_is_replaced() -> Result<()> {
     let at = Fixture::new(&deployment(2, &template("web", "a", &json!({})))).await?;
     at.api.until(&at.web, is_complete).await?;
-    at.api.patch(&format!("{}/scale", at.web), &json!({"spec": {"replicas": 5}})).await?;
+    at.api
+        .patch(&format!("{}/scale", at.web), &json!({"spec": {"replicas": 5}}))
+        .await?;
     at.api.until(&at.web, is_complete).await?;
     let lost = at.pods().await?[0]["metadata"]["name"].clone();
-    let path = format!("/api/v1/namespaces/{}/pods/{}", at.namespace, lost.as_str().unwrap_or_default());
+    let path = format!(
+        "/api/v1/namespaces/{}/pods/{}",
+        at.namespace,
+        lost.as_str().unwrap_or_default()
+    );
     at.api.delete(&path, "Background").await?;
     at.api.until_gone(&path).await?;
     at.api.until(&at.web, is_complete).await?;
-    at.api.patch(&format!("{}/scale", at.web), &json!({"spec": {"replicas": 0}})).await?;
-    at.api.until(&at.web, |web| web["status"].get("replicas").is_none()).await?;
+    at.api
+        .patch(&format!("{}/scale", at.web), &json!({"spec": {"replicas": 0}}))
+        .await?;
+    at.api
+        .until(&at.web, |web| web["status"].get("replicas").is_none())
+        .await?;
     cambium_testing::eventually("the pods are gone", || async { Ok(at.pods().await?.is_empty()) }).await?;
     stays_quiet(&at.cluster).await;
     Ok(())
@@ -99,7 +149,8 @@ async fn scaling_follows_and_a_lost_pod_is_replaced() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn a_rolling_update_never_leaves_its_bounds() -> Result<()> {
     let mut wanted = deployment(10, &template("web", "a", &json!({})));
-    wanted["spec"]["strategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 3}});
+    wanted["spec"]["strategy"] =
+        json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 3}});
     wanted["spec"]["minReadySeconds"] = json!(2);
     let at = Fixture::new(&wanted).await?;
     at.api.until(&at.web, is_complete).await?;
@@ -113,8 +164,13 @@ async fn a_rolling_update_never_leaves_its_bounds() -> Result<()> {
         while let Some(event) = events.try_next().await? {
             match event {
                 WatchEvent::Added(pod) | WatchEvent::Modified(pod) => {
-                    let ready = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-                    let ready = ready.into_iter().any(|one| one.type_ == "Ready" && one.status == "True");
+                    let ready = pod
+                        .status
+                        .iter()
+                        .flat_map(|status| status.conditions.iter().flatten());
+                    let ready = ready
+                        .into_iter()
+                        .any(|one| one.type_ == "Ready" && one.status == "True");
                     let name = pod.metadata.name.clone().unwrap_or_default();
                     match pod.metadata.deletion_timestamp {
                         Some(_) => seen.remove(&name),
@@ -133,7 +189,11 @@ async fn a_rolling_update_never_leaves_its_bounds() -> Result<()> {
         }
         Ok(checked)
     });
-    at.api.until(&at.web, |web| web["status"]["observedGeneration"] == 2 && is_complete(web)).await?;
+    at.api
+        .until(&at.web, |web| {
+            web["status"]["observedGeneration"] == 2 && is_complete(web)
+        })
+        .await?;
     assert_eq!(at.images().await?.get("b"), Some(&10));
     at.cluster.server().map(cambium_apiserver::ApiServer::stop);
     let checked = watching.await??;
@@ -147,22 +207,44 @@ async fn a_failing_rollout_keeps_the_old_pods_times_out_and_is_rolled_back() -> 
     wanted["spec"]["progressDeadlineSeconds"] = json!(30);
     let at = Fixture::new(&wanted).await?;
     at.api.until(&at.web, is_complete).await?;
-    at.roll("b", &json!({"simulate.cambium.dev/fail": "CrashLoopBackOff"})).await?;
-    let stuck = at.api.until(&at.web, |web| condition(web, "Progressing")["reason"] == "ProgressDeadlineExceeded").await?;
+    at.roll("b", &json!({"simulate.cambium.dev/fail": "CrashLoopBackOff"}))
+        .await?;
+    let stuck = at
+        .api
+        .until(&at.web, |web| {
+            condition(web, "Progressing")["reason"] == "ProgressDeadlineExceeded"
+        })
+        .await?;
     assert_eq!(condition(&stuck, "Progressing")["status"], "False");
     assert_eq!(condition(&stuck, "Available")["status"], "True");
     assert_eq!(stuck["status"]["availableReplicas"], 3);
-    assert_eq!(at.images().await?, HashMap::from([("a".to_owned(), 3), ("b".to_owned(), 1)]));
-    let crashing = at.pods().await?.into_iter().find(|pod| pod["spec"]["containers"][0]["image"] == "b").unwrap_or_default();
+    assert_eq!(
+        at.images().await?,
+        HashMap::from([("a".to_owned(), 3), ("b".to_owned(), 1)])
+    );
+    let crashing = at
+        .pods()
+        .await?
+        .into_iter()
+        .find(|pod| pod["spec"]["containers"][0]["image"] == "b")
+        .unwrap_or_default();
     let container = &crashing["status"]["containerStatuses"][0];
     assert_eq!(container["state"]["waiting"]["reason"], "CrashLoopBackOff");
     assert!(container["restartCount"].as_i64() > Some(0), "{container:#}");
 
     at.roll("a", &json!({"simulate.cambium.dev/fail": null})).await?;
-    let back = at.api.until(&at.web, |web| web["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3").await?;
+    let back = at
+        .api
+        .until(&at.web, |web| {
+            web["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3"
+        })
+        .await?;
     assert_eq!(back["metadata"]["generation"], 3);
     at.api.until(&at.web, is_complete).await?;
-    cambium_testing::eventually("the bad pod is gone", || async { Ok(at.images().await?.len() == 1) }).await?;
+    cambium_testing::eventually("the bad pod is gone", || async {
+        Ok(at.images().await?.len() == 1)
+    })
+    .await?;
     let sets = at.api.list(&at.all.replace("deployments", "replicasets")).await?;
     assert_eq!(sets.len(), 2, "the old ReplicaSet came back into use");
     stays_quiet(&at.cluster).await;
@@ -180,7 +262,12 @@ async fn recreate_leaves_nothing_running_in_between() -> Result<()> {
     loop {
         let images = at.images().await?;
         assert!(images.len() <= 1, "{images:?}");
-        if at.api.get(&web).await?.is_some_and(|web| is_complete(&web) && web["status"]["observedGeneration"] == 2) {
+        if at
+            .api
+            .get(&web)
+            .await?
+            .is_some_and(|web| is_complete(&web) && web["status"]["observedGeneration"] == 2)
+        {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -204,24 +291,47 @@ async fn orphaned_pods_are_adopted_again() -> Result<()> {
     let wanted = deployment(2, &template("web", "a", &json!({})));
     let at = Fixture::new(&wanted).await?;
     at.api.until(&at.web, is_complete).await?;
-    let before: Vec<Value> = at.pods().await?.iter().map(|pod| pod["metadata"]["uid"].clone()).collect();
+    let before: Vec<Value> = at
+        .pods()
+        .await?
+        .iter()
+        .map(|pod| pod["metadata"]["uid"].clone())
+        .collect();
     at.api.delete(&at.web, "Orphan").await?;
     at.api.until_gone(&at.web).await?;
     at.api.create(&at.all, &wanted).await?;
     at.api.until(&at.web, is_complete).await?;
-    let after: Vec<Value> = at.pods().await?.iter().map(|pod| pod["metadata"]["uid"].clone()).collect();
+    let after: Vec<Value> = at
+        .pods()
+        .await?
+        .iter()
+        .map(|pod| pod["metadata"]["uid"].clone())
+        .collect();
     assert_eq!(before, after);
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_script_is_told_and_the_default_applies() -> Result<()> {
-    let at = Fixture::new(&deployment(1, &template("web", "a", &json!({"simulate.cambium.dev/ready-after": "soon"})))).await?;
+    let at = Fixture::new(&deployment(
+        1,
+        &template("web", "a", &json!({"simulate.cambium.dev/ready-after": "soon"})),
+    ))
+    .await?;
     at.api.until(&at.web, is_complete).await?;
     let pod = &at.pods().await?[0];
-    assert_eq!(condition(pod, "SimulationScripted")["reason"], "InvalidAnnotation");
-    let events = at.api.list(&format!("/api/v1/namespaces/{}/events", at.namespace)).await?;
-    let told = events.iter().filter(|event| event["reason"] == "InvalidSimulation").count();
+    assert_eq!(
+        condition(pod, "SimulationScripted")["reason"],
+        "InvalidAnnotation"
+    );
+    let events = at
+        .api
+        .list(&format!("/api/v1/namespaces/{}/events", at.namespace))
+        .await?;
+    let told = events
+        .iter()
+        .filter(|event| event["reason"] == "InvalidSimulation")
+        .count();
     assert_eq!(told, 1);
     Ok(())
 }

@@ -20,7 +20,11 @@ impl Fixture {
         let cluster = TestCluster::start().await?;
         let namespace = cluster.namespace("gc").await?;
         let api = Json(cluster.client());
-        Ok(Self { cluster, api, maps: format!("/api/v1/namespaces/{namespace}/configmaps") })
+        Ok(Self {
+            cluster,
+            api,
+            maps: format!("/api/v1/namespaces/{namespace}/configmaps"),
+        })
     }
 
     async fn map(&self, name: &str, owners: &[Value]) -> Result<Value> {
@@ -70,10 +74,19 @@ async fn foreground_deletion_waits_for_dependents_that_block() -> Result<()> {
     assert_eq!(root["metadata"]["finalizers"], json!(["foregroundDeletion"]));
     at.api.until_gone(&at.path("grandchild")).await?;
     at.api.until_gone(&at.path("loose")).await?;
-    at.api.until(&at.path("child"), |child| child["metadata"]["finalizers"] == json!(["example.com/hold"])).await?;
+    at.api
+        .until(&at.path("child"), |child| {
+            child["metadata"]["finalizers"] == json!(["example.com/hold"])
+        })
+        .await?;
     at.pass().await?;
-    assert!(at.api.get(&at.path("root")).await?.is_some(), "a dependent still blocks it");
-    at.api.patch(&at.path("child"), &json!({"metadata": {"finalizers": null}})).await?;
+    assert!(
+        at.api.get(&at.path("root")).await?.is_some(),
+        "a dependent still blocks it"
+    );
+    at.api
+        .patch(&at.path("child"), &json!({"metadata": {"finalizers": null}}))
+        .await?;
     at.api.until_gone(&at.path("child")).await?;
     at.api.until_gone(&at.path("root")).await
 }
@@ -83,7 +96,12 @@ async fn foreground_deletion_ends_in_a_circle_too() -> Result<()> {
     let at = Fixture::new().await?;
     let first = at.map("first", &[]).await?;
     let second = at.map("second", &[owner(&first)]).await?;
-    at.api.patch(&at.path("first"), &json!({"metadata": {"ownerReferences": [owner(&second)]}})).await?;
+    at.api
+        .patch(
+            &at.path("first"),
+            &json!({"metadata": {"ownerReferences": [owner(&second)]}}),
+        )
+        .await?;
     at.api.delete(&at.path("first"), "Foreground").await?;
     at.api.until_gone(&at.path("first")).await?;
     at.api.until_gone(&at.path("second")).await
@@ -112,7 +130,11 @@ async fn a_dependent_with_another_owner_only_loses_the_reference() -> Result<()>
     at.map("child", &[owner(&first), owner(&second)]).await?;
     at.api.delete(&at.path("first"), "Background").await?;
     let kept = json!([owner(&second)]);
-    at.api.until(&at.path("child"), |child| child["metadata"]["ownerReferences"] == kept).await?;
+    at.api
+        .until(&at.path("child"), |child| {
+            child["metadata"]["ownerReferences"] == kept
+        })
+        .await?;
     at.api.delete(&at.path("second"), "Background").await?;
     at.api.until_gone(&at.path("child")).await
 }
@@ -121,7 +143,13 @@ async fn a_dependent_with_another_owner_only_loses_the_reference() -> Result<()>
 async fn an_owner_must_be_there_under_its_name_namespace_and_uid() -> Result<()> {
     let at = Fixture::new().await?;
     let elsewhere = at.cluster.namespace("gc-other").await?;
-    let far = at.api.create(&format!("/api/v1/namespaces/{elsewhere}/configmaps"), &config_map("far", &[])).await?;
+    let far = at
+        .api
+        .create(
+            &format!("/api/v1/namespaces/{elsewhere}/configmaps"),
+            &config_map("far", &[]),
+        )
+        .await?;
     let near = at.map("near", &[]).await?;
     let mut replaced = owner(&near);
     replaced["uid"] = json!(ABSENT);
@@ -135,8 +163,10 @@ async fn an_owner_must_be_there_under_its_name_namespace_and_uid() -> Result<()>
 async fn nothing_is_deleted_on_a_guess() -> Result<()> {
     let at = Fixture::new().await?;
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Unheard", "name": "of", "uid": ABSENT});
-    let gone = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": ABSENT.replace('1', "9")});
-    at.map("of-an-unknown-kind", &[unknown.clone()]).await?;
+    let gone =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": ABSENT.replace('1', "9")});
+    at.map("of-an-unknown-kind", std::slice::from_ref(&unknown))
+        .await?;
     at.map("of-both", &[gone, unknown]).await?;
     // A cluster-scoped object cannot be owned by something in a namespace.
     let near = at.map("near", &[]).await?;
@@ -149,7 +179,10 @@ async fn nothing_is_deleted_on_a_guess() -> Result<()> {
     at.pass().await?;
     assert!(at.api.get(&at.path("of-an-unknown-kind")).await?.is_some());
     assert!(at.api.get(&at.path("of-both")).await?.is_some());
-    let role_path = format!("{roles}/{}", role["metadata"]["name"].as_str().unwrap_or_default());
+    let role_path = format!(
+        "{roles}/{}",
+        role["metadata"]["name"].as_str().unwrap_or_default()
+    );
     assert!(at.api.get(&role_path).await?.is_some());
     at.api.delete(&role_path, "Background").await?;
     Ok(())
@@ -165,7 +198,10 @@ async fn an_owner_of_another_scope_is_found() -> Result<()> {
     at.map("child", &[owner(&role)]).await?;
     at.pass().await?;
     assert!(at.api.get(&at.path("child")).await?.is_some());
-    let path = format!("{roles}/{}", role["metadata"]["name"].as_str().unwrap_or_default());
+    let path = format!(
+        "{roles}/{}",
+        role["metadata"]["name"].as_str().unwrap_or_default()
+    );
     at.api.delete(&path, "Background").await?;
     at.api.until_gone(&at.path("child")).await
 }
@@ -186,11 +222,17 @@ async fn a_kind_that_comes_later_decides_then() -> Result<()> {
         // There it takes until the next resynchronisation of discovery and a long back-off.
         return Ok(());
     }
-    let reference = json!({"apiVersion": "late.example.com/v1", "kind": "Widget", "name": "w", "uid": ABSENT});
+    let reference =
+        json!({"apiVersion": "late.example.com/v1", "kind": "Widget", "name": "w", "uid": ABSENT});
     at.map("child", &[reference]).await?;
     at.pass().await?;
     assert!(at.api.get(&at.path("child")).await?.is_some());
-    at.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &widgets("late.example.com")).await?;
+    at.api
+        .create(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            &widgets("late.example.com"),
+        )
+        .await?;
     at.api.until_gone(&at.path("child")).await
 }
 
@@ -200,9 +242,20 @@ async fn custom_resources_own_and_are_owned() -> Result<()> {
     if at.cluster.backend() == Backend::Kubernetes {
         return Ok(());
     }
-    at.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &widgets("gc.example.com")).await?;
-    let all = at.maps.replace("/api/v1/", "/apis/gc.example.com/v1/").replace("configmaps", "widgets");
-    cambium_testing::eventually("widgets are served", || async { Ok(at.api.get(&all).await?.is_some()) }).await?;
+    at.api
+        .create(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            &widgets("gc.example.com"),
+        )
+        .await?;
+    let all = at
+        .maps
+        .replace("/api/v1/", "/apis/gc.example.com/v1/")
+        .replace("configmaps", "widgets");
+    cambium_testing::eventually("widgets are served", || async {
+        Ok(at.api.get(&all).await?.is_some())
+    })
+    .await?;
     let root = at.map("root", &[]).await?;
     let widget = json!({"apiVersion": "gc.example.com/v1", "kind": "Widget", "metadata": {"name": "w", "ownerReferences": [owner(&root)]}});
     let widget = at.api.create(&all, &widget).await?;
@@ -229,7 +282,10 @@ async fn work_is_taken_up_again_after_a_restart() -> Result<()> {
         api.create(maps, &config_map("of-held", &[owner(&held)])).await?;
         api.delete(&format!("{maps}/root"), "Background").await?;
         api.delete(&format!("{maps}/held"), "Foreground").await?;
-        assert!(api.get(&format!("{maps}/child")).await?.is_some(), "nobody collects");
+        assert!(
+            api.get(&format!("{maps}/child")).await?.is_some(),
+            "nobody collects"
+        );
     }
     // The file stays locked until the last handle of the first server is gone.
     let cluster = cambium_testing::eventually_some("the file is free", || async {

@@ -17,8 +17,14 @@ async fn namespace(cluster: &TestCluster, api: &Json) -> Result<(String, String)
 }
 
 fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
-    let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    conditions.iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
+    let conditions = object["status"]["conditions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    conditions
+        .iter()
+        .find(|condition| condition["type"] == kind)
+        .unwrap_or(&Value::Null)
 }
 
 #[tokio::test]
@@ -26,7 +32,8 @@ async fn a_namespace_goes_with_everything_in_it() -> Result<()> {
     let cluster = TestCluster::start().await?;
     let api = Json(cluster.client());
     let (_, path) = namespace(&cluster, &api).await?;
-    api.create(&format!("{path}/configmaps"), &config_map("a", &[])).await?;
+    api.create(&format!("{path}/configmaps"), &config_map("a", &[]))
+        .await?;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}});
     api.create(&format!("{path}/secrets"), &secret).await?;
     api.delete(&path, "Background").await?;
@@ -44,14 +51,25 @@ async fn a_namespace_waits_for_finalizers_and_says_so() -> Result<()> {
     let mut held = config_map("held", &[]);
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
     api.create(&format!("{path}/configmaps"), &held).await?;
-    api.create(&format!("{path}/configmaps"), &config_map("free", &[])).await?;
+    api.create(&format!("{path}/configmaps"), &config_map("free", &[]))
+        .await?;
     api.delete(&path, "Background").await?;
     let remaining = |object: &Value| condition(object, "NamespaceFinalizersRemaining")["status"] == "True";
     let waiting = api.until(&path, remaining).await?;
     assert_eq!(waiting["status"]["phase"], "Terminating");
     let expected = [
-        ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered"),
-        ("NamespaceDeletionGroupVersionParsingFailure", "False", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+            "All resources successfully discovered",
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure",
+            "False",
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed",
+        ),
         (
             "NamespaceDeletionContentFailure",
             "False",
@@ -73,11 +91,22 @@ async fn a_namespace_waits_for_finalizers_and_says_so() -> Result<()> {
     ];
     for (kind, status, reason, message) in expected {
         let found = condition(&waiting, kind);
-        assert_eq!((&found["status"], &found["reason"], &found["message"]), (&json!(status), &json!(reason), &json!(message)));
+        assert_eq!(
+            (&found["status"], &found["reason"], &found["message"]),
+            (&json!(status), &json!(reason), &json!(message))
+        );
     }
-    assert!(api.create(&format!("{path}/configmaps"), &config_map("late", &[])).await.is_err());
+    assert!(
+        api.create(&format!("{path}/configmaps"), &config_map("late", &[]))
+            .await
+            .is_err()
+    );
     assert!(api.get(&format!("{path}/configmaps/free")).await?.is_none());
-    api.patch(&format!("{path}/configmaps/held"), &json!({"metadata": {"finalizers": null}})).await?;
+    api.patch(
+        &format!("{path}/configmaps/held"),
+        &json!({"metadata": {"finalizers": null}}),
+    )
+    .await?;
     api.until_gone(&path).await
 }
 
@@ -91,8 +120,10 @@ async fn a_namespace_keeps_a_finalizer_that_is_not_ours() -> Result<()> {
     api.create("/api/v1/namespaces", &object).await?;
     let path = format!("/api/v1/namespaces/{name}");
     api.delete(&path, "Background").await?;
-    api.until(&path, |namespace| namespace["spec"].get("finalizers").is_none()).await?;
-    api.patch(&path, &json!({"metadata": {"finalizers": null}})).await?;
+    api.until(&path, |namespace| namespace["spec"].get("finalizers").is_none())
+        .await?;
+    api.patch(&path, &json!({"metadata": {"finalizers": null}}))
+        .await?;
     api.until_gone(&path).await
 }
 
@@ -104,8 +135,12 @@ async fn every_namespace_has_a_default_service_account() -> Result<()> {
     let account = format!("{path}/serviceaccounts/default");
     let first = api.until(&account, |_| true).await?;
     api.delete(&account, "Background").await?;
-    api.until(&account, |second| second["metadata"]["uid"] != first["metadata"]["uid"]).await?;
-    api.until("/api/v1/namespaces/default/serviceaccounts/default", |_| true).await?;
+    api.until(&account, |second| {
+        second["metadata"]["uid"] != first["metadata"]["uid"]
+    })
+    .await?;
+    api.until("/api/v1/namespaces/default/serviceaccounts/default", |_| true)
+        .await?;
     api.delete(&path, "Background").await?;
     api.until_gone(&path).await
 }

@@ -19,8 +19,19 @@ pub(super) fn start(server: &Arc<Server>) {
     for entry in server.store.bucket(&server.namespaces).list("").0 {
         queue.add(entry.key.clone());
     }
-    let client = server.loopback("service-account-controller").with_agent(super::MANAGER);
-    tokio::spawn(work::run(server.clone(), feed, known, Accounts { server: server.clone(), client }, queue));
+    let client = server
+        .loopback("service-account-controller")
+        .with_agent(super::MANAGER);
+    tokio::spawn(work::run(
+        server.clone(),
+        feed,
+        known,
+        Accounts {
+            server: server.clone(),
+            client,
+        },
+        queue,
+    ));
 }
 
 struct Accounts {
@@ -44,11 +55,19 @@ impl Controller for Accounts {
         let Some(entry) = self.server.store.bucket(&self.server.namespaces).get(namespace) else {
             return Step::rest();
         };
-        let present = self.server.store.bucket(&ACCOUNTS.into()).get(&format!("{namespace}/default")).is_some();
+        let present = self
+            .server
+            .store
+            .bucket(&ACCOUNTS.into())
+            .get(&format!("{namespace}/default"))
+            .is_some();
         if present || object::is_deleting(&entry.value()) {
             return Step::rest();
         }
-        let (client, path) = (self.client.clone(), format!("/api/v1/namespaces/{namespace}/serviceaccounts"));
+        let (client, path) = (
+            self.client.clone(),
+            format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
+        );
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {"name": "default", "namespace": &**namespace}});
         Step::act(async move { client.create(&path, &account).await.map(drop) })

@@ -55,7 +55,12 @@ impl Controllers {
 
     /// None of them: objects stay as their writers leave them.
     pub fn none() -> Self {
-        Self { garbage_collection: false, namespaces: false, service_accounts: false, workloads: None }
+        Self {
+            garbage_collection: false,
+            namespaces: false,
+            service_accounts: false,
+            workloads: None,
+        }
     }
 }
 

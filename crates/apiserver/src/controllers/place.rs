@@ -9,8 +9,21 @@ use crate::server::Server;
 use crate::store::Entry;
 
 /// What a name must not bring into a URL as it is.
-const ESCAPED: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`').add(b'{').add(b'}').add(b'|').add(b'^').add(b'[').add(b']');
+const ESCAPED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}')
+    .add(b'|')
+    .add(b'^')
+    .add(b'[')
+    .add(b']');
 
 /// Where one object is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,7 +35,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(bucket: &Arc<str>, key: &Arc<str>) -> Self {
-        Self { bucket: bucket.clone(), key: key.clone() }
+        Self {
+            bucket: bucket.clone(),
+            key: key.clone(),
+        }
     }
 
     pub(crate) fn namespace(&self) -> &str {
@@ -43,9 +59,13 @@ impl Place {
 /// A resource whose objects are in a bucket, at the version they are stored at if that is served.
 pub(crate) fn serving(server: &Server, bucket: &str) -> Option<Arc<Served>> {
     let registry = server.registry();
-    let mut serving = registry.all().filter(|served| &*served.bucket == bucket && served.is_stored());
+    let mut serving = registry
+        .all()
+        .filter(|served| &*served.bucket == bucket && served.is_stored());
     let first = serving.next()?;
-    let stored = std::iter::once(first).chain(serving).find(|served| served.api_version == served.stored_as);
+    let stored = std::iter::once(first)
+        .chain(serving)
+        .find(|served| served.api_version == served.stored_as);
     Some(stored.unwrap_or(first).clone())
 }
 
@@ -58,7 +78,12 @@ pub(crate) fn path(served: &Served, key: &str) -> String {
     let escape = |text| utf8_percent_encode(text, ESCAPED);
     match key.split_once('/') {
         Some((namespace, name)) => {
-            format!("{root}/namespaces/{}/{}/{}", escape(namespace), served.plural, escape(name))
+            format!(
+                "{root}/namespaces/{}/{}/{}",
+                escape(namespace),
+                served.plural,
+                escape(name)
+            )
         }
         None => format!("{root}/{}/{}", served.plural, escape(key)),
     }

@@ -51,7 +51,10 @@ impl Step {
 
     /// Writes.
     pub(crate) fn act(act: impl Future<Output = Result<(), Refused>> + Send + 'static) -> Self {
-        Self { act: Some(Box::pin(act)), after: None }
+        Self {
+            act: Some(Box::pin(act)),
+            after: None,
+        }
     }
 }
 
@@ -150,7 +153,9 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 
     fn failed(&mut self, key: &K) {
         let failures = self.failures.entry(key.clone()).or_default();
-        let delay = FIRST_BACK_OFF.saturating_mul(1 << (*failures).min(20)).min(LONGEST_BACK_OFF);
+        let delay = FIRST_BACK_OFF
+            .saturating_mul(1 << (*failures).min(20))
+            .min(LONGEST_BACK_OFF);
         *failures += 1;
         self.release(key);
         self.add_after(key.clone(), delay);

@@ -26,11 +26,16 @@ impl Json {
 
     /// What must be there.
     pub(crate) async fn read(&self, path: &str) -> Result<Value> {
-        self.get(path).await?.ok_or_else(|| anyhow::anyhow!("{path} is not there"))
+        self.get(path)
+            .await?
+            .ok_or_else(|| anyhow::anyhow!("{path} is not there"))
     }
 
     pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>> {
-        Ok(self.read(path).await?["items"].as_array().cloned().unwrap_or_default())
+        Ok(self.read(path).await?["items"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default())
     }
 
     pub(crate) async fn patch(&self, path: &str, patch: &Value) -> Result<Value> {
@@ -41,11 +46,17 @@ impl Json {
     pub(crate) async fn delete(&self, path: &str, propagation: &str) -> Result<Value> {
         let request = http::Request::delete(path).header("content-type", "application/json");
         let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation});
-        Ok(self.0.request(request.body(serde_json::to_vec(&options)?)?).await?)
+        Ok(self
+            .0
+            .request(request.body(serde_json::to_vec(&options)?)?)
+            .await?)
     }
 
     pub(crate) async fn until_gone(&self, path: &str) -> Result<()> {
-        eventually(&format!("{path} is gone"), || async { Ok(self.get(path).await?.is_none()) }).await
+        eventually(&format!("{path} is gone"), || async {
+            Ok(self.get(path).await?.is_none())
+        })
+        .await
     }
 
     /// Waits until the object is as wanted, and returns it.
@@ -88,8 +99,14 @@ pub(crate) fn template(app: &str, image: &str, annotations: &Value) -> Value {
 
 /// The condition of a type.
 pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
-    let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    conditions.iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
+    let conditions = object["status"]["conditions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    conditions
+        .iter()
+        .find(|condition| condition["type"] == kind)
+        .unwrap_or(&Value::Null)
 }
 
 /// Lets a while pass, and checks that nobody wrote anything meanwhile.

@@ -20,20 +20,36 @@ pub(super) async fn act(
     entry: Arc<Entry>,
     plan: Plan,
 ) -> Result<(), Refused> {
-    let Some(path) = place.path(&server) else { return Ok(()) };
+    let Some(path) = place.path(&server) else {
+        return Ok(());
+    };
     match plan {
         Plan::Keep | Plan::KeepUnverified | Plan::Press(_) => Ok(()),
         Plan::DropOwners(uids) => change(&client, &path, &entry, |object| drop_owners(object, &uids)).await,
         Plan::RemoveFinalizer(finalizer) => {
-            change(&client, &path, &entry, |object| json!({"finalizers": without_finalizer(object, finalizer)})).await
+            change(
+                &client,
+                &path,
+                &entry,
+                |object| json!({"finalizers": without_finalizer(object, finalizer)}),
+            )
+            .await
         }
         Plan::Orphan(dependents) => {
             let owner = [entry.uid.to_string()];
             for dependent in dependents {
-                let (Some(path), Some(entry)) = (dependent.path(&server), dependent.entry(&server)) else { continue };
+                let (Some(path), Some(entry)) = (dependent.path(&server), dependent.entry(&server)) else {
+                    continue;
+                };
                 change(&client, &path, &entry, |object| drop_owners(object, &owner)).await?;
             }
-            change(&client, &path, &entry, |object| json!({"finalizers": without_finalizer(object, ORPHAN)})).await
+            change(
+                &client,
+                &path,
+                &entry,
+                |object| json!({"finalizers": without_finalizer(object, ORPHAN)}),
+            )
+            .await
         }
         Plan::Delete { propagation, unblock } => {
             let mut version = entry.revision.to_string();
@@ -63,14 +79,23 @@ async fn change(
 }
 
 fn drop_owners(object: &Value, uids: &[String]) -> Value {
-    let gone = |owner: &&Value| !uids.iter().any(|uid| owner.get("uid").and_then(Value::as_str) == Some(uid));
-    let owners = object::metadata(object).get("ownerReferences").and_then(Value::as_array);
+    let gone = |owner: &&Value| {
+        !uids
+            .iter()
+            .any(|uid| owner.get("uid").and_then(Value::as_str) == Some(uid))
+    };
+    let owners = object::metadata(object)
+        .get("ownerReferences")
+        .and_then(Value::as_array);
     let kept: Vec<&Value> = owners.into_iter().flatten().filter(gone).collect();
     json!({"ownerReferences": or_null(kept)})
 }
 
 fn unblocked(object: &Value) -> Value {
-    let mut owners = object::metadata(object).get("ownerReferences").cloned().unwrap_or_default();
+    let mut owners = object::metadata(object)
+        .get("ownerReferences")
+        .cloned()
+        .unwrap_or_default();
     for owner in owners.as_array_mut().into_iter().flatten() {
         owner["blockOwnerDeletion"] = json!(false);
     }
@@ -78,7 +103,12 @@ fn unblocked(object: &Value) -> Value {
 }
 
 fn without_finalizer(object: &Value, finalizer: &str) -> Value {
-    or_null(object::finalizers(object).into_iter().filter(|one| *one != finalizer).collect::<Vec<_>>())
+    or_null(
+        object::finalizers(object)
+            .into_iter()
+            .filter(|one| *one != finalizer)
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// An empty list in a merge patch is said with null.

@@ -49,7 +49,9 @@ impl Facts {
             #[serde(default)]
             finalizers: Vec<String>,
         }
-        let Ok(Object { metadata }) = serde_json::from_slice(&entry.json) else { return Self::default() };
+        let Ok(Object { metadata }) = serde_json::from_slice(&entry.json) else {
+            return Self::default();
+        };
         Self {
             uid: metadata.uid,
             owners: metadata.owner_references,
@@ -108,7 +110,10 @@ impl Graph {
         // An owner that waits wants to know when a dependent no longer holds it.
         look.extend(self.waiting_owners(&before.owners));
         for owner in &facts.owners {
-            self.dependents.entry(owner.uid.clone()).or_default().insert(uid.clone());
+            self.dependents
+                .entry(owner.uid.clone())
+                .or_default()
+                .insert(uid.clone());
         }
         if !facts.owners.is_empty() || waits || facts.orphans_dependents() {
             self.nodes.insert(uid, Node { place, facts });
@@ -118,7 +123,11 @@ impl Graph {
 
     /// Forgets an object; answers with the places that need a look: its dependents, and owners that waited.
     pub(super) fn remove(&mut self, uid: &str) -> Vec<Place> {
-        let owners = self.nodes.remove(uid).map(|node| node.facts.owners).unwrap_or_default();
+        let owners = self
+            .nodes
+            .remove(uid)
+            .map(|node| node.facts.owners)
+            .unwrap_or_default();
         self.unlink(uid, &owners);
         let mut look: Vec<Place> = self.dependents_of(uid).map(|(place, _)| place.clone()).collect();
         look.extend(self.waiting_owners(&owners));
@@ -126,14 +135,21 @@ impl Graph {
     }
 
     /// The dependents of an owner.
-    pub(super) fn dependents_of<'a>(&'a self, uid: &str) -> impl Iterator<Item = (&'a Place, &'a Facts)> + use<'a> {
+    pub(super) fn dependents_of<'a>(
+        &'a self,
+        uid: &str,
+    ) -> impl Iterator<Item = (&'a Place, &'a Facts)> + use<'a> {
         let uids = self.dependents.get(uid).into_iter().flatten();
-        uids.filter_map(|uid| self.nodes.get(uid)).map(|node| (&node.place, &node.facts))
+        uids.filter_map(|uid| self.nodes.get(uid))
+            .map(|node| (&node.place, &node.facts))
     }
 
     fn waiting_owners(&self, owners: &[Reference]) -> Vec<Place> {
         let nodes = owners.iter().filter_map(|owner| self.nodes.get(&owner.uid));
-        nodes.filter(|node| node.facts.waits_for_dependents()).map(|node| node.place.clone()).collect()
+        nodes
+            .filter(|node| node.facts.waits_for_dependents())
+            .map(|node| node.place.clone())
+            .collect()
     }
 
     fn unlink(&mut self, uid: &str, owners: &[Reference]) {
@@ -153,16 +169,31 @@ mod tests {
     use super::*;
 
     fn place(key: &str) -> Place {
-        Place { bucket: "/configmaps".into(), key: key.into() }
+        Place {
+            bucket: "/configmaps".into(),
+            key: key.into(),
+        }
     }
 
     fn facts(uid: &str, owners: &[&str]) -> Facts {
-        let reference = |owner: &&str| Reference { uid: (*owner).to_owned(), ..Reference::default() };
-        Facts { uid: uid.to_owned(), owners: owners.iter().map(reference).collect(), ..Facts::default() }
+        let reference = |owner: &&str| Reference {
+            uid: (*owner).to_owned(),
+            ..Reference::default()
+        };
+        Facts {
+            uid: uid.to_owned(),
+            owners: owners.iter().map(reference).collect(),
+            ..Facts::default()
+        }
     }
 
     fn waiting(uid: &str) -> Facts {
-        Facts { uid: uid.to_owned(), deleting: true, finalizers: vec![FOREGROUND.to_owned()], ..Facts::default() }
+        Facts {
+            uid: uid.to_owned(),
+            deleting: true,
+            finalizers: vec![FOREGROUND.to_owned()],
+            ..Facts::default()
+        }
     }
 
     #[test]
@@ -182,7 +213,10 @@ mod tests {
         let mut graph = Graph::default();
         graph.put(place("n/a"), facts("a", &["o"]));
         graph.put(place("n/b"), facts("b", &["o"]));
-        assert_eq!(graph.put(place("n/o"), waiting("o")), [place("n/o"), place("n/a"), place("n/b")]);
+        assert_eq!(
+            graph.put(place("n/o"), waiting("o")),
+            [place("n/o"), place("n/a"), place("n/b")]
+        );
         assert_eq!(graph.remove("a"), [place("n/o")]);
         assert_eq!(graph.put(place("n/b"), facts("b", &[])), [place("n/o")]);
         assert_eq!(graph.dependents_of("o").count(), 0);

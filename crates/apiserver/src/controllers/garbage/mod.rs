@@ -33,8 +33,15 @@ const REGISTRY_DELAY: Duration = Duration::from_secs(1);
 /// Builds the graph from the store, and follows it from there.
 pub(super) fn start(server: &Arc<Server>) {
     let (known, feed) = (server.store.revision(), server.store.feed());
-    let client = server.loopback("generic-garbage-collector").with_agent(super::MANAGER);
-    let mut collector = Collector { server: server.clone(), client, graph: Graph::default(), unverified: HashSet::new() };
+    let client = server
+        .loopback("generic-garbage-collector")
+        .with_agent(super::MANAGER);
+    let mut collector = Collector {
+        server: server.clone(),
+        client,
+        graph: Graph::default(),
+        unverified: HashSet::new(),
+    };
     let mut queue = Queue::new();
     for name in server.store.buckets() {
         for entry in server.store.bucket(&name).list("").0 {
@@ -59,8 +66,12 @@ impl Controller for Collector {
         match event.kind {
             EventKind::Put => self.put(&event.bucket, &event.entry, queue),
             EventKind::Delete => {
-                self.unverified.remove(&Place::new(&event.bucket, &event.entry.key));
-                self.graph.remove(&event.entry.uid).into_iter().for_each(|place| queue.add(place));
+                self.unverified
+                    .remove(&Place::new(&event.bucket, &event.entry.key));
+                self.graph
+                    .remove(&event.entry.uid)
+                    .into_iter()
+                    .for_each(|place| queue.add(place));
             }
         }
         if event.bucket == self.server.definitions {
@@ -71,7 +82,9 @@ impl Controller for Collector {
     }
 
     fn decide(&mut self, place: &Place, queue: &mut Queue<Place>) -> Step {
-        let Some((entry, observed)) = self.observe(place) else { return Step::rest() };
+        let Some((entry, observed)) = self.observe(place) else {
+            return Step::rest();
+        };
         let plan = plan(&observed);
         match &plan {
             Plan::Keep => return Step::rest(),
@@ -80,13 +93,21 @@ impl Controller for Collector {
                 return Step::rest();
             }
             Plan::Press(dependents) => {
-                dependents.iter().for_each(|dependent| queue.add(dependent.clone()));
+                dependents
+                    .iter()
+                    .for_each(|dependent| queue.add(dependent.clone()));
                 return Step::rest();
             }
             _ => {}
         }
         tracing::debug!(?place, ?plan, "garbage collection");
-        Step::act(act::act(self.server.clone(), self.client.clone(), place.clone(), entry, plan))
+        Step::act(act::act(
+            self.server.clone(),
+            self.client.clone(),
+            place.clone(),
+            entry,
+            plan,
+        ))
     }
 }
 
@@ -109,24 +130,44 @@ impl Collector {
             () if facts.deleting => State::Leaving,
             () => State::Alive,
         };
-        let dependents = self.graph.dependents_of(&facts.uid).map(|(place, other)| Dependent {
-            place: place.clone(),
-            blocks: other.owners.iter().any(|owner| owner.uid == facts.uid && owner.block_owner_deletion),
-            waits_for_dependents: other.waits_for_dependents(),
-        });
+        let dependents = self
+            .graph
+            .dependents_of(&facts.uid)
+            .map(|(place, other)| Dependent {
+                place: place.clone(),
+                blocks: other
+                    .owners
+                    .iter()
+                    .any(|owner| owner.uid == facts.uid && owner.block_owner_deletion),
+                waits_for_dependents: other.waits_for_dependents(),
+            });
         let dependents = dependents.collect();
         let owners = facts.owners.into_iter().map(|owner| {
             let standing = self.standing(place, &owner);
             (owner, standing)
         });
-        Some((entry, Observed { state, owners: owners.collect(), dependents, finalizers: facts.finalizers }))
+        Some((
+            entry,
+            Observed {
+                state,
+                owners: owners.collect(),
+                dependents,
+                finalizers: facts.finalizers,
+            },
+        ))
     }
 
     /// Looks an owner up by kind, name and UID, where the dependent's reference can mean it.
     fn standing(&self, dependent: &Place, owner: &Reference) -> Standing {
-        let (group, version) = owner.api_version.rsplit_once('/').unwrap_or(("", &owner.api_version));
+        let (group, version) = owner
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &owner.api_version));
         let registry = self.server.registry();
-        let Some(served) = registry.find_kind(group, version, &owner.kind).filter(|served| served.is_stored()) else {
+        let Some(served) = registry
+            .find_kind(group, version, &owner.kind)
+            .filter(|served| served.is_stored())
+        else {
             return Standing::Unknown;
         };
         let namespace = dependent.namespace();

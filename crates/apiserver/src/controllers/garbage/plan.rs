@@ -75,7 +75,9 @@ pub(super) fn plan(observed: &Observed) -> Plan {
     match observed.state {
         State::Leaving => Plan::Keep,
         State::OrphansDependents if observed.dependents.is_empty() => Plan::RemoveFinalizer(ORPHAN),
-        State::OrphansDependents => Plan::Orphan(observed.dependents.iter().map(|one| one.place.clone()).collect()),
+        State::OrphansDependents => {
+            Plan::Orphan(observed.dependents.iter().map(|one| one.place.clone()).collect())
+        }
         State::WaitsForDependents => press(&observed.dependents),
         State::Alive => collect(observed),
     }
@@ -86,11 +88,21 @@ fn press(dependents: &[Dependent]) -> Plan {
     if blocking().next().is_none() {
         return Plan::RemoveFinalizer(FOREGROUND);
     }
-    Plan::Press(blocking().filter(|one| !one.waits_for_dependents).map(|one| one.place.clone()).collect())
+    Plan::Press(
+        blocking()
+            .filter(|one| !one.waits_for_dependents)
+            .map(|one| one.place.clone())
+            .collect(),
+    )
 }
 
 fn collect(observed: &Observed) -> Plan {
-    let with = |standing| observed.owners.iter().filter(move |(_, actual)| *actual == standing);
+    let with = |standing| {
+        observed
+            .owners
+            .iter()
+            .filter(move |(_, actual)| *actual == standing)
+    };
     if observed.owners.is_empty() {
         return Plan::Keep;
     }
@@ -99,13 +111,26 @@ fn collect(observed: &Observed) -> Plan {
     }
     let waiting = with(Standing::WaitsForDependents).count();
     if with(Standing::Present).next().is_some() {
-        let gone = observed.owners.iter().filter(|(_, standing)| *standing != Standing::Present);
+        let gone = observed
+            .owners
+            .iter()
+            .filter(|(_, standing)| *standing != Standing::Present);
         let gone: Vec<String> = gone.map(|(owner, _)| owner.uid.clone()).collect();
-        return if gone.is_empty() { Plan::Keep } else { Plan::DropOwners(gone) };
+        return if gone.is_empty() {
+            Plan::Keep
+        } else {
+            Plan::DropOwners(gone)
+        };
     }
     if waiting > 0 && !observed.dependents.is_empty() {
-        let unblock = observed.dependents.iter().any(|dependent| dependent.waits_for_dependents);
-        return Plan::Delete { propagation: "Foreground", unblock };
+        let unblock = observed
+            .dependents
+            .iter()
+            .any(|dependent| dependent.waits_for_dependents);
+        return Plan::Delete {
+            propagation: "Foreground",
+            unblock,
+        };
     }
     let has = |finalizer: &str| observed.finalizers.iter().any(|one| one == finalizer);
     let propagation = match () {
@@ -113,27 +138,52 @@ fn collect(observed: &Observed) -> Plan {
         () if has(FOREGROUND) => "Foreground",
         () => "Background",
     };
-    Plan::Delete { propagation, unblock: false }
+    Plan::Delete {
+        propagation,
+        unblock: false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BACKGROUND: Plan = Plan::Delete { propagation: "Background", unblock: false };
+    const BACKGROUND: Plan = Plan::Delete {
+        propagation: "Background",
+        unblock: false,
+    };
 
     fn place(key: &str) -> Place {
-        Place { bucket: "/configmaps".into(), key: key.into() }
+        Place {
+            bucket: "/configmaps".into(),
+            key: key.into(),
+        }
     }
 
     fn owned(standings: &[Standing]) -> Observed {
-        let reference = |index: usize| Reference { uid: format!("u{index}"), ..Reference::default() };
-        let owners = standings.iter().enumerate().map(|(index, standing)| (reference(index), *standing)).collect();
-        Observed { state: State::Alive, finalizers: vec![], owners, dependents: vec![] }
+        let reference = |index: usize| Reference {
+            uid: format!("u{index}"),
+            ..Reference::default()
+        };
+        let owners = standings
+            .iter()
+            .enumerate()
+            .map(|(index, standing)| (reference(index), *standing))
+            .collect();
+        Observed {
+            state: State::Alive,
+            finalizers: vec![],
+            owners,
+            dependents: vec![],
+        }
     }
 
     fn dependent(key: &str, blocks: bool, waits_for_dependents: bool) -> Dependent {
-        Dependent { place: place(key), blocks, waits_for_dependents }
+        Dependent {
+            place: place(key),
+            blocks,
+            waits_for_dependents,
+        }
     }
 
     #[test]
@@ -143,44 +193,80 @@ mod tests {
         assert_eq!(plan(&owned(&[Absent])), BACKGROUND);
         assert_eq!(plan(&owned(&[Absent, WaitsForDependents])), BACKGROUND);
         assert_eq!(plan(&owned(&[Present, Present])), Plan::Keep);
-        assert_eq!(plan(&owned(&[Present, Absent])), Plan::DropOwners(vec!["u1".into()]));
-        assert_eq!(plan(&owned(&[WaitsForDependents, Present])), Plan::DropOwners(vec!["u0".into()]));
+        assert_eq!(
+            plan(&owned(&[Present, Absent])),
+            Plan::DropOwners(vec!["u1".into()])
+        );
+        assert_eq!(
+            plan(&owned(&[WaitsForDependents, Present])),
+            Plan::DropOwners(vec!["u0".into()])
+        );
         assert_eq!(plan(&owned(&[Unknown])), Plan::KeepUnverified);
-        assert_eq!(plan(&owned(&[Absent, Unknown])), Plan::KeepUnverified, "never on a guess");
+        assert_eq!(
+            plan(&owned(&[Absent, Unknown])),
+            Plan::KeepUnverified,
+            "never on a guess"
+        );
     }
 
     #[test]
     fn what_is_leaving_is_left_alone() {
-        let observed = Observed { state: State::Leaving, ..owned(&[Standing::Absent]) };
+        let observed = Observed {
+            state: State::Leaving,
+            ..owned(&[Standing::Absent])
+        };
         assert_eq!(plan(&observed), Plan::Keep);
     }
 
     #[test]
     fn foreground_deletion_waits_for_those_who_block_only() {
-        let with = |dependents| Observed { state: State::WaitsForDependents, dependents, ..owned(&[]) };
+        let with = |dependents| Observed {
+            state: State::WaitsForDependents,
+            dependents,
+            ..owned(&[])
+        };
         assert_eq!(plan(&with(vec![])), Plan::RemoveFinalizer(FOREGROUND));
-        assert_eq!(plan(&with(vec![dependent("n/a", false, false)])), Plan::RemoveFinalizer(FOREGROUND));
+        assert_eq!(
+            plan(&with(vec![dependent("n/a", false, false)])),
+            Plan::RemoveFinalizer(FOREGROUND)
+        );
         let blocked = with(vec![dependent("n/a", true, false), dependent("n/b", true, true)]);
         assert_eq!(plan(&blocked), Plan::Press(vec![place("n/a")]));
     }
 
     #[test]
     fn foreground_deletion_goes_down_the_tree_and_breaks_circles() {
-        let with = |dependents| Observed { dependents, ..owned(&[Standing::WaitsForDependents]) };
+        let with = |dependents| Observed {
+            dependents,
+            ..owned(&[Standing::WaitsForDependents])
+        };
         assert_eq!(
             plan(&with(vec![dependent("n/a", true, false)])),
-            Plan::Delete { propagation: "Foreground", unblock: false }
+            Plan::Delete {
+                propagation: "Foreground",
+                unblock: false
+            }
         );
         assert_eq!(
             plan(&with(vec![dependent("n/a", true, true)])),
-            Plan::Delete { propagation: "Foreground", unblock: true }
+            Plan::Delete {
+                propagation: "Foreground",
+                unblock: true
+            }
         );
     }
 
     #[test]
     fn orphans_are_let_go_before_the_owner_goes() {
-        let with = |dependents| Observed { state: State::OrphansDependents, dependents, ..owned(&[]) };
-        assert_eq!(plan(&with(vec![dependent("n/a", true, false)])), Plan::Orphan(vec![place("n/a")]));
+        let with = |dependents| Observed {
+            state: State::OrphansDependents,
+            dependents,
+            ..owned(&[])
+        };
+        assert_eq!(
+            plan(&with(vec![dependent("n/a", true, false)])),
+            Plan::Orphan(vec![place("n/a")])
+        );
         assert_eq!(plan(&with(vec![])), Plan::RemoveFinalizer(ORPHAN));
     }
 
@@ -188,6 +274,12 @@ mod tests {
     fn an_existing_finalizer_says_how_an_object_wants_to_be_deleted() {
         let mut observed = owned(&[Standing::Absent]);
         observed.finalizers = vec![ORPHAN.to_owned()];
-        assert_eq!(plan(&observed), Plan::Delete { propagation: "Orphan", unblock: false });
+        assert_eq!(
+            plan(&observed),
+            Plan::Delete {
+                propagation: "Orphan",
+                unblock: false
+            }
+        );
     }
 }

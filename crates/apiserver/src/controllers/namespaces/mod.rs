@@ -21,8 +21,12 @@ use crate::store::{Event, EventKind};
 pub(super) fn start(server: &Arc<Server>) {
     let (known, feed) = (server.store.revision(), server.store.feed());
     let client = server.loopback("namespace-controller").with_agent(super::MANAGER);
-    let mut controller =
-        Namespaces { server: server.clone(), client, terminating: HashSet::new(), refusals: Refusals::default() };
+    let mut controller = Namespaces {
+        server: server.clone(),
+        client,
+        terminating: HashSet::new(),
+        refusals: Refusals::default(),
+    };
     let mut queue = Queue::new();
     for entry in server.store.bucket(&server.namespaces).list("").0 {
         controller.note_namespace(&entry.key, &entry.value(), &mut queue);
@@ -49,7 +53,10 @@ impl Controller for Namespaces {
                 EventKind::Put => self.note_namespace(&event.entry.key, &event.entry.value(), queue),
                 EventKind::Delete => {
                     self.terminating.remove(&event.entry.key);
-                    self.refusals.lock().unwrap_or_else(PoisonError::into_inner).remove(&event.entry.key);
+                    self.refusals
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .remove(&event.entry.key);
                 }
             }
         } else if let Some(namespace) = self.terminating.get(event.entry.namespace()) {
@@ -58,12 +65,21 @@ impl Controller for Namespaces {
     }
 
     fn decide(&mut self, name: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
-        let Some((namespace, observed)) = self.observe(name) else { return Step::rest() };
+        let Some((namespace, observed)) = self.observe(name) else {
+            return Step::rest();
+        };
         let plan = plan(&observed, self.server.sources.now());
         if plan.delete.is_empty() && plan.conditions.is_none() && plan.finalizers.is_none() {
             return Step::rest();
         }
-        Step::act(act(self.server.clone(), self.client.clone(), self.refusals.clone(), name.clone(), namespace, plan))
+        Step::act(act(
+            self.server.clone(),
+            self.client.clone(),
+            self.refusals.clone(),
+            name.clone(),
+            namespace,
+            plan,
+        ))
     }
 }
 
@@ -78,15 +94,39 @@ impl Namespaces {
     }
 
     fn observe(&self, name: &Arc<str>) -> Option<(Value, Observed)> {
-        let namespace = self.server.store.bucket(&self.server.namespaces).get(name)?.value();
+        let namespace = self
+            .server
+            .store
+            .bucket(&self.server.namespaces)
+            .get(name)?
+            .value();
         if !object::is_deleting(&namespace) {
             return None;
         }
-        let list = |path: &str| object::at(&namespace, path).and_then(Value::as_array).cloned().unwrap_or_default();
+        let list = |path: &str| {
+            object::at(&namespace, path)
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default()
+        };
         let texts = |list: Vec<Value>| list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         let (finalizers, conditions) = (texts(list("spec.finalizers")), list("status.conditions"));
-        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default();
-        Some((namespace, Observed { finalizers, conditions, content: self.content(name), refusals }))
+        let refusals = self
+            .refusals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
+            .unwrap_or_default();
+        Some((
+            namespace,
+            Observed {
+                finalizers,
+                conditions,
+                content: self.content(name),
+                refusals,
+            },
+        ))
     }
 
     /// Every object in the namespace whose kind is served.
@@ -94,16 +134,27 @@ impl Namespaces {
         let registry = self.server.registry();
         let mut seen = HashSet::new();
         let mut content = Vec::new();
-        let deletable = registry.all().filter(|served| served.namespaced && served.verbs().contains(&"delete"));
+        let deletable = registry
+            .all()
+            .filter(|served| served.namespaced && served.verbs().contains(&"delete"));
         for served in deletable.filter(|served| seen.insert(served.bucket.clone())) {
-            for entry in self.server.store.bucket(&served.bucket).list(&format!("{namespace}/")).0 {
+            for entry in self
+                .server
+                .store
+                .bucket(&served.bucket)
+                .list(&format!("{namespace}/"))
+                .0
+            {
                 let value = entry.value();
                 content.push(Content {
                     place: Place::new(&served.bucket, &entry.key),
                     resource: format!("{}.{}", served.plural, served.group),
                     uid: entry.uid.to_string(),
                     deleting: object::is_deleting(&value),
-                    finalizers: object::finalizers(&value).into_iter().map(str::to_owned).collect(),
+                    finalizers: object::finalizers(&value)
+                        .into_iter()
+                        .map(str::to_owned)
+                        .collect(),
                 });
             }
         }
@@ -122,7 +173,9 @@ async fn act(
     let mut problem = None;
     let mut refused_now = BTreeMap::new();
     for (place, uid) in plan.delete {
-        let Some(served) = place::serving(&server, &place.bucket) else { continue };
+        let Some(served) = place::serving(&server, &place.bucket) else {
+            continue;
+        };
         let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}, "propagationPolicy": "Background"});
         match client.delete(&place::path(&served, &place.key), &options).await {
             Err(refused) if refused.code != 404 => {
@@ -132,10 +185,15 @@ async fn act(
             _ => {}
         }
     }
-    refusals.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), refused_now);
+    refusals
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(name.clone(), refused_now);
     if let Some(conditions) = plan.conditions {
         let patch = json!({"metadata": {"uid": object::meta_text(&namespace, "uid")}, "status": {"conditions": conditions}});
-        client.merge_patch(&format!("/api/v1/namespaces/{name}/status"), &patch).await?;
+        client
+            .merge_patch(&format!("/api/v1/namespaces/{name}/status"), &patch)
+            .await?;
     }
     if let Some(problem) = problem {
         return Err(problem);
@@ -143,8 +201,14 @@ async fn act(
     if let Some(finalizers) = plan.finalizers {
         let mut finalized = namespace;
         object::metadata_mut(&mut finalized).remove("resourceVersion");
-        finalized["spec"] = if finalizers.is_empty() { json!({}) } else { json!({"finalizers": finalizers}) };
-        client.update(&format!("/api/v1/namespaces/{name}/finalize"), &finalized).await?;
+        finalized["spec"] = if finalizers.is_empty() {
+            json!({})
+        } else {
+            json!({"finalizers": finalizers})
+        };
+        client
+            .update(&format!("/api/v1/namespaces/{name}/finalize"), &finalized)
+            .await?;
     }
     Ok(())
 }

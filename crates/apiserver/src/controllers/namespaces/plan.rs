@@ -49,16 +49,37 @@ const PODS: &str = "pods.";
 /// Decides the next step: pods first, then everything else, then the finalizer.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if !observed.finalizers.iter().any(|one| one == FINALIZER) {
-        return Plan { delete: vec![], conditions: None, finalizers: None };
+        return Plan {
+            delete: vec![],
+            conditions: None,
+            finalizers: None,
+        };
     }
     let pods_remain = observed.content.iter().any(|content| content.resource == PODS);
     let turn = |content: &&Content| !pods_remain || content.resource == PODS;
-    let doomed = observed.content.iter().filter(turn).filter(|content| !content.deleting);
-    let delete: Vec<_> = doomed.map(|content| (content.place.clone(), content.uid.clone())).collect();
+    let doomed = observed
+        .content
+        .iter()
+        .filter(turn)
+        .filter(|content| !content.deleting);
+    let delete: Vec<_> = doomed
+        .map(|content| (content.place.clone(), content.uid.clone()))
+        .collect();
     let conditions = conditions(observed, &delete, now);
-    let rest = || observed.finalizers.iter().filter(|one| *one != FINALIZER).cloned().collect();
+    let rest = || {
+        observed
+            .finalizers
+            .iter()
+            .filter(|one| *one != FINALIZER)
+            .cloned()
+            .collect()
+    };
     let finalizers = observed.content.is_empty().then(rest);
-    Plan { delete, conditions, finalizers }
+    Plan {
+        delete,
+        conditions,
+        finalizers,
+    }
 }
 
 /// The conditions as they should be; `None` when they are. What is deleted in this very step does not
@@ -76,25 +97,49 @@ fn conditions(observed: &Observed, delete: &[(Place, String)], now: Timestamp) -
         }
     }
     let list = |counts: &BTreeMap<&str, usize>, verb: &str| {
-        counts.iter().map(|(name, count)| format!("{name} {verb} {count} resource instances")).collect::<Vec<_>>().join(", ")
+        counts
+            .iter()
+            .map(|(name, count)| format!("{name} {verb} {count} resource instances"))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let refusals: Vec<&str> = observed.refusals.values().map(String::as_str).collect();
     let wanted = [
-        ("NamespaceDeletionDiscoveryFailure", None, "ResourcesDiscovered", "All resources successfully discovered"),
-        ("NamespaceDeletionGroupVersionParsingFailure", None, "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            None,
+            "ResourcesDiscovered",
+            "All resources successfully discovered",
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure",
+            None,
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed",
+        ),
         (
             "NamespaceDeletionContentFailure",
             (!refusals.is_empty()).then(|| {
                 let list = refusals.join(", ");
-                ("ContentDeletionFailed", format!("Failed to delete all resource types, {} remaining: {list}", refusals.len()))
+                (
+                    "ContentDeletionFailed",
+                    format!(
+                        "Failed to delete all resource types, {} remaining: {list}",
+                        refusals.len()
+                    ),
+                )
             }),
             "ContentDeleted",
             "All content successfully deleted, may be waiting on finalization",
         ),
         (
             "NamespaceContentRemaining",
-            (!resources.is_empty())
-                .then(|| ("SomeResourcesRemain", format!("Some resources are remaining: {}", list(&resources, "has")))),
+            (!resources.is_empty()).then(|| {
+                (
+                    "SomeResourcesRemain",
+                    format!("Some resources are remaining: {}", list(&resources, "has")),
+                )
+            }),
             "ContentRemoved",
             "All content successfully removed",
         ),
@@ -102,7 +147,10 @@ fn conditions(observed: &Observed, delete: &[(Place, String)], now: Timestamp) -
             "NamespaceFinalizersRemaining",
             (!finalizers.is_empty()).then(|| {
                 let list = list(&finalizers, "in");
-                ("SomeFinalizersRemain", format!("Some content in the namespace has finalizers remaining: {list}"))
+                (
+                    "SomeFinalizersRemain",
+                    format!("Some content in the namespace has finalizers remaining: {list}"),
+                )
             }),
             "ContentHasNoFinalizers",
             "All content-preserving finalizers finished",
@@ -121,7 +169,10 @@ fn conditions(observed: &Observed, delete: &[(Place, String)], now: Timestamp) -
 
 fn set(conditions: &mut Vec<Value>, kind: &str, status: &str, reason: &str, message: &str, now: Timestamp) {
     let mut wanted = json!({"type": kind, "status": status, "lastTransitionTime": object::timestamp(now), "reason": reason, "message": message});
-    match conditions.iter_mut().find(|one| one.get("type").and_then(Value::as_str) == Some(kind)) {
+    match conditions
+        .iter_mut()
+        .find(|one| one.get("type").and_then(Value::as_str) == Some(kind))
+    {
         Some(existing) => {
             if existing.get("status").and_then(Value::as_str) == Some(status) {
                 wanted["lastTransitionTime"] = existing["lastTransitionTime"].clone();
@@ -137,23 +188,43 @@ mod tests {
     use super::*;
 
     fn content(resource: &str, name: &str, finalizers: &[&str]) -> Content {
-        let place = Place { bucket: resource.into(), key: format!("n/{name}").into() };
+        let place = Place {
+            bucket: resource.into(),
+            key: format!("n/{name}").into(),
+        };
         let finalizers = finalizers.iter().map(ToString::to_string).collect();
-        Content { place, resource: resource.into(), uid: format!("uid-{name}"), deleting: false, finalizers }
+        Content {
+            place,
+            resource: resource.into(),
+            uid: format!("uid-{name}"),
+            deleting: false,
+            finalizers,
+        }
     }
 
     fn observed(content: Vec<Content>) -> Observed {
-        Observed { finalizers: vec!["kubernetes".into()], conditions: vec![], content, refusals: BTreeMap::new() }
+        Observed {
+            finalizers: vec!["kubernetes".into()],
+            conditions: vec![],
+            content,
+            refusals: BTreeMap::new(),
+        }
     }
 
     fn messages(plan: &Plan) -> Vec<String> {
         let conditions = plan.conditions.iter().flatten();
-        conditions.filter(|one| one["status"] == "True").map(|one| one["message"].as_str().unwrap().to_owned()).collect()
+        conditions
+            .filter(|one| one["status"] == "True")
+            .map(|one| one["message"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     #[test]
     fn pods_go_first() {
-        let plan = plan(&observed(vec![content("configmaps.", "a", &[]), content("pods.", "p", &[])]), Timestamp::UNIX_EPOCH);
+        let plan = plan(
+            &observed(vec![content("configmaps.", "a", &[]), content("pods.", "p", &[])]),
+            Timestamp::UNIX_EPOCH,
+        );
         assert_eq!(plan.delete.len(), 1);
         assert_eq!(&*plan.delete[0].0.key, "n/p");
         assert_eq!(plan.finalizers, None);
@@ -163,14 +234,27 @@ mod tests {
     fn an_empty_namespace_is_let_go() {
         let mut observed = observed(vec![]);
         observed.finalizers.push("example.com/mine".into());
-        assert_eq!(plan(&observed, Timestamp::UNIX_EPOCH).finalizers, Some(vec!["example.com/mine".to_owned()]));
+        assert_eq!(
+            plan(&observed, Timestamp::UNIX_EPOCH).finalizers,
+            Some(vec!["example.com/mine".to_owned()])
+        );
         observed.finalizers.remove(0);
-        assert_eq!(plan(&observed, Timestamp::UNIX_EPOCH), Plan { delete: vec![], conditions: None, finalizers: None });
+        assert_eq!(
+            plan(&observed, Timestamp::UNIX_EPOCH),
+            Plan {
+                delete: vec![],
+                conditions: None,
+                finalizers: None
+            }
+        );
     }
 
     #[test]
     fn the_conditions_say_what_remains_and_then_stay_quiet() {
-        let mut observed = observed(vec![content("configmaps.", "a", &["x/y"]), content("widgets.example.com", "b", &[])]);
+        let mut observed = observed(vec![
+            content("configmaps.", "a", &["x/y"]),
+            content("widgets.example.com", "b", &[]),
+        ]);
         let first = plan(&observed, Timestamp::UNIX_EPOCH);
         assert_eq!(
             messages(&first),
@@ -183,6 +267,13 @@ mod tests {
         observed.content.pop();
         observed.content[0].deleting = true;
         let later = Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs(9);
-        assert_eq!(plan(&observed, later), Plan { delete: vec![], conditions: None, finalizers: None });
+        assert_eq!(
+            plan(&observed, later),
+            Plan {
+                delete: vec![],
+                conditions: None,
+                finalizers: None
+            }
+        );
     }
 }

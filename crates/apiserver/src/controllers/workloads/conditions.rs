@@ -15,8 +15,18 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    pub(super) fn new(kind: &'static str, status: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, status, reason, message: message.into() }
+    pub(super) fn new(
+        kind: &'static str,
+        status: &'static str,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            status,
+            reason,
+            message: message.into(),
+        }
     }
 
     /// The condition as JSON, entered at `now`.
@@ -56,13 +66,19 @@ pub(super) fn remove(conditions: &mut Vec<Value>, kind: &str) {
 /// Enters a condition where it is, keeping the time of the last transition while the status stays.
 pub(super) fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Timestamp) {
     let mut wanted = condition.at(now);
-    match conditions.iter_mut().find(|one| field(one, "type") == condition.kind) {
+    match conditions
+        .iter_mut()
+        .find(|one| field(one, "type") == condition.kind)
+    {
         Some(existing) => {
             if field(existing, "status") == condition.status {
                 wanted["lastTransitionTime"] = existing["lastTransitionTime"].clone();
             }
             for (name, value) in existing.as_object().into_iter().flatten() {
-                if !matches!(name.as_str(), "type" | "status" | "reason" | "message" | "lastTransitionTime") {
+                if !matches!(
+                    name.as_str(),
+                    "type" | "status" | "reason" | "message" | "lastTransitionTime"
+                ) {
                     wanted[name] = value.clone();
                 }
             }
@@ -76,7 +92,9 @@ pub(super) fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Times
 /// it changes. The same status and reason change nothing, whatever the message.
 pub(super) fn set_deployment(conditions: &mut Vec<Value>, condition: &Condition, now: Timestamp) {
     let current = find(conditions, condition.kind);
-    if current.is_some_and(|one| field(one, "status") == condition.status && field(one, "reason") == condition.reason) {
+    if current.is_some_and(|one| {
+        field(one, "status") == condition.status && field(one, "reason") == condition.reason
+    }) {
         return;
     }
     let mut wanted = condition.at(now);

@@ -27,7 +27,11 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         return plan;
     }
     clean_up(observed, &mut plan);
-    let mut active: Vec<&Value> = observed.jobs.iter().filter(|job| job::finished(job).is_none() && !object::is_deleting(job)).collect();
+    let mut active: Vec<&Value> = observed
+        .jobs
+        .iter()
+        .filter(|job| job::finished(job).is_none() && !object::is_deleting(job))
+        .collect();
     let mut last = object::at(cron, "status.lastScheduleTime").cloned();
     let zone = match read::text(cron, "spec.timeZone") {
         "" => Some(TimeZone::UTC),
@@ -47,12 +51,18 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let policy = read::text(cron, "spec.concurrencyPolicy");
     if let Some(due) = due.filter(|_| policy != "Forbid" || active.is_empty()) {
         if policy == "Replace" {
-            plan.writes.extend(active.drain(..).map(|job| Write::Delete(job.clone())));
+            plan.writes
+                .extend(active.drain(..).map(|job| Write::Delete(job.clone())));
         }
         let made = make(cron, due);
         let name = object::name(&made).to_owned();
         plan.writes.push(Write::Ensure(made));
-        plan.tell(cron, Level::Normal, "SuccessfulCreate", format!("Created job {name}"));
+        plan.tell(
+            cron,
+            Level::Normal,
+            "SuccessfulCreate",
+            format!("Created job {name}"),
+        );
         last = Some(json!(object::timestamp(due)));
     }
     status(observed, &active, last, &mut plan);
@@ -64,7 +74,9 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
 fn due(cron: &Value, schedule: &Schedule, zone: &TimeZone, now: Timestamp) -> Option<Timestamp> {
     let mut from = read::time(cron, "status.lastScheduleTime").unwrap_or_else(|| read::created(cron));
     if let Some(seconds) = object::at(cron, "spec.startingDeadlineSeconds").and_then(Value::as_i64) {
-        let earliest = now.checked_sub(jiff::SignedDuration::from_secs(seconds)).unwrap_or(from);
+        let earliest = now
+            .checked_sub(jiff::SignedDuration::from_secs(seconds))
+            .unwrap_or(from);
         from = from.max(earliest);
     }
     let mut latest = None;
@@ -87,24 +99,40 @@ fn make(cron: &Value, due: Timestamp) -> Value {
             metadata[field] = value.clone();
         }
     }
-    metadata["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"] = json!(object::timestamp(due));
+    metadata["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"] =
+        json!(object::timestamp(due));
     json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": jobs.get("spec").cloned().unwrap_or_default()})
 }
 
 fn tell_bad_schedule(cron: &Value, plan: &mut Plan) {
-    let message = format!("unparseable schedule {:?} or time zone {:?}", read::text(cron, "spec.schedule"), read::text(cron, "spec.timeZone"));
+    let message = format!(
+        "unparseable schedule {:?} or time zone {:?}",
+        read::text(cron, "spec.schedule"),
+        read::text(cron, "spec.timeZone")
+    );
     plan.tell(cron, Level::Warning, "UnparseableSchedule", message);
 }
 
 /// Deletes the oldest Jobs that have ended, beyond the limits of the history.
 fn clean_up(observed: &Observed, plan: &mut Plan) {
-    for (end, limit, default) in [("Complete", "spec.successfulJobsHistoryLimit", 3), ("Failed", "spec.failedJobsHistoryLimit", 1)] {
+    for (end, limit, default) in [
+        ("Complete", "spec.successfulJobsHistoryLimit", 3),
+        ("Failed", "spec.failedJobsHistoryLimit", 1),
+    ] {
         let limit = usize::try_from(read::number(&observed.cron, limit, default)).unwrap_or_default();
-        let mut ended: Vec<&Value> =
-            observed.jobs.iter().filter(|job| job::finished(job) == Some(end) && !object::is_deleting(job)).collect();
+        let mut ended: Vec<&Value> = observed
+            .jobs
+            .iter()
+            .filter(|job| job::finished(job) == Some(end) && !object::is_deleting(job))
+            .collect();
         ended.sort_by_key(|job| (read::time(job, "status.startTime"), object::name(job).to_owned()));
         let surplus = ended.len().saturating_sub(limit);
-        plan.writes.extend(ended.into_iter().take(surplus).map(|job| Write::Delete(job.clone())));
+        plan.writes.extend(
+            ended
+                .into_iter()
+                .take(surplus)
+                .map(|job| Write::Delete(job.clone())),
+        );
     }
 }
 
@@ -118,10 +146,19 @@ fn status(observed: &Observed, active: &[&Value], last: Option<Value>, plan: &mu
     let before = read::list(cron, "status.active");
     let known = |job: &&Value| {
         let uid = object::meta_text(job, "uid");
-        before.iter().find(|one| read::text(one, "uid") == uid).cloned().unwrap_or_else(|| reference(job))
+        before
+            .iter()
+            .find(|one| read::text(one, "uid") == uid)
+            .cloned()
+            .unwrap_or_else(|| reference(job))
     };
-    let completed = observed.jobs.iter().filter(|job| conditions::holds(read::list(job, "status.conditions"), "Complete"));
-    let successful = completed.map(|job| read::text(job, "status.completionTime")).chain([read::text(cron, "status.lastSuccessfulTime")]);
+    let completed = observed
+        .jobs
+        .iter()
+        .filter(|job| conditions::holds(read::list(job, "status.conditions"), "Complete"));
+    let successful = completed
+        .map(|job| read::text(job, "status.completionTime"))
+        .chain([read::text(cron, "status.lastSuccessfulTime")]);
     let fields = [
         ("active", json!(active.iter().map(known).collect::<Vec<_>>())),
         ("lastScheduleTime", last.unwrap_or_default()),
@@ -154,27 +191,62 @@ mod tests {
     }
 
     fn made(plan: &Plan) -> Vec<&str> {
-        plan.writes.iter().filter_map(|write| match write {
-            Write::Ensure(job) => Some(object::name(job)),
-            _ => None,
-        }).collect()
+        plan.writes
+            .iter()
+            .filter_map(|write| match write {
+                Write::Ensure(job) => Some(object::name(job)),
+                _ => None,
+            })
+            .collect()
     }
 
     #[test]
     fn a_job_is_made_when_it_is_time_and_only_then() {
-        let early = plan(&Observed { cron: cron(json!({})), jobs: vec![] }, at("2025-01-01T00:00:40Z"));
-        assert_eq!(early, Plan { writes: vec![], after: Some(Duration::from_secs(20)) });
-        let due = plan(&Observed { cron: cron(json!({})), jobs: vec![] }, at("2025-01-01T00:01:00Z"));
+        let early = plan(
+            &Observed {
+                cron: cron(json!({})),
+                jobs: vec![],
+            },
+            at("2025-01-01T00:00:40Z"),
+        );
+        assert_eq!(
+            early,
+            Plan {
+                writes: vec![],
+                after: Some(Duration::from_secs(20))
+            }
+        );
+        let due = plan(
+            &Observed {
+                cron: cron(json!({})),
+                jobs: vec![],
+            },
+            at("2025-01-01T00:01:00Z"),
+        );
         assert_eq!(made(&due), ["c-28928161"]);
         assert_eq!(due.after, Some(Duration::from_secs(60)));
-        let suspended = plan(&Observed { cron: cron(json!({"suspend": true})), jobs: vec![] }, at("2025-01-01T00:01:00Z"));
+        let suspended = plan(
+            &Observed {
+                cron: cron(json!({"suspend": true})),
+                jobs: vec![],
+            },
+            at("2025-01-01T00:01:00Z"),
+        );
         assert_eq!(suspended, Plan::default());
     }
 
     #[test]
     fn jobs_that_still_run_are_respected() {
         let jobs = vec![running("old")];
-        let with = |policy: &str| plan(&Observed { cron: cron(json!({"concurrencyPolicy": policy})), jobs: jobs.clone() }, at("2025-01-01T00:01:00Z"));
+        let with = |policy: &str| {
+            plan(
+                &Observed {
+                    cron: cron(json!({"concurrencyPolicy": policy})),
+                    jobs: jobs.clone(),
+                },
+                at("2025-01-01T00:01:00Z"),
+            )
+        };
         assert_eq!(made(&with("Allow")).len(), 1);
         assert_eq!(made(&with("Forbid")).len(), 0);
         let replace = with("Replace");

@@ -37,10 +37,22 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let set = &observed.set;
     let mut plan = Plan::default();
     let revision = history::current(set, &observed.revisions, &mut plan);
-    let hash = object::metadata(&revision).get("labels").and_then(|labels| labels.get(REVISION_HASH)?.as_str()).unwrap_or_default().to_owned();
+    let hash = object::metadata(&revision)
+        .get("labels")
+        .and_then(|labels| labels.get(REVISION_HASH)?.as_str())
+        .unwrap_or_default()
+        .to_owned();
     let sample = pod(set, &hash);
-    let takes = |node: &&Value| node::is_selected(&with_node(sample.clone(), object::name(node)), node) && node::tolerates(&sample, node);
-    let wanted: BTreeMap<&str, &Value> = observed.nodes.iter().filter(takes).map(|node| (object::name(node), node)).collect();
+    let takes = |node: &&Value| {
+        node::is_selected(&with_node(sample.clone(), object::name(node)), node)
+            && node::tolerates(&sample, node)
+    };
+    let wanted: BTreeMap<&str, &Value> = observed
+        .nodes
+        .iter()
+        .filter(takes)
+        .map(|node| (object::name(node), node))
+        .collect();
     let mut on_node: BTreeMap<String, Vec<&Arc<Pod>>> = BTreeMap::new();
     for pod in &observed.pods {
         on_node.entry(target(pod)).or_default().push(pod);
@@ -48,7 +60,9 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     status(observed, &wanted, &on_node, &hash, now, &mut plan);
     let used: HashSet<&str> = observed.pods.iter().map(|pod| pod.label(REVISION_HASH)).collect();
     let is_used = |one: &Value| {
-        let label = object::metadata(one).get("labels").and_then(|labels| labels.get(REVISION_HASH)?.as_str());
+        let label = object::metadata(one)
+            .get("labels")
+            .and_then(|labels| labels.get(REVISION_HASH)?.as_str());
         object::name(one) == object::name(&revision) || label.is_some_and(|label| used.contains(label))
     };
     history::clean_up(set, &observed.revisions, is_used, &mut plan);
@@ -63,9 +77,17 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
             delete(set, pod, &mut plan);
         }
     }
-    for name in wanted.keys().filter(|name| on_node.get(**name).is_none_or(Vec::is_empty)) {
+    for name in wanted
+        .keys()
+        .filter(|name| on_node.get(**name).is_none_or(Vec::is_empty))
+    {
         plan.writes.push(Write::Create(with_node(sample.clone(), name)));
-        plan.tell(set, Level::Normal, "SuccessfulCreate", format!("Created pod on node {name}"));
+        plan.tell(
+            set,
+            Level::Normal,
+            "SuccessfulCreate",
+            format!("Created pod on node {name}"),
+        );
     }
     if read::text(set, "spec.updateStrategy.type") != "OnDelete" {
         replace(observed, &wanted, &on_node, &hash, now, &mut plan);
@@ -75,7 +97,12 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
 
 fn delete(set: &Value, pod: &Pod, plan: &mut Plan) {
     plan.writes.push(Write::Delete((*pod.value).clone()));
-    plan.tell(set, Level::Normal, "SuccessfulDelete", format!("Deleted pod: {}", object::name(&pod.value)));
+    plan.tell(
+        set,
+        Level::Normal,
+        "SuccessfulDelete",
+        format!("Deleted pod: {}", object::name(&pod.value)),
+    );
 }
 
 /// Deletes old pods, as far as unavailability allows; pods that are unavailable anyway go at once.
@@ -90,11 +117,21 @@ fn replace(
     let set = &observed.set;
     let min_ready = read::number(set, "spec.minReadySeconds", 0);
     let count = i64::try_from(wanted.len()).unwrap_or_default();
-    let most = read::int_or_percent(object::at(set, "spec.updateStrategy.rollingUpdate.maxUnavailable"), count, "1", Round::Up).max(1);
+    let most = read::int_or_percent(
+        object::at(set, "spec.updateStrategy.rollingUpdate.maxUnavailable"),
+        count,
+        "1",
+        Round::Up,
+    )
+    .max(1);
     let mut unavailable = 0;
     let mut candidates = Vec::new();
     for name in wanted.keys() {
-        let active = on_node.get(*name).into_iter().flatten().find(|pod| pod.is_active());
+        let active = on_node
+            .get(*name)
+            .into_iter()
+            .flatten()
+            .find(|pod| pod.is_active());
         match active {
             Some(pod) if pod.is_available(min_ready, now) => {
                 if pod.label(REVISION_HASH) != hash {
@@ -109,7 +146,10 @@ fn replace(
         }
     }
     let room = usize::try_from(most - unavailable).unwrap_or_default();
-    candidates.into_iter().take(room).for_each(|pod| delete(set, pod, plan));
+    candidates
+        .into_iter()
+        .take(room)
+        .for_each(|pod| delete(set, pod, plan));
 }
 
 /// The node that a pod runs on or is meant for.
@@ -118,20 +158,28 @@ fn target(pod: &Pod) -> String {
         return pod.node().to_owned();
     }
     let terms = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
-    let fields = read::list(&pod.value, terms).iter().flat_map(|term| read::list(term, "matchFields"));
-    let mut names = fields.flat_map(|field| read::list(field, "values")).filter_map(Value::as_str);
+    let fields = read::list(&pod.value, terms)
+        .iter()
+        .flat_map(|term| read::list(term, "matchFields"));
+    let mut names = fields
+        .flat_map(|field| read::list(field, "values"))
+        .filter_map(Value::as_str);
     names.next().unwrap_or_default().to_owned()
 }
 
 fn pod(set: &Value, hash: &str) -> Value {
     let mut pod = template::pod(set, object::at(set, "spec.template").unwrap_or(&Value::Null));
     let metadata = object::metadata_mut(&mut pod);
-    metadata.insert("generateName".to_owned(), json!(template::generate_name(object::name(set))));
+    metadata.insert(
+        "generateName".to_owned(),
+        json!(template::generate_name(object::name(set))),
+    );
     let labels = metadata.entry("labels").or_insert_with(|| json!({}));
     labels[REVISION_HASH] = json!(hash);
     labels["pod-template-generation"] = json!(object::generation(set).max(1).to_string());
     let mut tolerations = read::list(&pod, "spec.tolerations").to_vec();
-    tolerations.extend(TOLERATED.map(|(key, effect)| json!({"key": key, "operator": "Exists", "effect": effect})));
+    tolerations
+        .extend(TOLERATED.map(|(key, effect)| json!({"key": key, "operator": "Exists", "effect": effect})));
     pod["spec"]["tolerations"] = json!(tolerations);
     pod
 }
@@ -163,20 +211,44 @@ fn status(
     let min_ready = read::number(set, "spec.minReadySeconds", 0);
     let daemon = |name: &str| on_node.get(name)?.iter().find(|pod| pod.is_active()).copied();
     let daemons: Vec<&Arc<Pod>> = wanted.keys().filter_map(|name| daemon(name)).collect();
-    let misplaced = on_node.iter().filter(|(name, pods)| !wanted.contains_key(name.as_str()) && pods.iter().any(|pod| pod.is_active())).count();
-    let available = daemons.iter().filter(|pod| pod.is_available(min_ready, now)).count();
-    let waits = daemons.iter().filter_map(|pod| read::until(pod.available_at(min_ready)?, now));
+    let misplaced = on_node
+        .iter()
+        .filter(|(name, pods)| !wanted.contains_key(name.as_str()) && pods.iter().any(|pod| pod.is_active()))
+        .count();
+    let available = daemons
+        .iter()
+        .filter(|pod| pod.is_available(min_ready, now))
+        .count();
+    let waits = daemons
+        .iter()
+        .filter_map(|pod| read::until(pod.available_at(min_ready)?, now));
     plan.after = if min_ready > 0 { waits.min() } else { None };
     let fields = [
         ("currentNumberScheduled", json!(daemons.len())),
         ("numberMisscheduled", json!(misplaced)),
         ("desiredNumberScheduled", json!(wanted.len())),
-        ("numberReady", json!(daemons.iter().filter(|pod| pod.ready).count())),
-        ("updatedNumberScheduled", json!(daemons.iter().filter(|pod| pod.label(REVISION_HASH) == hash).count())),
+        (
+            "numberReady",
+            json!(daemons.iter().filter(|pod| pod.ready).count()),
+        ),
+        (
+            "updatedNumberScheduled",
+            json!(
+                daemons
+                    .iter()
+                    .filter(|pod| pod.label(REVISION_HASH) == hash)
+                    .count()
+            ),
+        ),
         ("numberAvailable", json!(available)),
         ("numberUnavailable", json!(wanted.len() - available)),
         ("observedGeneration", json!(object::generation(set))),
     ];
-    let always = ["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"];
+    let always = [
+        "currentNumberScheduled",
+        "numberMisscheduled",
+        "desiredNumberScheduled",
+        "numberReady",
+    ];
     plan.status(set, Value::Object(read::status(&fields, &always)));
 }

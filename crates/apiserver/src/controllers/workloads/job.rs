@@ -27,7 +27,9 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// Whether a Job has ended, and how.
 pub(super) fn finished(job: &Value) -> Option<&'static str> {
     let conditions = read::list(job, "status.conditions");
-    ["Complete", "Failed"].into_iter().find(|kind| conditions::holds(conditions, kind))
+    ["Complete", "Failed"]
+        .into_iter()
+        .find(|kind| conditions::holds(conditions, kind))
 }
 
 /// Decides which pods to make and delete, and whether the Job is done.
@@ -44,8 +46,15 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let tally = Tally::of(observed);
     let suspended = read::is_true(job, "spec.suspend");
     let started = read::time(job, "status.startTime").filter(|_| !suspended);
-    let deadline = object::at(job, "spec.activeDeadlineSeconds").and_then(Value::as_i64).zip(started);
-    let deadline = deadline.map(|(seconds, started)| read::later(started, Duration::from_secs(u64::try_from(seconds).unwrap_or_default())));
+    let deadline = object::at(job, "spec.activeDeadlineSeconds")
+        .and_then(Value::as_i64)
+        .zip(started);
+    let deadline = deadline.map(|(seconds, started)| {
+        read::later(
+            started,
+            Duration::from_secs(u64::try_from(seconds).unwrap_or_default()),
+        )
+    });
     let end = verdict(job, &tally, deadline.is_some_and(|deadline| deadline <= now));
     let mut status = job.get("status").cloned().unwrap_or_else(|| json!({}));
     let mut conditions = read::list(job, "status.conditions").to_vec();
@@ -58,16 +67,27 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         }
         tell_end(job, end, &mut plan);
     } else if suspended {
-        conditions::set(&mut conditions, &Condition::new("Suspended", "True", "JobSuspended", "Job suspended"), now);
+        conditions::set(
+            &mut conditions,
+            &Condition::new("Suspended", "True", "JobSuspended", "Job suspended"),
+            now,
+        );
         for pod in &tally.active {
             plan.writes.push(Write::Delete((*pod.value).clone()));
         }
     } else {
         if conditions::holds(&conditions, "Suspended") {
-            conditions::set(&mut conditions, &Condition::new("Suspended", "False", "JobResumed", "Job resumed"), now);
+            conditions::set(
+                &mut conditions,
+                &Condition::new("Suspended", "False", "JobResumed", "Job resumed"),
+                now,
+            );
         }
         plan.after = manage(job, &tally, now, &mut plan);
-        plan.after = read::sooner(plan.after, deadline.and_then(|deadline| read::until(deadline, now)));
+        plan.after = read::sooner(
+            plan.after,
+            deadline.and_then(|deadline| read::until(deadline, now)),
+        );
     }
     for condition in &mut conditions {
         if condition.get("lastProbeTime").is_none() {
@@ -76,13 +96,21 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     let ended = end.is_some();
     let active = if ended || suspended { 0 } else { tally.active.len() };
-    let ready = if ended { 0 } else { tally.active.iter().filter(|pod| pod.ready).count() };
+    let ready = if ended {
+        0
+    } else {
+        tally.active.iter().filter(|pod| pod.ready).count()
+    };
     let start = match (suspended, read::time(job, "status.startTime")) {
         (true, _) => Value::Null,
         (false, Some(_)) => status["startTime"].clone(),
         (false, None) => json!(object::timestamp(now)),
     };
-    let completion = if end.iter().flatten().any(|one| one.kind == "Complete") { json!(object::timestamp(now)) } else { Value::Null };
+    let completion = if end.iter().flatten().any(|one| one.kind == "Complete") {
+        json!(object::timestamp(now))
+    } else {
+        Value::Null
+    };
     let fields = [
         ("active", json!(active)),
         ("ready", json!(ready)),
@@ -91,7 +119,14 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         ("terminating", json!(tally.terminating)),
         ("startTime", start),
         ("completionTime", completion),
-        ("completedIndexes", json!(if tally.indexed { indexes(&tally.done) } else { String::new() })),
+        (
+            "completedIndexes",
+            json!(if tally.indexed {
+                indexes(&tally.done)
+            } else {
+                String::new()
+            }),
+        ),
         ("conditions", json!(conditions)),
     ];
     let mut wanted = read::status(&fields, &["ready", "terminating"]);
@@ -99,7 +134,10 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     status = Value::Object(wanted);
     plan.status(job, status);
     // The status is told before pods are touched: what a Job has counted must outlive its pods.
-    let at = plan.writes.iter().position(|write| matches!(write, Write::Status(_)));
+    let at = plan
+        .writes
+        .iter()
+        .position(|write| matches!(write, Write::Status(_)));
     if let Some(at) = at {
         let write = plan.writes.remove(at);
         plan.writes.insert(0, write);
@@ -124,18 +162,30 @@ impl<'a> Tally<'a> {
     fn of(observed: &'a Observed) -> Self {
         let job = &observed.job;
         let indexed = read::text(job, "spec.completionMode") == "Indexed";
-        let index = |pod: &Pod| object::annotation(&pod.value, INDEX).and_then(|index| index.parse::<i64>().ok());
+        let index =
+            |pod: &Pod| object::annotation(&pod.value, INDEX).and_then(|index| index.parse::<i64>().ok());
         let of_phase = |phase: Phase| observed.pods.iter().filter(move |pod| pod.phase == phase);
         let active: Vec<_> = observed.pods.iter().filter(|pod| pod.is_active()).collect();
         let done: BTreeSet<i64> = of_phase(Phase::Succeeded).filter_map(|pod| index(pod)).collect();
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        let succeeded = if indexed { done.len() } else { of_phase(Phase::Succeeded).count() };
+        let succeeded = if indexed {
+            done.len()
+        } else {
+            of_phase(Phase::Succeeded).count()
+        };
         let ended = |pod: &Arc<Pod>| {
             let containers = read::list(&pod.value, "status.containerStatuses").iter();
-            containers.filter_map(|one| read::time(one, "state.terminated.finishedAt")).max().unwrap_or(pod.created)
+            containers
+                .filter_map(|one| read::time(one, "state.terminated.finishedAt"))
+                .max()
+                .unwrap_or(pod.created)
         };
         Self {
-            terminating: observed.pods.iter().filter(|pod| pod.deleting && !pod.is_finished()).count(),
+            terminating: observed
+                .pods
+                .iter()
+                .filter(|pod| pod.deleting && !pod.is_finished())
+                .count(),
             // A pod that was counted counts, even if somebody has deleted it since.
             succeeded: count(succeeded).max(read::number(job, "status.succeeded", 0)),
             failed: count(of_phase(Phase::Failed).count()).max(read::number(job, "status.failed", 0)),
@@ -151,21 +201,32 @@ impl<'a> Tally<'a> {
 /// The conditions with which a Job ends.
 fn verdict(job: &Value, tally: &Tally<'_>, too_late: bool) -> Option<Vec<Condition>> {
     let fail = |reason: &'static str, message: &str| {
-        Some(vec![Condition::new("FailureTarget", "True", reason, message), Condition::new("Failed", "True", reason, message)])
+        Some(vec![
+            Condition::new("FailureTarget", "True", reason, message),
+            Condition::new("Failed", "True", reason, message),
+        ])
     };
     let restarts: i64 = tally.active.iter().map(|pod| pod.restarts).sum();
     let limit = read::number(job, "spec.backoffLimit", 6);
     let restarted_too_often = restarts > 0 && restarts >= limit.max(1);
     if tally.failed > limit || restarted_too_often {
-        return fail("BackoffLimitExceeded", "Job has reached the specified backoff limit");
+        return fail(
+            "BackoffLimitExceeded",
+            "Job has reached the specified backoff limit",
+        );
     }
     if too_late {
-        return fail("DeadlineExceeded", "Job was active longer than specified deadline");
+        return fail(
+            "DeadlineExceeded",
+            "Job was active longer than specified deadline",
+        );
     }
     let complete = match object::at(job, "spec.completions").and_then(Value::as_i64) {
         Some(completions) => tally.succeeded >= completions,
         // Without a number, the first success ends it, once nobody works any more.
-        None if object::at(job, "spec.parallelism").is_some() => tally.succeeded > 0 && tally.active.is_empty(),
+        None if object::at(job, "spec.parallelism").is_some() => {
+            tally.succeeded > 0 && tally.active.is_empty()
+        }
         None => tally.succeeded >= 1,
     };
     let message = "Reached expected number of succeeded pods";
@@ -179,7 +240,9 @@ fn verdict(job: &Value, tally: &Tally<'_>, too_late: bool) -> Option<Vec<Conditi
 
 fn tell_end(job: &Value, end: &[Condition], plan: &mut Plan) {
     match end.last() {
-        Some(condition) if condition.kind == "Complete" => plan.tell(job, Level::Normal, "Completed", "Job completed"),
+        Some(condition) if condition.kind == "Complete" => {
+            plan.tell(job, Level::Normal, "Completed", "Job completed")
+        }
         Some(condition) => plan.tell(job, Level::Warning, condition.reason, condition.message.clone()),
         None => {}
     }
@@ -197,7 +260,13 @@ fn manage(job: &Value, tally: &Tally<'_>, now: Timestamp, plan: &mut Plan) -> Op
     let active = i64::try_from(tally.active.len()).unwrap_or_default();
     if active > wanted {
         let surplus = usize::try_from(active - wanted).unwrap_or_default();
-        plan.writes.extend(tally.active.iter().take(surplus).map(|pod| Write::Delete((*pod.value).clone())));
+        plan.writes.extend(
+            tally
+                .active
+                .iter()
+                .take(surplus)
+                .map(|pod| Write::Delete((*pod.value).clone())),
+        );
         return None;
     }
     if active < wanted
@@ -209,7 +278,8 @@ fn manage(job: &Value, tally: &Tally<'_>, now: Timestamp, plan: &mut Plan) -> Op
             return Some(left);
         }
     }
-    let mut free = (0..completions.unwrap_or_default()).filter(|index| !tally.done.contains(index) && !tally.taken.contains(index));
+    let mut free = (0..completions.unwrap_or_default())
+        .filter(|index| !tally.done.contains(index) && !tally.taken.contains(index));
     for _ in active..wanted {
         let index = if tally.indexed { free.next() } else { None };
         if tally.indexed && index.is_none() {
@@ -219,7 +289,12 @@ fn manage(job: &Value, tally: &Tally<'_>, now: Timestamp, plan: &mut Plan) -> Op
         plan.writes.push(Write::Create(pod));
     }
     if active < wanted {
-        plan.tell(job, Level::Normal, "SuccessfulCreate", format!("Created {} pods", wanted - active));
+        plan.tell(
+            job,
+            Level::Normal,
+            "SuccessfulCreate",
+            format!("Created {} pods", wanted - active),
+        );
     }
     None
 }
@@ -250,11 +325,24 @@ fn pod(job: &Value, index: Option<i64>) -> Value {
 
 /// Deletes a Job that has been done for long enough.
 fn expire(job: &Value, now: Timestamp, plan: &mut Plan) {
-    let Some(seconds) = object::at(job, "spec.ttlSecondsAfterFinished").and_then(Value::as_i64) else { return };
+    let Some(seconds) = object::at(job, "spec.ttlSecondsAfterFinished").and_then(Value::as_i64) else {
+        return;
+    };
     let conditions = read::list(job, "status.conditions").iter();
     let ended = conditions.filter(|one| matches!(conditions::field(one, "type"), "Complete" | "Failed"));
-    let Some(ended) = ended.filter_map(|one| conditions::field(one, "lastTransitionTime").parse().ok()).max() else { return };
-    match read::until(read::later(ended, Duration::from_secs(u64::try_from(seconds).unwrap_or_default())), now) {
+    let Some(ended) = ended
+        .filter_map(|one| conditions::field(one, "lastTransitionTime").parse().ok())
+        .max()
+    else {
+        return;
+    };
+    match read::until(
+        read::later(
+            ended,
+            Duration::from_secs(u64::try_from(seconds).unwrap_or_default()),
+        ),
+        now,
+    ) {
         Some(left) => plan.after = Some(left),
         None => plan.writes.push(Write::Delete(job.clone())),
     }
@@ -292,30 +380,63 @@ mod tests {
     }
 
     fn pod(name: &str, phase: &str) -> Arc<Pod> {
-        Arc::new(Pod::from_value(json!({"metadata": {"name": name, "namespace": "n", "uid": name}, "status": {"phase": phase}})))
+        Arc::new(Pod::from_value(
+            json!({"metadata": {"name": name, "namespace": "n", "uid": name}, "status": {"phase": phase}}),
+        ))
     }
 
     fn made(plan: &Plan) -> usize {
-        plan.writes.iter().filter(|write| matches!(write, Write::Create(_))).count()
+        plan.writes
+            .iter()
+            .filter(|write| matches!(write, Write::Create(_)))
+            .count()
     }
 
     #[test]
     fn only_as_many_pods_as_are_needed() {
         let spec = json!({"completions": 5, "parallelism": 3, "template": {}});
-        let plan_for = |pods: Vec<Arc<Pod>>| plan(&Observed { job: job(spec.clone()), pods }, Timestamp::UNIX_EPOCH);
+        let plan_for = |pods: Vec<Arc<Pod>>| {
+            plan(
+                &Observed {
+                    job: job(spec.clone()),
+                    pods,
+                },
+                Timestamp::UNIX_EPOCH,
+            )
+        };
         assert_eq!(made(&plan_for(vec![])), 3);
-        assert_eq!(made(&plan_for(vec![pod("a", "Running"), pod("b", "Succeeded")])), 2);
-        let nearly: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| pod(name, "Succeeded")).collect();
+        assert_eq!(
+            made(&plan_for(vec![pod("a", "Running"), pod("b", "Succeeded")])),
+            2
+        );
+        let nearly: Vec<_> = ["a", "b", "c", "d"]
+            .iter()
+            .map(|name| pod(name, "Succeeded"))
+            .collect();
         assert_eq!(made(&plan_for(nearly)), 1);
     }
 
     #[test]
     fn a_failure_is_followed_by_a_pause_and_too_many_by_the_end() {
         let spec = json!({"backoffLimit": 1, "template": {}});
-        let once = plan(&Observed { job: job(spec.clone()), pods: vec![pod("a", "Failed")] }, Timestamp::UNIX_EPOCH);
+        let once = plan(
+            &Observed {
+                job: job(spec.clone()),
+                pods: vec![pod("a", "Failed")],
+            },
+            Timestamp::UNIX_EPOCH,
+        );
         assert_eq!((made(&once), once.after), (0, Some(Duration::from_secs(10))));
-        let twice = plan(&Observed { job: job(spec), pods: vec![pod("a", "Failed"), pod("b", "Failed")] }, Timestamp::UNIX_EPOCH);
-        let Write::Status(told) = &twice.writes[0] else { panic!() };
+        let twice = plan(
+            &Observed {
+                job: job(spec),
+                pods: vec![pod("a", "Failed"), pod("b", "Failed")],
+            },
+            Timestamp::UNIX_EPOCH,
+        );
+        let Write::Status(told) = &twice.writes[0] else {
+            panic!()
+        };
         assert_eq!(finished(told), Some("Failed"));
         assert_eq!(told["status"]["conditions"][1]["reason"], "BackoffLimitExceeded");
     }

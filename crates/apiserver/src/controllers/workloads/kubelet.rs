@@ -52,7 +52,11 @@ pub(super) fn plan(observed: &Observed, settings: &Simulation, now: Timestamp) -
         if conditions::find(&conditions, SCRIPTED).is_none() {
             plan.tell(&pod.value, Level::Warning, "InvalidSimulation", message.clone());
         }
-        conditions::set(&mut conditions, &Condition::new(SCRIPTED, "False", "InvalidAnnotation", message), now);
+        conditions::set(
+            &mut conditions,
+            &Condition::new(SCRIPTED, "False", "InvalidAnnotation", message),
+            now,
+        );
         status["conditions"] = json!(conditions);
     }
     plan.status(&pod.value, status);
@@ -68,7 +72,9 @@ fn stop(pod: &Pod, settings: &Simulation, now: Timestamp, plan: &mut Plan) {
     }
     let grace = Duration::from_secs(u64::try_from(grace).unwrap_or_default());
     let end = read::time(&pod.value, "metadata.deletionTimestamp").unwrap_or(now);
-    let begin = end.checked_sub(jiff::SignedDuration::try_from(grace).unwrap_or_default()).unwrap_or(now);
+    let begin = end
+        .checked_sub(jiff::SignedDuration::try_from(grace).unwrap_or_default())
+        .unwrap_or(now);
     match read::until(read::later(begin, grace.min(settings.stop_after)), now) {
         Some(left) => plan.after = Some(left),
         None => plan.writes.push(Write::Remove((*pod.value).clone())),
@@ -87,7 +93,11 @@ fn schedule(observed: &Observed, now: Timestamp, plan: &mut Plan) {
     let message = format!("0/{} nodes are available: no node fits this pod.", observed.nodes);
     let mut status = pod.get("status").cloned().unwrap_or_else(|| json!({}));
     let mut conditions = read::list(&status, "conditions").to_vec();
-    conditions::set(&mut conditions, &Condition::new("PodScheduled", "False", "Unschedulable", message), now);
+    conditions::set(
+        &mut conditions,
+        &Condition::new("PodScheduled", "False", "Unschedulable", message),
+        now,
+    );
     status["phase"] = json!("Pending");
     status["conditions"] = json!(conditions);
     plan.status(pod, status);
@@ -101,20 +111,41 @@ enum Act {
     /// They run; the readiness probe says yes or no.
     Running { ready: bool },
     /// They wait, and say why.
-    Waiting { reason: &'static str, message: String, restarts: i64, exit_code: Option<i64> },
+    Waiting {
+        reason: &'static str,
+        message: String,
+        restarts: i64,
+        exit_code: Option<i64>,
+    },
     /// They have ended.
     Ended { exit_code: i64 },
 }
 
 /// What the containers do now, and when that changes.
-fn act(pod: &Pod, script: &Script, settings: &Simulation, started: Timestamp, now: Timestamp) -> (Act, Option<Duration>) {
+fn act(
+    pod: &Pod,
+    script: &Script,
+    settings: &Simulation,
+    started: Timestamp,
+    now: Timestamp,
+) -> (Act, Option<Duration>) {
     let until = |after: Duration| read::until(read::later(started, after), now);
     let ready_after = script.ready_after.unwrap_or(settings.ready_after);
     let running_after = ready_after.min(settings.ready_after);
     if script.fail == Some(Failure::ImagePull) {
-        let image = read::list(&pod.value, "spec.containers").first().map_or("", |one| read::text(one, "image"));
+        let image = read::list(&pod.value, "spec.containers")
+            .first()
+            .map_or("", |one| read::text(one, "image"));
         let message = format!("Back-off pulling image {image:?}");
-        return (Act::Waiting { reason: "ImagePullBackOff", message, restarts: 0, exit_code: None }, None);
+        return (
+            Act::Waiting {
+                reason: "ImagePullBackOff",
+                message,
+                restarts: 0,
+                exit_code: None,
+            },
+            None,
+        );
     }
     if let Some(left) = until(running_after) {
         return (Act::Creating, Some(left));
@@ -128,24 +159,46 @@ fn act(pod: &Pod, script: &Script, settings: &Simulation, started: Timestamp, no
     };
     if let Some(run_for) = run_for {
         let default_code = i64::from(script.fail.is_some());
-        return run(pod, script.exit_code.unwrap_or(default_code), running_after, run_for, started, now);
+        return run(
+            pod,
+            script.exit_code.unwrap_or(default_code),
+            running_after,
+            run_for,
+            started,
+            now,
+        );
     }
     if let Some(left) = until(ready_after) {
         return (Act::Running { ready: false }, Some(left));
     }
     match script.flap {
         Some(period) => {
-            let elapsed = Duration::try_from(now.duration_since(read::later(started, ready_after))).unwrap_or_default();
+            let elapsed =
+                Duration::try_from(now.duration_since(read::later(started, ready_after))).unwrap_or_default();
             let turns = elapsed.as_nanos() / period.as_nanos().max(1);
-            let spent = Duration::from_nanos(u64::try_from(elapsed.as_nanos() % period.as_nanos().max(1)).unwrap_or_default());
-            (Act::Running { ready: turns.is_multiple_of(2) }, Some(period - spent))
+            let spent = Duration::from_nanos(
+                u64::try_from(elapsed.as_nanos() % period.as_nanos().max(1)).unwrap_or_default(),
+            );
+            (
+                Act::Running {
+                    ready: turns.is_multiple_of(2),
+                },
+                Some(period - spent),
+            )
         }
         None => (Act::Running { ready: true }, None),
     }
 }
 
 /// Containers that exit: for good, or to be started again after a back-off that doubles.
-fn run(pod: &Pod, code: i64, from: Duration, run_for: Duration, started: Timestamp, now: Timestamp) -> (Act, Option<Duration>) {
+fn run(
+    pod: &Pod,
+    code: i64,
+    from: Duration,
+    run_for: Duration,
+    started: Timestamp,
+    now: Timestamp,
+) -> (Act, Option<Duration>) {
     let mut begin = read::later(started, from);
     let mut restarts = 0;
     let mut back_off = FIRST_RESTART;
@@ -163,15 +216,29 @@ fn run(pod: &Pod, code: i64, from: Duration, run_for: Duration, started: Timesta
         }
         let again = read::later(read::later(begin, run_for), back_off);
         if let Some(left) = read::until(again, now) {
-            let container = read::list(&pod.value, "spec.containers").first().map_or("", |one| read::text(one, "name"));
+            let container = read::list(&pod.value, "spec.containers")
+                .first()
+                .map_or("", |one| read::text(one, "name"));
             let message = format!(
                 "back-off {} restarting failed container={container} pod={}_{}({})",
-                if back_off >= LONGEST_RESTART { "5m0s".to_owned() } else { go_seconds(back_off) },
+                if back_off >= LONGEST_RESTART {
+                    "5m0s".to_owned()
+                } else {
+                    go_seconds(back_off)
+                },
                 object::name(&pod.value),
                 object::namespace(&pod.value),
                 pod.uid
             );
-            return (Act::Waiting { reason: "CrashLoopBackOff", message, restarts, exit_code: Some(code) }, Some(left));
+            return (
+                Act::Waiting {
+                    reason: "CrashLoopBackOff",
+                    message,
+                    restarts,
+                    exit_code: Some(code),
+                },
+                Some(left),
+            );
         }
         begin = again;
         restarts += 1;
@@ -189,12 +256,20 @@ fn go_seconds(duration: Duration) -> String {
 /// The status that tells all this, with everything that others have added to it.
 fn status(pod: &Pod, act: &Act, started: Timestamp, now: Timestamp) -> Value {
     let value = &pod.value;
-    let mut status = value.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut status = value
+        .get("status")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
     let containers = read::list(value, "spec.containers");
     let names: Vec<&str> = containers.iter().map(|one| read::text(one, "name")).collect();
     let mut ready = matches!(act, Act::Running { ready: true });
     let phase = match act {
-        Act::Creating | Act::Waiting { reason: "ImagePullBackOff", .. } => Phase::Pending,
+        Act::Creating
+        | Act::Waiting {
+            reason: "ImagePullBackOff",
+            ..
+        } => Phase::Pending,
         Act::Running { .. } | Act::Waiting { .. } => Phase::Running,
         Act::Ended { exit_code: 0 } => Phase::Succeeded,
         Act::Ended { .. } => Phase::Failed,
@@ -208,7 +283,9 @@ fn status(pod: &Pod, act: &Act, started: Timestamp, now: Timestamp) -> Value {
     let mut conditions = read::list(value, "status.conditions").to_vec();
     let unready = format!("containers with unready status: [{}]", names.join(" "));
     let gates = read::list(value, "spec.readinessGates");
-    let open = gates.iter().all(|gate| conditions::holds(&conditions, read::text(gate, "conditionType")));
+    let open = gates
+        .iter()
+        .all(|gate| conditions::holds(&conditions, read::text(gate, "conditionType")));
     let observed_generation = object::generation(value);
     let containers_ready = match (ready, phase) {
         (true, _) => ("True", "", String::new()),
@@ -217,23 +294,43 @@ fn status(pod: &Pod, act: &Act, started: Timestamp, now: Timestamp) -> Value {
         (false, _) => ("False", "ContainersNotReady", unready),
     };
     let pod_ready = match ready && !open {
-        true => ("False", "ReadinessGatesNotReady", "the status of pod readiness gate is not \"True\"".to_owned()),
+        true => (
+            "False",
+            "ReadinessGatesNotReady",
+            "the status of pod readiness gate is not \"True\"".to_owned(),
+        ),
         false => containers_ready.clone(),
     };
     ready &= open;
-    let completed = if phase == Phase::Succeeded { "PodCompleted" } else { "" };
+    let completed = if phase == Phase::Succeeded {
+        "PodCompleted"
+    } else {
+        ""
+    };
     let has_network = !matches!(act, Act::Creating | Act::Ended { .. });
     let wanted = [
-        Condition::new("PodReadyToStartContainers", if has_network { "True" } else { "False" }, "", ""),
+        Condition::new(
+            "PodReadyToStartContainers",
+            if has_network { "True" } else { "False" },
+            "",
+            "",
+        ),
         Condition::new("Initialized", "True", completed, ""),
         Condition::new("Ready", pod_ready.0, pod_ready.1, pod_ready.2),
-        Condition::new("ContainersReady", containers_ready.0, containers_ready.1, containers_ready.2),
+        Condition::new(
+            "ContainersReady",
+            containers_ready.0,
+            containers_ready.1,
+            containers_ready.2,
+        ),
         Condition::new("PodScheduled", "True", "", ""),
     ];
     for condition in &wanted {
         conditions::set(&mut conditions, condition, now);
         if observed_generation > 0
-            && let Some(one) = conditions.iter_mut().find(|one| conditions::field(one, "type") == condition.kind)
+            && let Some(one) = conditions
+                .iter_mut()
+                .find(|one| conditions::field(one, "type") == condition.kind)
         {
             one["observedGeneration"] = json!(observed_generation);
         }
@@ -241,14 +338,24 @@ fn status(pod: &Pod, act: &Act, started: Timestamp, now: Timestamp) -> Value {
     let old = read::list(value, "status.containerStatuses");
     let statuses: Vec<Value> = containers
         .iter()
-        .map(|container| container_status(container, old, act, ready || matches!(act, Act::Running { ready: true }), now))
+        .map(|container| {
+            container_status(
+                container,
+                old,
+                act,
+                ready || matches!(act, Act::Running { ready: true }),
+                now,
+            )
+        })
         .collect();
     status.insert("phase".to_owned(), json!(phase_name));
     status.insert("conditions".to_owned(), json!(conditions));
     status.insert("containerStatuses".to_owned(), json!(statuses));
     status.insert("hostIP".to_owned(), json!(HOST));
     status.insert("hostIPs".to_owned(), json!([{"ip": HOST}]));
-    status.entry("startTime").or_insert_with(|| json!(object::timestamp(started)));
+    status
+        .entry("startTime")
+        .or_insert_with(|| json!(object::timestamp(started)));
     if observed_generation > 0 {
         status.insert("observedGeneration".to_owned(), json!(observed_generation));
     }
@@ -265,13 +372,24 @@ pub(super) const HOST: &str = "192.168.0.1";
 
 /// An address in 10.0.0.0/10 that depends on the pod alone.
 fn address(uid: &str) -> String {
-    let hash = uid.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    format!("10.{}.{}.{}", (hash >> 16) & 0x3f, (hash >> 8) & 0xff, 1 + (hash & 0xff) % 254)
+    let hash = uid.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    format!(
+        "10.{}.{}.{}",
+        (hash >> 16) & 0x3f,
+        (hash >> 8) & 0xff,
+        1 + (hash & 0xff) % 254
+    )
 }
 
 fn container_status(container: &Value, old: &[Value], act: &Act, ready: bool, now: Timestamp) -> Value {
     let name = read::text(container, "name");
-    let before = old.iter().find(|one| read::text(one, "name") == name).cloned().unwrap_or_default();
+    let before = old
+        .iter()
+        .find(|one| read::text(one, "name") == name)
+        .cloned()
+        .unwrap_or_default();
     let restarts_before = read::number(&before, "restartCount", 0);
     let image = read::text(container, "image");
     let now = json!(object::timestamp(now));
@@ -288,7 +406,12 @@ fn container_status(container: &Value, old: &[Value], act: &Act, ready: bool, no
             Some(at) => json!({"running": {"startedAt": at}}),
             None => json!({"running": {"startedAt": now}}),
         },
-        Act::Waiting { reason, message, restarts: count, exit_code } => {
+        Act::Waiting {
+            reason,
+            message,
+            restarts: count,
+            exit_code,
+        } => {
             restarts = *count;
             if let Some(code) = exit_code
                 && (begun.is_some() || last.get("terminated").is_none() || *count != restarts_before)
@@ -306,7 +429,14 @@ fn container_status(container: &Value, old: &[Value], act: &Act, ready: bool, no
     let mut status = Map::new();
     status.insert("name".to_owned(), json!(name));
     status.insert("image".to_owned(), json!(image));
-    status.insert("imageID".to_owned(), json!(if state.get("waiting").is_some() && restarts == 0 { "" } else { image }));
+    status.insert(
+        "imageID".to_owned(),
+        json!(if state.get("waiting").is_some() && restarts == 0 {
+            ""
+        } else {
+            image
+        }),
+    );
     status.insert("ready".to_owned(), json!(ready && running));
     status.insert("started".to_owned(), json!(running));
     status.insert("restartCount".to_owned(), json!(restarts));
@@ -327,7 +457,11 @@ mod tests {
             "spec": {"nodeName": "node", "restartPolicy": policy, "containers": [{"name": "c", "image": "i"}]}});
         let mut pod = Pod::from_value(value);
         pod.started = Some(START);
-        Observed { pod, node: None, nodes: 1 }
+        Observed {
+            pod,
+            node: None,
+            nodes: 1,
+        }
     }
 
     fn at(seconds: u64) -> Timestamp {
@@ -350,7 +484,10 @@ mod tests {
             let state = one["state"].as_object().unwrap();
             let (kind, detail) = state.iter().next().unwrap();
             let reason = detail.get("reason").and_then(Value::as_str).unwrap_or(kind);
-            told.push(format!("{second} {:?} {} {} {reason}", observed.pod.phase, observed.pod.ready, one["restartCount"]));
+            told.push(format!(
+                "{second} {:?} {} {} {reason}",
+                observed.pod.phase, observed.pod.ready, one["restartCount"]
+            ));
         }
         told
     }
@@ -360,14 +497,27 @@ mod tests {
         let observed = pod(json!({}), "Always");
         assert_eq!(
             play(observed.clone(), &[0, 1, 100]),
-            ["0 Pending false 0 ContainerCreating", "1 Running true 0 running", "100 Running true 0 running"]
+            [
+                "0 Pending false 0 ContainerCreating",
+                "1 Running true 0 running",
+                "100 Running true 0 running"
+            ]
         );
         let plan_at_start = plan(&observed, &Simulation::default(), at(0));
         assert_eq!(plan_at_start.after, Some(Duration::from_secs(1)));
-        let Some(Write::Status(ready)) = plan(&observed, &Simulation::default(), at(1)).writes.pop() else { panic!() };
+        let Some(Write::Status(ready)) = plan(&observed, &Simulation::default(), at(1)).writes.pop() else {
+            panic!()
+        };
         let mut settled = observed;
-        settled.pod = Pod { started: Some(START), ..Pod::from_value(ready) };
-        assert_eq!(plan(&settled, &Simulation::default(), at(500)), Plan::default(), "nothing to write, nothing to wait for");
+        settled.pod = Pod {
+            started: Some(START),
+            ..Pod::from_value(ready)
+        };
+        assert_eq!(
+            plan(&settled, &Simulation::default(), at(500)),
+            Plan::default(),
+            "nothing to write, nothing to wait for"
+        );
     }
 
     #[test]
@@ -375,10 +525,17 @@ mod tests {
         let script = |name: &str, value: &str| json!({format!("simulate.cambium.dev/{name}"): value});
         assert_eq!(
             play(pod(script("ready-after", "30s"), "Always"), &[1, 29, 30]),
-            ["1 Running false 0 running", "29 Running false 0 running", "30 Running true 0 running"]
+            [
+                "1 Running false 0 running",
+                "29 Running false 0 running",
+                "30 Running true 0 running"
+            ]
         );
         assert_eq!(
-            play(pod(script("fail", "CrashLoopBackOff"), "Always"), &[1, 10, 11, 31, 71]),
+            play(
+                pod(script("fail", "CrashLoopBackOff"), "Always"),
+                &[1, 10, 11, 31, 71]
+            ),
             [
                 "1 Running false 0 CrashLoopBackOff",
                 "10 Running false 0 CrashLoopBackOff",
@@ -387,25 +544,51 @@ mod tests {
                 "71 Running false 3 CrashLoopBackOff"
             ]
         );
-        assert_eq!(play(pod(script("fail", "ImagePullBackOff"), "Always"), &[5]), ["5 Pending false 0 ImagePullBackOff"]);
+        assert_eq!(
+            play(pod(script("fail", "ImagePullBackOff"), "Always"), &[5]),
+            ["5 Pending false 0 ImagePullBackOff"]
+        );
         assert_eq!(
             play(pod(script("flap", "10s"), "Always"), &[1, 10, 11, 21]),
-            ["1 Running true 0 running", "10 Running true 0 running", "11 Running false 0 running", "21 Running true 0 running"]
+            [
+                "1 Running true 0 running",
+                "10 Running true 0 running",
+                "11 Running false 0 running",
+                "21 Running true 0 running"
+            ]
         );
         assert_eq!(
             play(pod(script("run-for", "5s"), "Never"), &[1, 5, 6]),
-            ["1 Running true 0 running", "5 Running true 0 running", "6 Succeeded false 0 Completed"]
+            [
+                "1 Running true 0 running",
+                "5 Running true 0 running",
+                "6 Succeeded false 0 Completed"
+            ]
         );
-        assert_eq!(play(pod(script("exit-code", "3"), "Never"), &[2]), ["2 Failed false 0 Error"]);
+        assert_eq!(
+            play(pod(script("exit-code", "3"), "Never"), &[2]),
+            ["2 Failed false 0 Error"]
+        );
     }
 
     #[test]
     fn a_bad_script_is_told_once_and_the_default_applies() {
         let mut observed = pod(json!({"simulate.cambium.dev/ready-after": "soon"}), "Always");
         let first = plan(&observed, &Simulation::default(), at(1));
-        assert!(matches!(first.writes[0], Write::Tell { reason: "InvalidSimulation", .. }));
-        let Write::Status(value) = &first.writes[1] else { panic!() };
-        observed.pod = Pod { started: Some(START), ..Pod::from_value(value.clone()) };
+        assert!(matches!(
+            first.writes[0],
+            Write::Tell {
+                reason: "InvalidSimulation",
+                ..
+            }
+        ));
+        let Write::Status(value) = &first.writes[1] else {
+            panic!()
+        };
+        observed.pod = Pod {
+            started: Some(START),
+            ..Pod::from_value(value.clone())
+        };
         assert!(observed.pod.ready);
         assert_eq!(plan(&observed, &Simulation::default(), at(2)), Plan::default());
     }
@@ -416,13 +599,22 @@ mod tests {
         observed.pod.started = None;
         observed.node = Some("node-1".to_owned());
         let value = (*observed.pod.value).clone();
-        assert_eq!(plan(&observed, &Simulation::default(), START).writes, [Write::Bind(value.clone(), "node-1".to_owned())]);
+        assert_eq!(
+            plan(&observed, &Simulation::default(), START).writes,
+            [Write::Bind(value.clone(), "node-1".to_owned())]
+        );
         let mut value = value;
         value["metadata"]["deletionTimestamp"] = json!(object::timestamp(at(30)));
         value["metadata"]["deletionGracePeriodSeconds"] = json!(30);
         observed.pod = Pod::from_value(value.clone());
-        let settings = Simulation { stop_after: Duration::from_secs(2), ..Simulation::default() };
-        assert_eq!(plan(&observed, &settings, at(1)).after, Some(Duration::from_secs(1)));
+        let settings = Simulation {
+            stop_after: Duration::from_secs(2),
+            ..Simulation::default()
+        };
+        assert_eq!(
+            plan(&observed, &settings, at(1)).after,
+            Some(Duration::from_secs(1))
+        );
         assert_eq!(plan(&observed, &settings, at(2)).writes, [Write::Remove(value)]);
     }
 }

@@ -74,7 +74,12 @@ pub struct Simulation {
 impl Default for Simulation {
     fn default() -> Self {
         let second = Duration::from_secs(1);
-        Self { ready_after: second, stop_after: second, run_for: second, node: Some("cambium-node".to_owned()) }
+        Self {
+            ready_after: second,
+            stop_after: second,
+            run_for: second,
+            node: Some("cambium-node".to_owned()),
+        }
     }
 }
 
@@ -177,19 +182,31 @@ struct Key {
 pub(super) fn start(server: &Arc<Server>, settings: Simulation) {
     let (known, feed) = (server.store.revision(), server.store.feed());
     let client = |kind: Kind| {
-        let agent = if kind == Kind::Pod { "kubelet" } else { super::MANAGER };
+        let agent = if kind == Kind::Pod {
+            "kubelet"
+        } else {
+            super::MANAGER
+        };
         (kind, server.loopback(kind.account()).with_agent(agent))
     };
     let clients = Kind::ALL.into_iter().map(client).collect();
-    let mut simulator =
-        Simulator { server: server.clone(), settings, clients, world: World::default(), refusals: HashMap::new() };
+    let mut simulator = Simulator {
+        server: server.clone(),
+        settings,
+        clients,
+        world: World::default(),
+        refusals: HashMap::new(),
+    };
     let mut queue = Queue::new();
     for kind in Kind::ALL {
         for entry in simulator.bucket(kind).list("").0 {
             simulator.put(kind, &entry, None, &mut queue);
         }
     }
-    queue.add(Key { kind: Kind::Node, key: "".into() });
+    queue.add(Key {
+        kind: Kind::Node,
+        key: "".into(),
+    });
     tokio::spawn(work::run(server.clone(), feed, known, simulator, queue));
 }
 
@@ -207,14 +224,22 @@ impl Controller for Simulator {
 
     fn note(&mut self, event: &Event, queue: &mut Queue<Key>) {
         match &*event.bucket {
-            ENDPOINTS => queue.add(Key { kind: Kind::Service, key: event.entry.key.clone() }),
+            ENDPOINTS => queue.add(Key {
+                kind: Kind::Service,
+                key: event.entry.key.clone(),
+            }),
             SLICES => {
                 let service = event.entry.label(services::SERVICE_NAME).unwrap_or_default();
-                queue.add(Key { kind: Kind::Service, key: object::key(event.entry.namespace(), service).into() });
+                queue.add(Key {
+                    kind: Kind::Service,
+                    key: object::key(event.entry.namespace(), service).into(),
+                });
             }
             _ => {}
         }
-        let Some(kind) = Kind::of_bucket(&event.bucket) else { return };
+        let Some(kind) = Kind::of_bucket(&event.bucket) else {
+            return;
+        };
         match event.kind {
             EventKind::Put => self.put(kind, &event.entry, Some(self.server.sources.now()), queue),
             EventKind::Delete => self.remove(kind, &event.entry, queue),
@@ -253,7 +278,10 @@ impl Simulator {
 
     /// Takes note of an object, and of whom that concerns.
     fn put(&mut self, kind: Kind, entry: &Arc<Entry>, now: Option<Timestamp>, queue: &mut Queue<Key>) {
-        queue.add(Key { kind, key: entry.key.clone() });
+        queue.add(Key {
+            kind,
+            key: entry.key.clone(),
+        });
         match kind {
             Kind::Pod => {
                 let pod = Pod::of(entry);
@@ -264,16 +292,28 @@ impl Simulator {
                 }
             }
             Kind::Node => self.nodes_changed(queue),
-            Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => self.own(kind, entry, &entry.value(), queue),
+            Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => {
+                self.own(kind, entry, &entry.value(), queue)
+            }
             Kind::Service => self.world.put_service(&entry.key, &entry.value()),
-            Kind::ReplicationController | Kind::Deployment | Kind::StatefulSet | Kind::DaemonSet | Kind::CronJob => {}
+            Kind::ReplicationController
+            | Kind::Deployment
+            | Kind::StatefulSet
+            | Kind::DaemonSet
+            | Kind::CronJob => {}
         }
     }
 
     fn remove(&mut self, kind: Kind, entry: &Arc<Entry>, queue: &mut Queue<Key>) {
-        let key = Key { kind, key: entry.key.clone() };
+        let key = Key {
+            kind,
+            key: entry.key.clone(),
+        };
         self.refusals.remove(&key);
-        let place = Place { bucket: kind.bucket().into(), key: entry.key.clone() };
+        let place = Place {
+            bucket: kind.bucket().into(),
+            key: entry.key.clone(),
+        };
         match kind {
             Kind::Pod | Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => {
                 let owner = self.world.unlink(&place);
@@ -292,13 +332,20 @@ impl Simulator {
                 self.world.remove_service(entry.namespace(), &entry.key);
                 queue.add(key);
             }
-            Kind::ReplicationController | Kind::Deployment | Kind::StatefulSet | Kind::DaemonSet | Kind::CronJob => {}
+            Kind::ReplicationController
+            | Kind::Deployment
+            | Kind::StatefulSet
+            | Kind::DaemonSet
+            | Kind::CronJob => {}
         }
     }
 
     /// Tells the controller of an object, old and new, or whoever might adopt it.
     fn own(&mut self, kind: Kind, entry: &Arc<Entry>, value: &Value, queue: &mut Queue<Key>) {
-        let place = Place { bucket: kind.bucket().into(), key: entry.key.clone() };
+        let place = Place {
+            bucket: kind.bucket().into(),
+            key: entry.key.clone(),
+        };
         let owner = Owner::of(value);
         let before = self.world.link(&place, owner.clone());
         enqueue_owner(owner.as_ref(), entry.namespace(), queue);
@@ -322,23 +369,35 @@ impl Simulator {
         for entry in self.bucket(kind).list(&format!("{}/", orphan.namespace())).0 {
             let selector = replicas::selector(&entry.value());
             if selector.is_some_and(|selector: LabelSelector| selector.matches(|label| orphan.label(label))) {
-                queue.add(Key { kind, key: entry.key.clone() });
+                queue.add(Key {
+                    kind,
+                    key: entry.key.clone(),
+                });
             }
         }
     }
 
     fn nodes_changed(&self, queue: &mut Queue<Key>) {
         for pod in self.world.pods().filter(|pod| pod.started.is_none()) {
-            queue.add(Key { kind: Kind::Pod, key: pod.key.clone() });
+            queue.add(Key {
+                kind: Kind::Pod,
+                key: pod.key.clone(),
+            });
         }
         for entry in self.bucket(Kind::DaemonSet).list("").0 {
-            queue.add(Key { kind: Kind::DaemonSet, key: entry.key.clone() });
+            queue.add(Key {
+                kind: Kind::DaemonSet,
+                key: entry.key.clone(),
+            });
         }
     }
 
     fn enqueue_services(&self, pod: &Pod, queue: &mut Queue<Key>) {
         for key in self.world.services_of(pod) {
-            queue.add(Key { kind: Kind::Service, key: key.clone() });
+            queue.add(Key {
+                kind: Kind::Service,
+                key: key.clone(),
+            });
         }
     }
 
@@ -368,13 +427,34 @@ impl Simulator {
             Kind::Deployment => deployment::plan(&self.observe_deployment(object, refusal), now),
             Kind::StatefulSet => {
                 let (pods, revisions) = (self.world.pods_of(uid), self.revisions(uid));
-                stateful_set::plan(&stateful_set::Observed { pods, revisions, set: object }, now)
+                stateful_set::plan(
+                    &stateful_set::Observed {
+                        pods,
+                        revisions,
+                        set: object,
+                    },
+                    now,
+                )
             }
             Kind::DaemonSet => {
                 let (pods, revisions, nodes) = (self.world.pods_of(uid), self.revisions(uid), self.nodes());
-                daemon_set::plan(&daemon_set::Observed { pods, revisions, nodes, set: object }, now)
+                daemon_set::plan(
+                    &daemon_set::Observed {
+                        pods,
+                        revisions,
+                        nodes,
+                        set: object,
+                    },
+                    now,
+                )
             }
-            Kind::Job => job::plan(&job::Observed { pods: self.world.pods_of(uid), job: object }, now),
+            Kind::Job => job::plan(
+                &job::Observed {
+                    pods: self.world.pods_of(uid),
+                    job: object,
+                },
+                now,
+            ),
             Kind::CronJob => {
                 let jobs = self.values(self.world.children(uid, Kind::Job));
                 cron_job::plan(&cron_job::Observed { jobs, cron: object }, now)
@@ -387,22 +467,52 @@ impl Simulator {
     }
 
     fn plan_service(&self, key: &Arc<str>) -> Plan {
-        let value = |bucket: &str, key: &str| self.server.store.bucket(&bucket.into()).get(key).map(|entry| entry.value());
+        let value = |bucket: &str, key: &str| {
+            self.server
+                .store
+                .bucket(&bucket.into())
+                .get(key)
+                .map(|entry| entry.value())
+        };
         let service = value(Kind::Service.bucket(), key);
         let slice = service.as_ref().and_then(|service| {
-            value(SLICES, &object::key(object::namespace(service), &services::slice_name(service)))
+            value(
+                SLICES,
+                &object::key(object::namespace(service), &services::slice_name(service)),
+            )
         });
-        let pods = service.as_ref().map(|service| self.selected_pods(service)).unwrap_or_default();
-        services::plan(&services::Observed { endpoints: value(ENDPOINTS, key), service, pods, slice })
+        let pods = service
+            .as_ref()
+            .map(|service| self.selected_pods(service))
+            .unwrap_or_default();
+        services::plan(&services::Observed {
+            endpoints: value(ENDPOINTS, key),
+            service,
+            pods,
+            slice,
+        })
     }
 
     /// The pods that a Service selects: their labels are compared without decoding anything.
     fn selected_pods(&self, service: &Value) -> Vec<Arc<Pod>> {
         let selector = object::at(service, "spec.selector").and_then(Value::as_object);
-        let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return vec![] };
-        let entries = self.bucket(Kind::Pod).list(&format!("{}/", object::namespace(service))).0;
-        let matches = |entry: &&Arc<Entry>| selector.iter().all(|(name, value)| entry.label(name) == value.as_str());
-        entries.iter().filter(matches).filter_map(|entry| self.world.pod(&entry.key).cloned()).collect()
+        let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
+            return vec![];
+        };
+        let entries = self
+            .bucket(Kind::Pod)
+            .list(&format!("{}/", object::namespace(service)))
+            .0;
+        let matches = |entry: &&Arc<Entry>| {
+            selector
+                .iter()
+                .all(|(name, value)| entry.label(name) == value.as_str())
+        };
+        entries
+            .iter()
+            .filter(matches)
+            .filter_map(|entry| self.world.pod(&entry.key).cloned())
+            .collect()
     }
 
     fn plan_pod(&self, key: &str, now: Timestamp) -> Option<Plan> {
@@ -411,41 +521,80 @@ impl Simulator {
             Some(_) => (None, 0),
             None => node::choose(&pod, &self.nodes()),
         };
-        Some(kubelet::plan(&kubelet::Observed { pod, node, nodes }, &self.settings, now))
+        Some(kubelet::plan(
+            &kubelet::Observed { pod, node, nodes },
+            &self.settings,
+            now,
+        ))
     }
 
     fn plan_node(&self) -> Plan {
-        let name = self.settings.node.as_deref().filter(|_| self.bucket(Kind::Node).is_empty());
-        name.map(|name| node::make(name, self.server.sources.now())).unwrap_or_default()
+        let name = self
+            .settings
+            .node
+            .as_deref()
+            .filter(|_| self.bucket(Kind::Node).is_empty());
+        name.map(|name| node::make(name, self.server.sources.now()))
+            .unwrap_or_default()
     }
 
     fn nodes(&self) -> Vec<Value> {
-        self.bucket(Kind::Node).list("").0.iter().map(|entry| entry.value()).collect()
+        self.bucket(Kind::Node)
+            .list("")
+            .0
+            .iter()
+            .map(|entry| entry.value())
+            .collect()
     }
 
     fn orphan_pods(&self, namespace: &str) -> Vec<Arc<Pod>> {
-        self.world.orphans(namespace, Kind::Pod).filter_map(|place| self.world.pod(&place.key).cloned()).collect()
+        self.world
+            .orphans(namespace, Kind::Pod)
+            .filter_map(|place| self.world.pod(&place.key).cloned())
+            .collect()
     }
 
     fn values<'a>(&self, places: impl Iterator<Item = &'a Place>) -> Vec<Value> {
-        places.filter_map(|place| place.entry(&self.server)).map(|entry| entry.value()).collect()
+        places
+            .filter_map(|place| place.entry(&self.server))
+            .map(|entry| entry.value())
+            .collect()
     }
 
     fn observe_deployment(&self, deployment: Value, refusal: Option<String>) -> deployment::Observed {
-        let (uid, namespace) = (object::meta_text(&deployment, "uid"), object::namespace(&deployment));
+        let (uid, namespace) = (
+            object::meta_text(&deployment, "uid"),
+            object::namespace(&deployment),
+        );
         let sets = self.values(self.world.children(uid, Kind::ReplicaSet));
         let orphans = self.values(self.world.orphans(namespace, Kind::ReplicaSet));
         let living_pods = sets.iter().map(|set| {
             let uid = object::meta_text(set, "uid");
-            (uid.to_owned(), self.world.pods_of(uid).iter().filter(|pod| !pod.is_finished()).count())
+            (
+                uid.to_owned(),
+                self.world
+                    .pods_of(uid)
+                    .iter()
+                    .filter(|pod| !pod.is_finished())
+                    .count(),
+            )
         });
-        deployment::Observed { living_pods: living_pods.collect(), deployment, sets, orphans, refusal }
+        deployment::Observed {
+            living_pods: living_pods.collect(),
+            deployment,
+            sets,
+            orphans,
+            refusal,
+        }
     }
 }
 
 fn enqueue_owner(owner: Option<&Owner>, namespace: &str, queue: &mut Queue<Key>) {
     let Some(owner) = owner else { return };
     if let Some(kind) = Kind::of_owner(&owner.kind) {
-        queue.add(Key { kind, key: object::key(namespace, &owner.name).into() });
+        queue.add(Key {
+            kind,
+            key: object::key(namespace, &owner.name).into(),
+        });
     }
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::conditions::{self, Condition};
 use super::kubelet::HOST;
+use super::read;
 use super::world::Pod;
 use super::write::{Plan, Write};
-use super::read;
 use crate::object;
 
 /// The node that is made when there is none.
@@ -15,15 +15,35 @@ pub(super) fn make(name: &str, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let labels = json!({"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
         "cambium.dev/simulated": "true"});
-    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {}});
+    let node =
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {}});
     let mut conditions = Vec::new();
     for (kind, status, reason, message) in [
-        ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-        ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        (
+            "MemoryPressure",
+            "False",
+            "KubeletHasSufficientMemory",
+            "kubelet has sufficient memory available",
+        ),
+        (
+            "DiskPressure",
+            "False",
+            "KubeletHasNoDiskPressure",
+            "kubelet has no disk pressure",
+        ),
+        (
+            "PIDPressure",
+            "False",
+            "KubeletHasSufficientPID",
+            "kubelet has sufficient PID available",
+        ),
         ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
     ] {
-        conditions::set(&mut conditions, &Condition::new(kind, status, reason, message), now);
+        conditions::set(
+            &mut conditions,
+            &Condition::new(kind, status, reason, message),
+            now,
+        );
     }
     let resources = json!({"cpu": "64", "memory": "256Gi", "pods": "100000", "ephemeral-storage": "1Ti"});
     let mut with_status = node.clone();
@@ -38,8 +58,14 @@ pub(super) fn make(name: &str, now: Timestamp) -> Plan {
 
 /// The node for a pod, and how many there are. Pods that fit several are spread by their UID.
 pub(super) fn choose(pod: &Pod, nodes: &[Value]) -> (Option<String>, usize) {
-    let fitting: Vec<&str> = nodes.iter().filter(|node| fits(&pod.value, node)).map(object::name).collect();
-    let spread = pod.uid.bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
+    let fitting: Vec<&str> = nodes
+        .iter()
+        .filter(|node| fits(&pod.value, node))
+        .map(object::name)
+        .collect();
+    let spread = pod.uid.bytes().fold(0_usize, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(usize::from(byte))
+    });
     let chosen = (!fitting.is_empty()).then(|| fitting[spread % fitting.len()].to_owned());
     (chosen, nodes.len())
 }
@@ -52,7 +78,9 @@ pub(super) fn fits(pod: &Value, node: &Value) -> bool {
 }
 
 fn is_for_daemon(pod: &Value) -> bool {
-    read::list(pod, "metadata.ownerReferences").iter().any(|owner| read::text(owner, "kind") == "DaemonSet")
+    read::list(pod, "metadata.ownerReferences")
+        .iter()
+        .any(|owner| read::text(owner, "kind") == "DaemonSet")
 }
 
 /// `nodeSelector`, and the required terms of the node affinity.
@@ -60,15 +88,23 @@ pub(super) fn is_selected(pod: &Value, node: &Value) -> bool {
     let labels = object::metadata(node).get("labels");
     let label = |name: &str| labels.and_then(|labels| labels.get(name)?.as_str());
     let selector = object::at(pod, "spec.nodeSelector").and_then(Value::as_object);
-    if !selector.into_iter().flatten().all(|(name, value)| label(name) == value.as_str()) {
+    if !selector
+        .into_iter()
+        .flatten()
+        .all(|(name, value)| label(name) == value.as_str())
+    {
         return false;
     }
     let terms = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     let terms = read::list(pod, terms);
     let field = |name: &str| (name == "metadata.name").then(|| object::name(node));
     let holds = |term: &Value| {
-        read::list(term, "matchExpressions").iter().all(|one| expression(one, &label))
-            && read::list(term, "matchFields").iter().all(|one| expression(one, &field))
+        read::list(term, "matchExpressions")
+            .iter()
+            .all(|one| expression(one, &label))
+            && read::list(term, "matchFields")
+                .iter()
+                .all(|one| expression(one, &field))
     };
     terms.is_empty() || terms.iter().any(holds)
 }
@@ -84,8 +120,12 @@ fn expression<'a>(expression: &Value, value: &impl Fn(&str) -> Option<&'a str>) 
         "NotIn" => !among,
         "Exists" => value.is_some(),
         "DoesNotExist" => value.is_none(),
-        "Gt" => number(value).zip(limit).is_some_and(|(value, limit)| value > limit),
-        "Lt" => number(value).zip(limit).is_some_and(|(value, limit)| value < limit),
+        "Gt" => number(value)
+            .zip(limit)
+            .is_some_and(|(value, limit)| value > limit),
+        "Lt" => number(value)
+            .zip(limit)
+            .is_some_and(|(value, limit)| value < limit),
         _ => false,
     }
 }
@@ -94,7 +134,11 @@ fn expression<'a>(expression: &Value, value: &impl Fn(&str) -> Option<&'a str>) 
 pub(super) fn tolerates(pod: &Value, node: &Value) -> bool {
     let taints = read::list(node, "spec.taints").iter();
     let mut hard = taints.filter(|taint| matches!(read::text(taint, "effect"), "NoSchedule" | "NoExecute"));
-    hard.all(|taint| read::list(pod, "spec.tolerations").iter().any(|toleration| tolerated(toleration, taint)))
+    hard.all(|taint| {
+        read::list(pod, "spec.tolerations")
+            .iter()
+            .any(|toleration| tolerated(toleration, taint))
+    })
 }
 
 fn tolerated(toleration: &Value, taint: &Value) -> bool {

@@ -14,17 +14,24 @@ pub(super) fn number(value: &Value, path: &str, default: i64) -> i64 {
 
 /// A text; empty when it is missing.
 pub(super) fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    object::at(value, path).and_then(Value::as_str).unwrap_or_default()
+    object::at(value, path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// A yes or no; no when it is missing.
 pub(super) fn is_true(value: &Value, path: &str) -> bool {
-    object::at(value, path).and_then(Value::as_bool).unwrap_or_default()
+    object::at(value, path)
+        .and_then(Value::as_bool)
+        .unwrap_or_default()
 }
 
 /// A list; empty when it is missing.
 pub(super) fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
-    object::at(value, path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    object::at(value, path)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 /// A time.
@@ -62,7 +69,9 @@ pub(super) enum Round {
 
 /// How long until `at`; nothing when it has passed.
 pub(super) fn until(at: Timestamp, now: Timestamp) -> Option<Duration> {
-    Duration::try_from(at.duration_since(now)).ok().filter(|left| !left.is_zero())
+    Duration::try_from(at.duration_since(now))
+        .ok()
+        .filter(|left| !left.is_zero())
 }
 
 /// The earlier of two waits.
@@ -89,8 +98,11 @@ pub(super) fn status(fields: &[(&str, Value)], always: &[&str]) -> Map<String, V
         Value::Object(map) => map.is_empty(),
         Value::Bool(_) => false,
     };
-    let kept = fields.iter().filter(|(name, value)| always.contains(name) || !is_zero(value));
-    kept.map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    let kept = fields
+        .iter()
+        .filter(|(name, value)| always.contains(name) || !is_zero(value));
+    kept.map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -110,7 +122,10 @@ mod tests {
     fn waits_are_never_negative() {
         let now = Timestamp::UNIX_EPOCH;
         assert_eq!(until(now, now), None);
-        assert_eq!(until(later(now, Duration::from_secs(2)), now), Some(Duration::from_secs(2)));
+        assert_eq!(
+            until(later(now, Duration::from_secs(2)), now),
+            Some(Duration::from_secs(2))
+        );
         assert_eq!(until(now, later(now, Duration::from_secs(2))), None);
         assert_eq!(sooner(None, Some(Duration::ZERO)), Some(Duration::ZERO));
     }

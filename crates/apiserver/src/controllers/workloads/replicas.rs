@@ -32,7 +32,8 @@ pub(super) struct Observed {
 pub(super) fn selector(set: &Value) -> Option<LabelSelector> {
     let selector = match set["kind"].as_str() {
         Some("ReplicationController") => {
-            let labels = object::at(set, "spec.selector").filter(|selector| selector.as_object().is_some_and(|map| !map.is_empty()));
+            let labels = object::at(set, "spec.selector")
+                .filter(|selector| selector.as_object().is_some_and(|map| !map.is_empty()));
             json!({"matchLabels": labels.or_else(|| object::at(set, "spec.template.metadata.labels"))?})
         }
         _ => object::at(set, "spec.selector")?.clone(),
@@ -44,16 +45,29 @@ pub(super) fn selector(set: &Value) -> Option<LabelSelector> {
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let set = &observed.set;
     let mut plan = Plan::default();
-    let Some(selector) = selector(set) else { return plan };
+    let Some(selector) = selector(set) else {
+        return plan;
+    };
     let deleting = object::is_deleting(set);
-    let (mine, strangers): (Vec<_>, Vec<_>) = observed.pods.iter().partition(|pod| selector.matches_object(&pod.value));
+    let (mine, strangers): (Vec<_>, Vec<_>) = observed
+        .pods
+        .iter()
+        .partition(|pod| selector.matches_object(&pod.value));
     let mut active: Vec<&Arc<Pod>> = mine.iter().copied().filter(|pod| pod.is_active()).collect();
-    let terminating = mine.iter().filter(|pod| pod.deleting && !pod.is_finished()).count();
+    let terminating = mine
+        .iter()
+        .filter(|pod| pod.deleting && !pod.is_finished())
+        .count();
     let wanted = usize::try_from(read::number(set, "spec.replicas", 1)).unwrap_or_default();
 
     let mut adopted = Vec::new();
     if !deleting {
-        adopted.extend(observed.orphans.iter().filter(|pod| pod.is_active() && selector.matches_object(&pod.value)));
+        adopted.extend(
+            observed
+                .orphans
+                .iter()
+                .filter(|pod| pod.is_active() && selector.matches_object(&pod.value)),
+        );
     }
     active.extend(&adopted);
     status(observed, &active, terminating, wanted, now, &mut plan);
@@ -61,17 +75,30 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         return plan;
     }
     for pod in strangers.iter().filter(|pod| !pod.deleting) {
-        plan.writes.push(Write::Patch((*pod.value).clone(), json!({"metadata": {"ownerReferences": without(&pod.value, set)}})));
+        plan.writes.push(Write::Patch(
+            (*pod.value).clone(),
+            json!({"metadata": {"ownerReferences": without(&pod.value, set)}}),
+        ));
     }
     for pod in adopted {
-        let mut owners = object::metadata(&pod.value).get("ownerReferences").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut owners = object::metadata(&pod.value)
+            .get("ownerReferences")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
         owners.push(template::controller_reference(set));
-        plan.writes.push(Write::Patch((*pod.value).clone(), json!({"metadata": {"ownerReferences": owners}})));
+        plan.writes.push(Write::Patch(
+            (*pod.value).clone(),
+            json!({"metadata": {"ownerReferences": owners}}),
+        ));
     }
     let template = object::at(set, "spec.template").unwrap_or(&Value::Null);
     for _ in active.len()..wanted.min(active.len() + BURST) {
         let mut pod = template::pod(set, template);
-        object::metadata_mut(&mut pod).insert("generateName".to_owned(), json!(template::generate_name(object::name(set))));
+        object::metadata_mut(&mut pod).insert(
+            "generateName".to_owned(),
+            json!(template::generate_name(object::name(set))),
+        );
         plan.writes.push(Write::Create(pod));
     }
     if active.len() < wanted {
@@ -84,8 +111,17 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         for pod in active.iter().take(surplus) {
             plan.writes.push(Write::Delete((*pod.value).clone()));
         }
-        let names: Vec<&str> = active.iter().take(surplus).map(|pod| object::name(&pod.value)).collect();
-        plan.tell(set, Level::Normal, "SuccessfulDelete", format!("Deleted pods: {}", names.join(", ")));
+        let names: Vec<&str> = active
+            .iter()
+            .take(surplus)
+            .map(|pod| object::name(&pod.value))
+            .collect();
+        plan.tell(
+            set,
+            Level::Normal,
+            "SuccessfulDelete",
+            format!("Deleted pods: {}", names.join(", ")),
+        );
     }
     plan
 }
@@ -97,11 +133,17 @@ fn rank(active: &mut [&Arc<Pod>], all: &[&Arc<Pod>]) {
         *on_node.entry(pod.node()).or_default() += 1;
     }
     let cost = |pod: &Pod| -> i64 {
-        object::annotation(&pod.value, "controller.kubernetes.io/pod-deletion-cost").and_then(|cost| cost.parse().ok()).unwrap_or(0)
+        object::annotation(&pod.value, "controller.kubernetes.io/pod-deletion-cost")
+            .and_then(|cost| cost.parse().ok())
+            .unwrap_or(0)
     };
     let key = |pod: &Arc<Pod>| {
         let doubled = on_node.get(pod.node()).copied().unwrap_or_default();
-        let ready_since = if pod.ready { pod.ready_since } else { Timestamp::UNIX_EPOCH };
+        let ready_since = if pod.ready {
+            pod.ready_since
+        } else {
+            Timestamp::UNIX_EPOCH
+        };
         (
             !pod.node().is_empty(),
             pod.phase != Phase::Pending,
@@ -119,38 +161,83 @@ fn rank(active: &mut [&Arc<Pod>], all: &[&Arc<Pod>]) {
 
 fn without(pod: &Value, set: &Value) -> Value {
     let uid = object::meta_text(set, "uid");
-    let owners = object::metadata(pod).get("ownerReferences").and_then(Value::as_array);
-    let kept: Vec<&Value> = owners.into_iter().flatten().filter(|owner| read::text(owner, "uid") != uid).collect();
+    let owners = object::metadata(pod)
+        .get("ownerReferences")
+        .and_then(Value::as_array);
+    let kept: Vec<&Value> = owners
+        .into_iter()
+        .flatten()
+        .filter(|owner| read::text(owner, "uid") != uid)
+        .collect();
     if kept.is_empty() { Value::Null } else { json!(kept) }
 }
 
-fn status(observed: &Observed, active: &[&Arc<Pod>], terminating: usize, wanted: usize, now: Timestamp, plan: &mut Plan) {
+fn status(
+    observed: &Observed,
+    active: &[&Arc<Pod>],
+    terminating: usize,
+    wanted: usize,
+    now: Timestamp,
+    plan: &mut Plan,
+) {
     let set = &observed.set;
     let min_ready = read::number(set, "spec.minReadySeconds", 0);
     let labels = object::at(set, "spec.template.metadata.labels").and_then(Value::as_object);
-    let labelled = |pod: &Pod| labels.into_iter().flatten().all(|(name, value)| pod.label(name) == value.as_str().unwrap_or_default());
+    let labelled = |pod: &Pod| {
+        labels
+            .into_iter()
+            .flatten()
+            .all(|(name, value)| pod.label(name) == value.as_str().unwrap_or_default())
+    };
     let mut conditions = read::list(set, "status.conditions").to_vec();
     match &observed.refusal {
         Some(message) => {
-            let reason = if active.len() < wanted { "FailedCreate" } else { "FailedDelete" };
-            conditions::set(&mut conditions, &Condition::new("ReplicaFailure", "True", reason, message.clone()), now);
+            let reason = if active.len() < wanted {
+                "FailedCreate"
+            } else {
+                "FailedDelete"
+            };
+            conditions::set(
+                &mut conditions,
+                &Condition::new("ReplicaFailure", "True", reason, message.clone()),
+                now,
+            );
         }
         None => conditions::remove(&mut conditions, "ReplicaFailure"),
     }
-    let waiting = active.iter().filter_map(|pod| read::until(pod.available_at(min_ready)?, now));
+    let waiting = active
+        .iter()
+        .filter_map(|pod| read::until(pod.available_at(min_ready)?, now));
     plan.after = if min_ready > 0 { waiting.min() } else { None };
     let mut fields = vec![
         ("replicas", json!(active.len())),
-        ("fullyLabeledReplicas", json!(active.iter().filter(|pod| labelled(pod)).count())),
-        ("readyReplicas", json!(active.iter().filter(|pod| pod.ready).count())),
-        ("availableReplicas", json!(active.iter().filter(|pod| pod.is_available(min_ready, now)).count())),
+        (
+            "fullyLabeledReplicas",
+            json!(active.iter().filter(|pod| labelled(pod)).count()),
+        ),
+        (
+            "readyReplicas",
+            json!(active.iter().filter(|pod| pod.ready).count()),
+        ),
+        (
+            "availableReplicas",
+            json!(
+                active
+                    .iter()
+                    .filter(|pod| pod.is_available(min_ready, now))
+                    .count()
+            ),
+        ),
         ("observedGeneration", json!(object::generation(set))),
         ("conditions", json!(conditions)),
     ];
     if set["kind"] == "ReplicaSet" {
         fields.push(("terminatingReplicas", json!(terminating)));
     }
-    plan.status(set, Value::Object(read::status(&fields, &["replicas", "terminatingReplicas"])));
+    plan.status(
+        set,
+        Value::Object(read::status(&fields, &["replicas", "terminatingReplicas"])),
+    );
 }
 
 #[cfg(test)]
@@ -173,7 +260,12 @@ mod tests {
     }
 
     fn observed(replicas: i64, pods: Vec<Arc<Pod>>) -> Observed {
-        Observed { set: set(replicas), pods, orphans: vec![], refusal: None }
+        Observed {
+            set: set(replicas),
+            pods,
+            orphans: vec![],
+            refusal: None,
+        }
     }
 
     fn deleted(plan: &Plan) -> Vec<&str> {
@@ -181,17 +273,30 @@ mod tests {
             Write::Delete(pod) => Some(pod["metadata"]["name"].as_str().map(str::to_owned)),
             _ => None,
         };
-        plan.writes.iter().filter(|write| name(write).is_some()).map(|write| match write {
-            Write::Delete(pod) => pod["metadata"]["name"].as_str().unwrap(),
-            _ => unreachable!(),
-        }).collect()
+        plan.writes
+            .iter()
+            .filter(|write| name(write).is_some())
+            .map(|write| match write {
+                Write::Delete(pod) => pod["metadata"]["name"].as_str().unwrap(),
+                _ => unreachable!(),
+            })
+            .collect()
     }
 
     #[test]
     fn missing_pods_are_made_and_surplus_ones_go_unready_first() {
         let made = plan(&observed(3, vec![pod("a", true)]), Timestamp::UNIX_EPOCH);
-        assert_eq!(made.writes.iter().filter(|write| matches!(write, Write::Create(_))).count(), 2);
-        let less = plan(&observed(1, vec![pod("a", true), pod("b", false), pod("c", true)]), Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            made.writes
+                .iter()
+                .filter(|write| matches!(write, Write::Create(_)))
+                .count(),
+            2
+        );
+        let less = plan(
+            &observed(1, vec![pod("a", true), pod("b", false), pod("c", true)]),
+            Timestamp::UNIX_EPOCH,
+        );
         assert_eq!(deleted(&less)[0], "b");
         assert_eq!(deleted(&less).len(), 2);
     }
@@ -199,7 +304,9 @@ mod tests {
     #[test]
     fn a_set_that_is_as_wanted_is_left_alone() {
         let mut observed = observed(1, vec![pod("a", true)]);
-        let Some(Write::Status(told)) = plan(&observed, Timestamp::UNIX_EPOCH).writes.pop() else { panic!() };
+        let Some(Write::Status(told)) = plan(&observed, Timestamp::UNIX_EPOCH).writes.pop() else {
+            panic!()
+        };
         assert_eq!(
             told["status"],
             json!({"replicas": 1, "fullyLabeledReplicas": 1, "readyReplicas": 1, "availableReplicas": 1,
@@ -214,11 +321,20 @@ mod tests {
         let mut other = (*pod("b", true).value).clone();
         other["metadata"]["labels"] = json!({"app": "else"});
         other["metadata"]["ownerReferences"] = json!([template::controller_reference(&set(1))]);
-        let observed = Observed { orphans: vec![pod("a", true)], ..observed(1, vec![Arc::new(Pod::from_value(other.clone()))]) };
+        let observed = Observed {
+            orphans: vec![pod("a", true)],
+            ..observed(1, vec![Arc::new(Pod::from_value(other.clone()))])
+        };
         let plan = plan(&observed, Timestamp::UNIX_EPOCH);
-        assert!(plan.writes.contains(&Write::Patch(other, json!({"metadata": {"ownerReferences": null}}))));
+        assert!(plan.writes.contains(&Write::Patch(
+            other,
+            json!({"metadata": {"ownerReferences": null}})
+        )));
         let adopt = json!({"metadata": {"ownerReferences": [template::controller_reference(&set(1))]}});
-        assert!(plan.writes.contains(&Write::Patch((*pod("a", true).value).clone(), adopt)));
+        assert!(
+            plan.writes
+                .contains(&Write::Patch((*pod("a", true).value).clone(), adopt))
+        );
         assert!(!plan.writes.iter().any(|write| matches!(write, Write::Create(_))));
     }
 
@@ -229,9 +345,13 @@ mod tests {
         let at = |seconds| read::later(Timestamp::UNIX_EPOCH, std::time::Duration::from_secs(seconds));
         let early = plan(&observed, at(4));
         assert_eq!(early.after, Some(std::time::Duration::from_secs(6)));
-        let Write::Status(told) = &early.writes[0] else { panic!() };
+        let Write::Status(told) = &early.writes[0] else {
+            panic!()
+        };
         assert_eq!(told["status"].get("availableReplicas"), None);
-        let Write::Status(told) = &plan(&observed, at(10)).writes[0] else { panic!() };
+        let Write::Status(told) = &plan(&observed, at(10)).writes[0] else {
+            panic!()
+        };
         assert_eq!(told["status"]["availableReplicas"], 1);
     }
 }

@@ -31,8 +31,12 @@ impl Schedule {
             text => text,
         };
         let fields: Vec<&str> = text.split_whitespace().collect();
-        let [minutes, hours, days, months, weekdays] = fields.as_slice() else { return None };
-        const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+        let [minutes, hours, days, months, weekdays] = fields.as_slice() else {
+            return None;
+        };
+        const MONTHS: [&str; 12] = [
+            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+        ];
         const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
         let restricted = |field: &str| !field.starts_with('*') && !field.starts_with('?');
         let mut on = field(weekdays, 0, 7, &DAYS, 0)?;
@@ -69,7 +73,11 @@ impl Schedule {
         hours.flat_map(move |hour| {
             let minutes = (0..60_i8).filter(|minute| has(self.minutes, *minute));
             minutes.filter_map(move |minute| {
-                let at = day.date().at(hour, minute, 0, 0).to_zoned(day.time_zone().clone()).ok()?;
+                let at = day
+                    .date()
+                    .at(hour, minute, 0, 0)
+                    .to_zoned(day.time_zone().clone())
+                    .ok()?;
                 // An hour that the clocks skip has no moments.
                 (at.hour() == hour && at.minute() == minute).then(|| at.timestamp())
             })
@@ -82,7 +90,12 @@ impl Schedule {
             other => other.to_monday_one_offset(),
         };
         let (by_date, by_weekday) = (has(self.days, day.day()), has(self.weekdays, weekday));
-        has(self.months, day.month()) && if self.either_day { by_date || by_weekday } else { by_date && by_weekday }
+        has(self.months, day.month())
+            && if self.either_day {
+                by_date || by_weekday
+            } else {
+                by_date && by_weekday
+            }
     }
 }
 
@@ -93,8 +106,14 @@ fn has(set: u64, number: i8) -> bool {
 /// One field, as a set of numbers: `*`, `1,3-5`, `*/15`, `mon-fri`.
 fn field(text: &str, first: u32, last: u32, names: &[&str], offset: u32) -> Option<u64> {
     let number = |text: &str| -> Option<u32> {
-        let named = names.iter().position(|name| name.eq_ignore_ascii_case(text)).and_then(|at| u32::try_from(at).ok());
-        named.map(|at| at + offset).or_else(|| text.parse().ok()).filter(|number| (first..=last).contains(number))
+        let named = names
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(text))
+            .and_then(|at| u32::try_from(at).ok());
+        named
+            .map(|at| at + offset)
+            .or_else(|| text.parse().ok())
+            .filter(|number| (first..=last).contains(number))
     };
     let mut set = 0;
     for part in text.split(',') {
@@ -122,7 +141,10 @@ mod tests {
 
     fn next(schedule: &str, after: &str) -> String {
         let after: Timestamp = after.parse().unwrap();
-        Schedule::parse(schedule).unwrap().next(after, &TimeZone::UTC).map_or_else(String::new, |at| at.to_string())
+        Schedule::parse(schedule)
+            .unwrap()
+            .next(after, &TimeZone::UTC)
+            .map_or_else(String::new, |at| at.to_string())
     }
 
     #[test]
@@ -144,7 +166,16 @@ mod tests {
 
     #[test]
     fn what_is_no_schedule_is_refused() {
-        for bad in ["", "* * * *", "60 * * * *", "* 24 * * *", "5-1 * * * *", "*/0 * * * *", "x * * * *", "@sometimes"] {
+        for bad in [
+            "",
+            "* * * *",
+            "60 * * * *",
+            "* 24 * * *",
+            "5-1 * * * *",
+            "*/0 * * * *",
+            "x * * * *",
+            "@sometimes",
+        ] {
             assert_eq!(Schedule::parse(bad), None, "{bad}");
         }
     }

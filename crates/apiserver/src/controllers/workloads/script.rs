@@ -44,21 +44,27 @@ impl Script {
         let mut problems = BTreeMap::new();
         let mut read = |name: &'static str, expected: &str| -> Option<String> {
             let text = object::annotation(pod, name)?.to_owned();
-            problems.insert(name, format!("{name}: {text:?} is not {expected}; the default applies"));
+            problems.insert(
+                name,
+                format!("{name}: {text:?} is not {expected}; the default applies"),
+            );
             Some(text)
         };
         let a_duration = "a duration such as 30s, 1m30s or 500ms";
         script.ready_after = read(READY_AFTER, a_duration).and_then(|text| duration(&text));
-        script.flap = read(FLAP, a_duration).and_then(|text| duration(&text)).filter(|period| !period.is_zero());
+        script.flap = read(FLAP, a_duration)
+            .and_then(|text| duration(&text))
+            .filter(|period| !period.is_zero());
         script.run_for = read(RUN_FOR, a_duration).and_then(|text| duration(&text));
         script.exit_code = read(EXIT_CODE, "a number from 0 to 255")
             .and_then(|text| text.parse().ok())
             .filter(|code| (0..=255).contains(code));
-        script.fail = read(FAIL, "CrashLoopBackOff or ImagePullBackOff").and_then(|text| match text.as_str() {
-            "CrashLoopBackOff" => Some(Failure::CrashLoop),
-            "ImagePullBackOff" => Some(Failure::ImagePull),
-            _ => None,
-        });
+        script.fail =
+            read(FAIL, "CrashLoopBackOff or ImagePullBackOff").and_then(|text| match text.as_str() {
+                "CrashLoopBackOff" => Some(Failure::CrashLoop),
+                "ImagePullBackOff" => Some(Failure::ImagePull),
+                _ => None,
+            });
         let understood = [
             (READY_AFTER, script.ready_after.is_some()),
             (FAIL, script.fail.is_some()),
@@ -82,7 +88,9 @@ fn duration(text: &str) -> Option<Duration> {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let (number, tail) = rest.split_at(digits);
         let number: f64 = number.parse().ok()?;
-        let unit_end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
+        let unit_end = tail
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit_end);
         let seconds = match unit {
             "ms" => 0.001,
@@ -104,8 +112,18 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_go_writes_them() {
-        for (text, milliseconds) in [("30s", 30_000), ("500ms", 500), ("1m30s", 90_000), ("1.5s", 1500), ("0s", 0)] {
-            assert_eq!(duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
+        for (text, milliseconds) in [
+            ("30s", 30_000),
+            ("500ms", 500),
+            ("1m30s", 90_000),
+            ("1.5s", 1500),
+            ("0s", 0),
+        ] {
+            assert_eq!(
+                duration(text),
+                Some(Duration::from_millis(milliseconds)),
+                "{text}"
+            );
         }
         for bad in ["", "30", "s", "-1s", "1d", "1s2"] {
             assert_eq!(duration(bad), None, "{bad}");
@@ -118,7 +136,10 @@ mod tests {
             READY_AFTER: "soon", FAIL: "Explode", EXIT_CODE: "3", FLAP: "0s"}}}));
         assert_eq!(script.exit_code, Some(3));
         assert_eq!((script.ready_after, script.fail, script.flap), (None, None, None));
-        assert_eq!(script.problems.keys().copied().collect::<Vec<_>>(), [FAIL, FLAP, READY_AFTER]);
+        assert_eq!(
+            script.problems.keys().copied().collect::<Vec<_>>(),
+            [FAIL, FLAP, READY_AFTER]
+        );
         assert_eq!(
             script.problems[FAIL],
             "simulate.cambium.dev/fail: \"Explode\" is not CrashLoopBackOff or ImagePullBackOff; the default applies"

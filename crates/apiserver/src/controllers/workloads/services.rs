@@ -11,7 +11,10 @@ use crate::object;
 
 /// Whose slice it is.
 pub(super) const SERVICE_NAME: &str = "kubernetes.io/service-name";
-const SLICE_MANAGER: (&str, &str) = ("endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io");
+const SLICE_MANAGER: (&str, &str) = (
+    "endpointslice.kubernetes.io/managed-by",
+    "endpointslice-controller.k8s.io",
+);
 const ENDPOINTS_MANAGER: (&str, &str) = ("endpoints.kubernetes.io/managed-by", "endpoint-controller");
 /// Most endpoints in one slice, and most that are told at all.
 const MOST: usize = 1000;
@@ -29,7 +32,14 @@ pub(super) struct Observed {
 
 /// The name of a Service's slice.
 pub(super) fn slice_name(service: &Value) -> String {
-    format!("{}-{}", object::name(service), template::hash(&json!(object::meta_text(service, "uid")), 0).chars().take(5).collect::<String>())
+    format!(
+        "{}-{}",
+        object::name(service),
+        template::hash(&json!(object::meta_text(service, "uid")), 0)
+            .chars()
+            .take(5)
+            .collect::<String>()
+    )
 }
 
 /// Decides what to tell.
@@ -37,21 +47,42 @@ pub(super) fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan::default();
     let selects = |service: &&Value| {
         read::text(service, "spec.type") != "ExternalName"
-            && object::at(service, "spec.selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty())
+            && object::at(service, "spec.selector")
+                .and_then(Value::as_object)
+                .is_some_and(|selector| !selector.is_empty())
     };
     let Some(service) = observed.service.as_ref().filter(selects) else {
         // The slice has the Service as its owner; the Endpoints have not.
-        let ours = observed.endpoints.as_ref().filter(|one| object::metadata(one).get("labels").and_then(|labels| labels.get(ENDPOINTS_MANAGER.0)?.as_str()) == Some(ENDPOINTS_MANAGER.1));
+        let ours = observed.endpoints.as_ref().filter(|one| {
+            object::metadata(one)
+                .get("labels")
+                .and_then(|labels| labels.get(ENDPOINTS_MANAGER.0)?.as_str())
+                == Some(ENDPOINTS_MANAGER.1)
+        });
         if let Some(endpoints) = ours.filter(|_| observed.service.is_none()) {
             plan.writes.push(Write::Delete(endpoints.clone()));
         }
         return plan;
     };
-    let mut pods: Vec<&Arc<Pod>> = observed.pods.iter().filter(|pod| !pod.is_finished() && !read::text(&pod.value, "status.podIP").is_empty()).collect();
+    let mut pods: Vec<&Arc<Pod>> = observed
+        .pods
+        .iter()
+        .filter(|pod| !pod.is_finished() && !read::text(&pod.value, "status.podIP").is_empty())
+        .collect();
     pods.sort_by(|one, other| one.key.cmp(&other.key));
     pods.truncate(MOST);
-    write(observed.slice.as_ref(), slice(service, &pods), &["endpoints", "ports", "addressType"], &mut plan);
-    write(observed.endpoints.as_ref(), endpoints(service, &pods), &["subsets"], &mut plan);
+    write(
+        observed.slice.as_ref(),
+        slice(service, &pods),
+        &["endpoints", "ports", "addressType"],
+        &mut plan,
+    );
+    write(
+        observed.endpoints.as_ref(),
+        endpoints(service, &pods),
+        &["subsets"],
+        &mut plan,
+    );
     plan
 }
 
@@ -61,9 +92,18 @@ fn write(existing: Option<&Value>, wanted: Value, fields: &[&str], plan: &mut Pl
         plan.writes.push(Write::Ensure(wanted));
         return;
     };
-    let field = |object: &Value, name: &str| object.get(name).cloned().filter(|value| value.as_array().is_none_or(|list| !list.is_empty()));
+    let field = |object: &Value, name: &str| {
+        object
+            .get(name)
+            .cloned()
+            .filter(|value| value.as_array().is_none_or(|list| !list.is_empty()))
+    };
     let labels = |object: &Value| object::metadata(object).get("labels").cloned();
-    if labels(existing) == labels(&wanted) && fields.iter().all(|name| field(existing, name) == field(&wanted, name)) {
+    if labels(existing) == labels(&wanted)
+        && fields
+            .iter()
+            .all(|name| field(existing, name) == field(&wanted, name))
+    {
         return;
     }
     let mut changed = existing.clone();
@@ -75,7 +115,10 @@ fn write(existing: Option<&Value>, wanted: Value, fields: &[&str], plan: &mut Pl
 }
 
 fn labels(service: &Value, manager: (&str, &str)) -> Value {
-    let mut labels = object::metadata(service).get("labels").cloned().unwrap_or_else(|| json!({}));
+    let mut labels = object::metadata(service)
+        .get("labels")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     labels[manager.0] = json!(manager.1);
     if read::text(service, "spec.clusterIP") == "None" {
         labels["service.kubernetes.io/headless"] = json!("");
@@ -84,7 +127,8 @@ fn labels(service: &Value, manager: (&str, &str)) -> Value {
 }
 
 fn is_ready(service: &Value, pod: &Pod) -> bool {
-    read::is_true(service, "spec.publishNotReadyAddresses") || pod.ready && !pod.deleting && pod.phase == Phase::Running
+    read::is_true(service, "spec.publishNotReadyAddresses")
+        || pod.ready && !pod.deleting && pod.phase == Phase::Running
 }
 
 fn target(pod: &Pod) -> Value {
@@ -109,12 +153,22 @@ fn slice(service: &Value, pods: &[&Arc<Pod>]) -> Value {
 fn endpoints(service: &Value, pods: &[&Arc<Pod>]) -> Value {
     let address = |pod: &&Arc<Pod>| json!({"ip": read::text(&pod.value, "status.podIP"), "nodeName": pod.node(), "targetRef": target(pod)});
     let living = || pods.iter().filter(|pod| !pod.deleting);
-    let ready: Vec<Value> = living().filter(|pod| is_ready(service, pod)).map(address).collect();
-    let unready: Vec<Value> = living().filter(|pod| !is_ready(service, pod)).map(address).collect();
+    let ready: Vec<Value> = living()
+        .filter(|pod| is_ready(service, pod))
+        .map(address)
+        .collect();
+    let unready: Vec<Value> = living()
+        .filter(|pod| !is_ready(service, pod))
+        .map(address)
+        .collect();
     let mut endpoints = json!({"apiVersion": "v1", "kind": "Endpoints",
         "metadata": {"name": object::name(service), "namespace": object::namespace(service), "labels": labels(service, ENDPOINTS_MANAGER)}});
     if !ready.is_empty() || !unready.is_empty() {
-        let fields = [("addresses", json!(ready)), ("notReadyAddresses", json!(unready)), ("ports", json!(ports(service, pods)))];
+        let fields = [
+            ("addresses", json!(ready)),
+            ("notReadyAddresses", json!(unready)),
+            ("ports", json!(ports(service, pods))),
+        ];
         endpoints["subsets"] = json!([read::status(&fields, &[])]);
     }
     endpoints
@@ -123,9 +177,16 @@ fn endpoints(service: &Value, pods: &[&Arc<Pod>]) -> Value {
 /// The ports of a Service as its pods have them; a name is looked up in the first pod.
 fn ports(service: &Value, pods: &[&Arc<Pod>]) -> Vec<Value> {
     let named = |name: &str| {
-        let containers = pods.first().map(|pod| read::list(&pod.value, "spec.containers")).unwrap_or_default();
-        let mut ports = containers.iter().flat_map(|container| read::list(container, "ports"));
-        ports.find(|port| read::text(port, "name") == name).and_then(|port| port.get("containerPort").cloned())
+        let containers = pods
+            .first()
+            .map(|pod| read::list(&pod.value, "spec.containers"))
+            .unwrap_or_default();
+        let mut ports = containers
+            .iter()
+            .flat_map(|container| read::list(container, "ports"));
+        ports
+            .find(|port| read::text(port, "name") == name)
+            .and_then(|port| port.get("containerPort").cloned())
     };
     let resolve = |port: &Value| {
         let number = match port.get("targetPort") {
@@ -144,5 +205,8 @@ fn ports(service: &Value, pods: &[&Arc<Pod>]) -> Vec<Value> {
         }
         Some(resolved)
     };
-    read::list(service, "spec.ports").iter().filter_map(resolve).collect()
+    read::list(service, "spec.ports")
+        .iter()
+        .filter_map(resolve)
+        .collect()
 }

@@ -26,13 +26,20 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let update = history::current(set, &observed.revisions, &mut plan);
     let current_name = read::text(set, "status.currentRevision");
-    let current = observed.revisions.iter().find(|one| object::name(one) == current_name).unwrap_or(&update).clone();
+    let current = observed
+        .revisions
+        .iter()
+        .find(|one| object::name(one) == current_name)
+        .unwrap_or(&update)
+        .clone();
     let row = Row::new(observed, object::name(&current), object::name(&update), now);
     row.status(&mut plan);
     plan.after = row.becomes_available_in();
     let live = |one: &Value| {
         let name = object::name(one);
-        name == object::name(&current) || name == object::name(&update) || row.pods.iter().any(|pod| pod.label(REVISION_HASH) == name)
+        name == object::name(&current)
+            || name == object::name(&update)
+            || row.pods.iter().any(|pod| pod.label(REVISION_HASH) == name)
     };
     history::clean_up(set, &observed.revisions, live, &mut plan);
     if !object::is_deleting(set) {
@@ -86,7 +93,10 @@ impl<'a> Row<'a> {
     }
 
     fn becomes_available_in(&self) -> Option<std::time::Duration> {
-        let waits = self.pods.iter().filter_map(|pod| read::until(pod.available_at(self.min_ready)?, self.now));
+        let waits = self
+            .pods
+            .iter()
+            .filter_map(|pod| read::until(pod.available_at(self.min_ready)?, self.now));
         if self.min_ready > 0 { waits.min() } else { None }
     }
 
@@ -113,8 +123,12 @@ impl<'a> Row<'a> {
                 Some(_) => {}
             }
         }
-        let mut condemned: Vec<(i64, &Arc<Pod>)> =
-            self.pods.iter().filter_map(|pod| Some((self.ordinal(pod)?, pod))).filter(|(ordinal, _)| !ordinals().contains(ordinal)).collect();
+        let mut condemned: Vec<(i64, &Arc<Pod>)> = self
+            .pods
+            .iter()
+            .filter_map(|pod| Some((self.ordinal(pod)?, pod)))
+            .filter(|(ordinal, _)| !ordinals().contains(ordinal))
+            .collect();
         condemned.sort_by_key(|(ordinal, _)| std::cmp::Reverse(*ordinal));
         let first_unavailable = ordinals()
             .filter_map(|ordinal| self.pod(ordinal))
@@ -142,13 +156,23 @@ impl<'a> Row<'a> {
 
     /// Deletes pods of an old revision, the highest first, as far as unavailability allows.
     fn replace(&self, plan: &mut Plan) {
-        let strategy = |field: &str| object::at(self.set, &format!("spec.updateStrategy.rollingUpdate.{field}"));
+        let strategy =
+            |field: &str| object::at(self.set, &format!("spec.updateStrategy.rollingUpdate.{field}"));
         let partition = strategy("partition").and_then(Value::as_i64).unwrap_or_default();
         let most = read::int_or_percent(strategy("maxUnavailable"), self.replicas, "1", Round::Up).max(1);
         let ordinals = self.start..self.start + self.replicas;
-        let unavailable = ordinals.clone().filter(|ordinal| self.pod(*ordinal).is_none_or(|pod| pod.deleting || !self.is_available(pod))).count();
+        let unavailable = ordinals
+            .clone()
+            .filter(|ordinal| {
+                self.pod(*ordinal)
+                    .is_none_or(|pod| pod.deleting || !self.is_available(pod))
+            })
+            .count();
         let mut room = most - i64::try_from(unavailable).unwrap_or(i64::MAX);
-        for ordinal in ordinals.rev().take_while(|ordinal| *ordinal >= self.start + partition) {
+        for ordinal in ordinals
+            .rev()
+            .take_while(|ordinal| *ordinal >= self.start + partition)
+        {
             let Some(pod) = self.pod(ordinal) else { continue };
             if room <= 0 {
                 return;
@@ -161,14 +185,22 @@ impl<'a> Row<'a> {
     }
 
     fn delete(&self, pod: &Pod, plan: &mut Plan) {
-        let message = format!("delete Pod {} in StatefulSet {} successful", object::name(&pod.value), object::name(self.set));
+        let message = format!(
+            "delete Pod {} in StatefulSet {} successful",
+            object::name(&pod.value),
+            object::name(self.set)
+        );
         plan.writes.push(Write::Delete((*pod.value).clone()));
         plan.tell(self.set, Level::Normal, "SuccessfulDelete", message);
     }
 
     fn create(&self, ordinal: i64, current: &Value, update: &Value, plan: &mut Plan) {
         let partition = read::number(self.set, "spec.updateStrategy.rollingUpdate.partition", 0);
-        let revision = if ordinal < self.start + partition { current } else { update };
+        let revision = if ordinal < self.start + partition {
+            current
+        } else {
+            update
+        };
         let set_name = object::name(self.set);
         let name = format!("{set_name}-{ordinal}");
         let mut pod = template::pod(self.set, &history::template_of(revision));
@@ -179,7 +211,10 @@ impl<'a> Row<'a> {
         ];
         let metadata = object::metadata_mut(&mut pod);
         metadata.insert("name".to_owned(), json!(name));
-        metadata.insert("generateName".to_owned(), json!(template::generate_name(set_name)));
+        metadata.insert(
+            "generateName".to_owned(),
+            json!(template::generate_name(set_name)),
+        );
         let place = metadata.entry("labels").or_insert_with(|| json!({}));
         for (label, value) in labels {
             place[label] = json!(value);
@@ -191,7 +226,12 @@ impl<'a> Row<'a> {
         }
         self.claims(&name, &mut pod, plan);
         plan.writes.push(Write::Ensure(pod));
-        plan.tell(self.set, Level::Normal, "SuccessfulCreate", format!("create Pod {name} in StatefulSet {set_name} successful"));
+        plan.tell(
+            self.set,
+            Level::Normal,
+            "SuccessfulCreate",
+            format!("create Pod {name} in StatefulSet {set_name} successful"),
+        );
     }
 
     /// The claims of a pod, which outlive it.
@@ -199,24 +239,40 @@ impl<'a> Row<'a> {
         for claim in read::list(self.set, "spec.volumeClaimTemplates") {
             let template_name = object::name(claim);
             let name = format!("{template_name}-{pod_name}");
-            let mut labels = object::metadata(claim).get("labels").cloned().unwrap_or_else(|| json!({}));
-            for (label, value) in object::at(self.set, "spec.selector.matchLabels").and_then(Value::as_object).into_iter().flatten() {
+            let mut labels = object::metadata(claim)
+                .get("labels")
+                .cloned()
+                .unwrap_or_else(|| json!({}));
+            for (label, value) in object::at(self.set, "spec.selector.matchLabels")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
                 labels[label] = value.clone();
             }
             let mut made = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                 "metadata": {"name": name, "namespace": object::namespace(self.set), "labels": labels}});
             made["spec"] = claim.get("spec").cloned().unwrap_or_default();
             plan.writes.push(Write::Ensure(made));
-            let mut volumes: Vec<Value> =
-                read::list(pod, "spec.volumes").iter().filter(|one| read::text(one, "name") != template_name).cloned().collect();
+            let mut volumes: Vec<Value> = read::list(pod, "spec.volumes")
+                .iter()
+                .filter(|one| read::text(one, "name") != template_name)
+                .cloned()
+                .collect();
             volumes.push(json!({"name": template_name, "persistentVolumeClaim": {"claimName": name}}));
             pod["spec"]["volumes"] = json!(volumes);
         }
     }
 
     fn status(&self, plan: &mut Plan) {
-        let row: Vec<&Arc<Pod>> = self.pods.iter().filter(|pod| self.ordinal(pod).is_some()).collect();
-        let count = |holds: &dyn Fn(&Pod) -> bool| i64::try_from(row.iter().filter(|pod| holds(pod)).count()).unwrap_or_default();
+        let row: Vec<&Arc<Pod>> = self
+            .pods
+            .iter()
+            .filter(|pod| self.ordinal(pod).is_some())
+            .collect();
+        let count = |holds: &dyn Fn(&Pod) -> bool| {
+            i64::try_from(row.iter().filter(|pod| holds(pod)).count()).unwrap_or_default()
+        };
         let replicas = count(&|_| true);
         let ready = count(&Self::is_ready);
         let updated = count(&|pod| !pod.deleting && pod.label(REVISION_HASH) == self.update);
@@ -236,7 +292,10 @@ impl<'a> Row<'a> {
             ("updatedReplicas", json!(updated)),
             ("currentRevision", json!(current)),
             ("updateRevision", json!(self.update)),
-            ("collisionCount", json!(read::number(self.set, "status.collisionCount", 0))),
+            (
+                "collisionCount",
+                json!(read::number(self.set, "status.collisionCount", 0)),
+            ),
         ];
         let mut status = read::status(&fields, &["replicas", "availableReplicas", "collisionCount"]);
         if let Some(conditions) = object::at(self.set, "status.conditions") {

@@ -15,8 +15,13 @@ pub(super) fn hash(template: &Value, collisions: i64) -> String {
     if collisions > 0 {
         bytes.extend_from_slice(&collisions.to_le_bytes());
     }
-    let fnv = bytes.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    fnv.to_string().bytes().map(|digit| char::from(ALPHABET[usize::from(digit) % ALPHABET.len()])).collect()
+    let fnv = bytes.iter().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    });
+    fnv.to_string()
+        .bytes()
+        .map(|digit| char::from(ALPHABET[usize::from(digit) % ALPHABET.len()]))
+        .collect()
 }
 
 /// Whether two templates make the same pods; the hash label and what is empty do not count.
@@ -26,7 +31,10 @@ pub(super) fn same(one: &Value, other: &Value) -> bool {
 
 fn meaning(template: &Value) -> Value {
     let mut template = template.clone();
-    if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
+    if let Some(labels) = template
+        .pointer_mut("/metadata/labels")
+        .and_then(Value::as_object_mut)
+    {
         labels.remove(TEMPLATE_HASH);
     }
     strip(&mut template);
@@ -37,7 +45,10 @@ fn strip(value: &mut Value) {
     match value {
         Value::Object(map) => {
             map.values_mut().for_each(strip);
-            map.retain(|name, value| !value.is_null() && !(name == "metadata" && value.as_object().is_some_and(Map::is_empty)));
+            map.retain(|name, value| {
+                let nothing = name == "metadata" && value.as_object().is_some_and(Map::is_empty);
+                !value.is_null() && !nothing
+            });
             if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.retain(|_, value| !value.as_object().is_some_and(Map::is_empty));
             }
@@ -81,7 +92,8 @@ pub(super) fn controller_reference(owner: &Value) -> Value {
 
 /// A pod as its template has it, owned by `owner`. It has no name yet.
 pub(super) fn pod(owner: &Value, template: &Value) -> Value {
-    let mut metadata = json!({"ownerReferences": [controller_reference(owner)], "namespace": object::namespace(owner)});
+    let mut metadata =
+        json!({"ownerReferences": [controller_reference(owner)], "namespace": object::namespace(owner)});
     for field in ["labels", "annotations", "finalizers"] {
         if let Some(value) = template.get("metadata").and_then(|metadata| metadata.get(field)) {
             metadata[field] = value.clone();

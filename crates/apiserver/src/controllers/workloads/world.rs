@@ -63,7 +63,10 @@ impl Pod {
             ready: conditions::holds(conditions, "Ready"),
             ready_since: since.unwrap_or(Timestamp::UNIX_EPOCH),
             deleting: object::is_deleting(&value),
-            restarts: restarts.map(|one| read::number(one, "restartCount", 0)).max().unwrap_or_default(),
+            restarts: restarts
+                .map(|one| read::number(one, "restartCount", 0))
+                .max()
+                .unwrap_or_default(),
             created: read::created(&value),
             started: None,
             value: Arc::new(value),
@@ -75,7 +78,10 @@ impl Pod {
     }
 
     pub(super) fn label(&self, name: &str) -> &str {
-        object::metadata(&self.value).get("labels").and_then(|labels| labels.get(name)?.as_str()).unwrap_or_default()
+        object::metadata(&self.value)
+            .get("labels")
+            .and_then(|labels| labels.get(name)?.as_str())
+            .unwrap_or_default()
     }
 
     pub(super) fn is_finished(&self) -> bool {
@@ -94,7 +100,8 @@ impl Pod {
     }
 
     pub(super) fn is_available(&self, min_ready_seconds: i64, now: Timestamp) -> bool {
-        self.available_at(min_ready_seconds).is_some_and(|at| at <= now || min_ready_seconds == 0)
+        self.available_at(min_ready_seconds)
+            .is_some_and(|at| at <= now || min_ready_seconds == 0)
     }
 }
 
@@ -108,12 +115,29 @@ pub(super) struct Owner {
 
 impl Owner {
     pub(super) fn of(value: &Value) -> Option<Self> {
-        let owners = object::metadata(value).get("ownerReferences").and_then(Value::as_array)?;
-        let owner = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
-        let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Some(Self { kind: text("kind"), name: text("name"), uid: text("uid") })
+        let owners = object::metadata(value)
+            .get("ownerReferences")
+            .and_then(Value::as_array)?;
+        let owner = owners
+            .iter()
+            .find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
+        let text = |field: &str| {
+            owner
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Some(Self {
+            kind: text("kind"),
+            name: text("name"),
+            uid: text("uid"),
+        })
     }
 }
+
+/// Labels that a pod must have.
+type Labels = Vec<(String, String)>;
 
 /// The index.
 #[derive(Debug, Default)]
@@ -124,7 +148,7 @@ pub(super) struct World {
     /// Pods and ReplicaSets that nobody controls, by namespace.
     orphans: HashMap<String, BTreeSet<Place>>,
     /// Selectors of services, by namespace and key.
-    services: HashMap<String, BTreeMap<Arc<str>, Vec<(String, String)>>>,
+    services: HashMap<String, BTreeMap<Arc<str>, Labels>>,
 }
 
 impl World {
@@ -135,7 +159,9 @@ impl World {
         pod.started = match same.and_then(|before| before.started) {
             _ if pod.node().is_empty() => None,
             Some(started) => Some(started),
-            None => now.or_else(|| read::time(&pod.value, "status.startTime")).or(Some(pod.created)),
+            None => now
+                .or_else(|| read::time(&pod.value, "status.startTime"))
+                .or(Some(pod.created)),
         };
         self.pods.insert(pod.key.clone(), Arc::new(pod));
         before
@@ -161,11 +187,17 @@ impl World {
         }
         match &owner {
             Some(owner) => {
-                self.children.entry(owner.uid.clone()).or_default().insert(place.clone());
+                self.children
+                    .entry(owner.uid.clone())
+                    .or_default()
+                    .insert(place.clone());
                 self.owners.insert(place.clone(), owner.clone());
             }
             None => {
-                self.orphans.entry(place.namespace().to_owned()).or_default().insert(place.clone());
+                self.orphans
+                    .entry(place.namespace().to_owned())
+                    .or_default()
+                    .insert(place.clone());
             }
         }
         before
@@ -193,17 +225,31 @@ impl World {
 
     /// The children of an owner that are of one kind.
     pub(super) fn children<'a>(&'a self, uid: &str, kind: Kind) -> impl Iterator<Item = &'a Place> + use<'a> {
-        self.children.get(uid).into_iter().flatten().filter(move |place| &*place.bucket == kind.bucket())
+        self.children
+            .get(uid)
+            .into_iter()
+            .flatten()
+            .filter(move |place| &*place.bucket == kind.bucket())
     }
 
     /// The pods of an owner, by name.
     pub(super) fn pods_of(&self, uid: &str) -> Vec<Arc<Pod>> {
-        self.children(uid, Kind::Pod).filter_map(|place| self.pods.get(&place.key).cloned()).collect()
+        self.children(uid, Kind::Pod)
+            .filter_map(|place| self.pods.get(&place.key).cloned())
+            .collect()
     }
 
     /// Objects of one kind in a namespace that nobody controls.
-    pub(super) fn orphans<'a>(&'a self, namespace: &str, kind: Kind) -> impl Iterator<Item = &'a Place> + use<'a> {
-        self.orphans.get(namespace).into_iter().flatten().filter(move |place| &*place.bucket == kind.bucket())
+    pub(super) fn orphans<'a>(
+        &'a self,
+        namespace: &str,
+        kind: Kind,
+    ) -> impl Iterator<Item = &'a Place> + use<'a> {
+        self.orphans
+            .get(namespace)
+            .into_iter()
+            .flatten()
+            .filter(move |place| &*place.bucket == kind.bucket())
     }
 
     pub(super) fn put_service(&mut self, key: &Arc<str>, service: &Value) {
@@ -213,7 +259,10 @@ impl World {
             .flatten()
             .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
             .collect();
-        let services = self.services.entry(object::namespace(service).to_owned()).or_default();
+        let services = self
+            .services
+            .entry(object::namespace(service).to_owned())
+            .or_default();
         match selector.is_empty() {
             true => services.remove(key),
             false => services.insert(key.clone(), selector),
@@ -230,6 +279,8 @@ impl World {
     pub(super) fn services_of<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Arc<str>> + use<'a> {
         let namespace = object::namespace(&pod.value);
         let services = self.services.get(namespace).into_iter().flatten();
-        services.filter(|(_, selector)| selector.iter().all(|(name, value)| pod.label(name) == value)).map(|(key, _)| key)
+        services
+            .filter(|(_, selector)| selector.iter().all(|(name, value)| pod.label(name) == value))
+            .map(|(key, _)| key)
     }
 }

@@ -39,7 +39,12 @@ pub(super) enum Write {
     /// Puts a pod on a node.
     Bind(Value, String),
     /// Tells of something that happened to an object.
-    Tell { about: Value, level: Level, reason: &'static str, message: String },
+    Tell {
+        about: Value,
+        level: Level,
+        reason: &'static str,
+        message: String,
+    },
 }
 
 /// How bad the news is.
@@ -50,11 +55,22 @@ pub(super) enum Level {
 }
 
 impl Plan {
-    pub(super) fn tell(&mut self, about: &Value, level: Level, reason: &'static str, message: impl Into<String>) {
+    pub(super) fn tell(
+        &mut self,
+        about: &Value,
+        level: Level,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) {
         let about = json!({"apiVersion": about["apiVersion"], "kind": about["kind"], "metadata": {
             "name": object::name(about), "namespace": object::namespace(about), "uid": object::meta_text(about, "uid"),
             "resourceVersion": object::meta_text(about, "resourceVersion")}});
-        self.writes.push(Write::Tell { about, level, reason, message: message.into() });
+        self.writes.push(Write::Tell {
+            about,
+            level,
+            reason,
+            message: message.into(),
+        });
     }
 
     /// Replaces the status if it is not what it should be.
@@ -79,7 +95,10 @@ impl Plan {
             }
             Ok(())
         };
-        Step { act: Some(Box::pin(act)), after }
+        Step {
+            act: Some(Box::pin(act)),
+            after,
+        }
     }
 }
 
@@ -96,8 +115,16 @@ async fn carry_out(server: &Server, client: &Loopback, write: Write) -> Result<(
         Write::Replace(object) => client.update(&path(&object), &object).await,
         Write::Status(object) => client.update(&format!("{}/status", path(&object)), &object).await,
         Write::Patch(object, mut patch) => {
-            object::set_at(&mut patch, "metadata.uid", json!(object::meta_text(&object, "uid")));
-            object::set_at(&mut patch, "metadata.resourceVersion", json!(object::meta_text(&object, "resourceVersion")));
+            object::set_at(
+                &mut patch,
+                "metadata.uid",
+                json!(object::meta_text(&object, "uid")),
+            );
+            object::set_at(
+                &mut patch,
+                "metadata.resourceVersion",
+                json!(object::meta_text(&object, "resourceVersion")),
+            );
             client.merge_patch(&path(&object), &patch).await
         }
         Write::Delete(object) => {
@@ -116,7 +143,12 @@ async fn carry_out(server: &Server, client: &Loopback, write: Write) -> Result<(
                 "target": {"apiVersion": "v1", "kind": "Node", "name": node}});
             client.create(&format!("{}/binding", path(&pod)), &binding).await
         }
-        Write::Tell { about, level, reason, message } => {
+        Write::Tell {
+            about,
+            level,
+            reason,
+            message,
+        } => {
             let event = event(server, client, &about, level, reason, &message);
             // News that nobody may hear is no reason to stop working.
             let _ = client.create(&collection(&event), &event).await;
@@ -129,7 +161,14 @@ async fn carry_out(server: &Server, client: &Loopback, write: Write) -> Result<(
     }
 }
 
-fn event(server: &Server, client: &Loopback, about: &Value, level: Level, reason: &str, message: &str) -> Value {
+fn event(
+    server: &Server,
+    client: &Loopback,
+    about: &Value,
+    level: Level,
+    reason: &str,
+    message: &str,
+) -> Value {
     let now = object::timestamp(server.sources.now());
     let namespace = match object::namespace(about) {
         "" => "default",
@@ -138,7 +177,13 @@ fn event(server: &Server, client: &Loopback, about: &Value, level: Level, reason
     let involved = json!({"apiVersion": about["apiVersion"], "kind": about["kind"], "name": object::name(about),
         "namespace": object::namespace(about), "uid": object::meta_text(about, "uid"),
         "resourceVersion": object::meta_text(about, "resourceVersion")});
-    let unique: String = server.sources.uid().chars().filter(char::is_ascii_hexdigit).take(16).collect();
+    let unique: String = server
+        .sources
+        .uid()
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(16)
+        .collect();
     let level = match level {
         Level::Normal => "Normal",
         Level::Warning => "Warning",

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 pub(super) use set::Set;
 
 use super::read::{self, Round};
-use super::write::{Level, Plan, Write};
 use super::template;
+use super::write::{Level, Plan, Write};
 use crate::object;
 use progress::Progress;
 
@@ -46,14 +46,26 @@ impl Limits {
     pub(super) fn of(deployment: &Value) -> Self {
         let replicas = read::number(deployment, "spec.replicas", 1);
         if read::text(deployment, "spec.strategy.type") == "Recreate" || replicas == 0 {
-            return Self { replicas, max_surge: 0, max_unavailable: 0 };
+            return Self {
+                replicas,
+                max_surge: 0,
+                max_unavailable: 0,
+            };
         }
         let strategy = |field: &str| object::at(deployment, &format!("spec.strategy.rollingUpdate.{field}"));
         let max_surge = read::int_or_percent(strategy("maxSurge"), replicas, "25%", Round::Up);
         let max_unavailable = read::int_or_percent(strategy("maxUnavailable"), replicas, "25%", Round::Down);
         // Both zero would never move: upstream lets one be unavailable.
-        let max_unavailable = if max_surge == 0 && max_unavailable == 0 { 1 } else { max_unavailable };
-        Self { replicas, max_surge, max_unavailable: max_unavailable.min(replicas) }
+        let max_unavailable = if max_surge == 0 && max_unavailable == 0 {
+            1
+        } else {
+            max_unavailable
+        };
+        Self {
+            replicas,
+            max_surge,
+            max_unavailable: max_unavailable.min(replicas),
+        }
     }
 
     pub(super) fn most(&self) -> i64 {
@@ -69,7 +81,9 @@ impl Limits {
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let deployment = &observed.deployment;
     let mut plan = Plan::default();
-    let Some(selector) = super::replicas::selector(deployment) else { return plan };
+    let Some(selector) = super::replicas::selector(deployment) else {
+        return plan;
+    };
     if !object::is_deleting(deployment) {
         adopt(observed, &selector, &mut plan);
         if !plan.writes.is_empty() {
@@ -80,7 +94,9 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let mut sets: Vec<Set> = observed.sets.iter().map(Set::of).collect();
     sets.sort_by(|one, other| (one.created, &one.name).cmp(&(other.created, &other.name)));
     let template = object::at(deployment, "spec.template").unwrap_or(&Value::Null);
-    let new = sets.iter().position(|set| template::same(set.template(), template));
+    let new = sets
+        .iter()
+        .position(|set| template::same(set.template(), template));
     let mut progress = Progress::new(deployment, limits, now);
     if object::is_deleting(deployment) {
         progress.count(&sets, new);
@@ -92,9 +108,16 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(new) = new {
         revision::keep(deployment, &mut sets, new, &mut progress);
     }
-    let desired_elsewhere = |set: &Set| set.replicas > 0 && set.desired().is_some_and(|desired| desired != limits.replicas);
+    let desired_elsewhere =
+        |set: &Set| set.replicas > 0 && set.desired().is_some_and(|desired| desired != limits.replicas);
     if paused || sets.iter().any(desired_elsewhere) {
-        scale::scale(deployment, &limits, &mut sets, new, read::number(deployment, "status.replicas", 0));
+        scale::scale(
+            deployment,
+            &limits,
+            &mut sets,
+            new,
+            read::number(deployment, "status.replicas", 0),
+        );
         if paused {
             clean_up(deployment, &mut sets, new);
         }
@@ -105,7 +128,13 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let new = match new {
         Some(new) => Some(new),
         None if recreate && still_runs(observed, &mut sets, None, &limits) => None,
-        None => revision::create(deployment, &limits, &mut sets, &mut progress, observed.refusal.as_deref()),
+        None => revision::create(
+            deployment,
+            &limits,
+            &mut sets,
+            &mut progress,
+            observed.refusal.as_deref(),
+        ),
     };
     if let Some(new) = new {
         match recreate {
@@ -128,26 +157,48 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
 /// Takes ReplicaSets that match and that nobody controls, and lets go of those that no longer match.
 fn adopt(observed: &Observed, selector: &crate::selector::LabelSelector, plan: &mut Plan) {
     let deployment = &observed.deployment;
-    for set in observed.orphans.iter().filter(|set| selector.matches_object(set) && !object::is_deleting(set)) {
+    for set in observed
+        .orphans
+        .iter()
+        .filter(|set| selector.matches_object(set) && !object::is_deleting(set))
+    {
         let mut owners = read::list(set, "metadata.ownerReferences").to_vec();
         owners.push(template::controller_reference(deployment));
-        plan.writes.push(Write::Patch(set.clone(), json!({"metadata": {"ownerReferences": owners}})));
+        plan.writes.push(Write::Patch(
+            set.clone(),
+            json!({"metadata": {"ownerReferences": owners}}),
+        ));
     }
     let uid = object::meta_text(deployment, "uid");
-    for set in observed.sets.iter().filter(|set| !selector.matches_object(set) && !object::is_deleting(set)) {
+    for set in observed
+        .sets
+        .iter()
+        .filter(|set| !selector.matches_object(set) && !object::is_deleting(set))
+    {
         let owners = read::list(set, "metadata.ownerReferences").iter();
         let kept: Vec<&Value> = owners.filter(|owner| read::text(owner, "uid") != uid).collect();
         let kept = if kept.is_empty() { Value::Null } else { json!(kept) };
-        plan.writes.push(Write::Patch(set.clone(), json!({"metadata": {"ownerReferences": kept}})));
+        plan.writes.push(Write::Patch(
+            set.clone(),
+            json!({"metadata": {"ownerReferences": kept}}),
+        ));
     }
 }
 
 /// Scales the old ReplicaSets to nothing, and tells whether pods of theirs are still there.
 fn still_runs(observed: &Observed, sets: &mut [Set], new: Option<usize>, limits: &Limits) -> bool {
     let mut runs = false;
-    for (_, set) in sets.iter_mut().enumerate().filter(|(index, _)| Some(*index) != new) {
+    for (_, set) in sets
+        .iter_mut()
+        .enumerate()
+        .filter(|(index, _)| Some(*index) != new)
+    {
         set.scale(0, limits);
-        let living = observed.living_pods.iter().find(|(uid, _)| *uid == set.uid).map_or(0, |(_, count)| *count);
+        let living = observed
+            .living_pods
+            .iter()
+            .find(|(uid, _)| *uid == set.uid)
+            .map_or(0, |(_, count)| *count);
         runs |= set.is_scaled() || set.status_replicas > 0 || living > 0;
     }
     runs
@@ -155,8 +206,11 @@ fn still_runs(observed: &Observed, sets: &mut [Set], new: Option<usize>, limits:
 
 /// Deletes old ReplicaSets beyond the limit of the history, the oldest revisions first.
 fn clean_up(deployment: &Value, sets: &mut [Set], new: Option<usize>) {
-    let limit = usize::try_from(read::number(deployment, "spec.revisionHistoryLimit", 10)).unwrap_or_default();
-    let mut old: Vec<usize> = (0..sets.len()).filter(|index| Some(*index) != new && !sets[*index].deleting).collect();
+    let limit =
+        usize::try_from(read::number(deployment, "spec.revisionHistoryLimit", 10)).unwrap_or_default();
+    let mut old: Vec<usize> = (0..sets.len())
+        .filter(|index| Some(*index) != new && !sets[*index].deleting)
+        .collect();
     old.sort_by_key(|index| (sets[*index].revision(), sets[*index].created));
     let surplus = old.len().saturating_sub(limit);
     for index in old.into_iter().take(surplus) {
@@ -186,7 +240,10 @@ fn act(deployment: &Value, sets: &[Set], progress: Progress<'_>, mut plan: Plan)
     let creates = plan.writes.iter().any(|write| matches!(write, Write::Create(_)));
     let told: Vec<Write> = match creates {
         true => {
-            let (status, rest): (Vec<_>, Vec<_>) = late.writes.into_iter().partition(|write| matches!(write, Write::Status(_)));
+            let (status, rest): (Vec<_>, Vec<_>) = late
+                .writes
+                .into_iter()
+                .partition(|write| matches!(write, Write::Status(_)));
             plan.writes.splice(0..0, status);
             rest
         }

@@ -38,7 +38,8 @@ impl<'a> Progress<'a> {
     pub(super) fn new(deployment: &'a Value, limits: Limits, now: Timestamp) -> Self {
         let seconds = read::number(deployment, "spec.progressDeadlineSeconds", 600);
         // The largest number stands for no deadline.
-        let deadline = (seconds < i64::from(i32::MAX)).then(|| Duration::from_secs(u64::try_from(seconds).unwrap_or_default()));
+        let deadline = (seconds < i64::from(i32::MAX))
+            .then(|| Duration::from_secs(u64::try_from(seconds).unwrap_or_default()));
         Self {
             deployment,
             limits,
@@ -66,14 +67,25 @@ impl<'a> Progress<'a> {
 
     /// A pause stops the clock; its end starts it anew.
     pub(super) fn pause(&mut self, paused: bool) {
-        let reason = conditions::find(&self.conditions, "Progressing").map_or("", |one| conditions::field(one, "reason"));
+        let reason = conditions::find(&self.conditions, "Progressing")
+            .map_or("", |one| conditions::field(one, "reason"));
         match (reason, paused) {
             ("ProgressDeadlineExceeded", _) => {}
             ("DeploymentPaused", false) => {
-                self.note(&Condition::new("Progressing", "Unknown", "DeploymentResumed", "Deployment is resumed"));
+                self.note(&Condition::new(
+                    "Progressing",
+                    "Unknown",
+                    "DeploymentResumed",
+                    "Deployment is resumed",
+                ));
             }
             ("DeploymentPaused", true) | (_, false) => {}
-            (_, true) => self.note(&Condition::new("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")),
+            (_, true) => self.note(&Condition::new(
+                "Progressing",
+                "Unknown",
+                "DeploymentPaused",
+                "Deployment is paused",
+            )),
         }
     }
 
@@ -90,8 +102,18 @@ impl<'a> Progress<'a> {
             terminating: sum(|set| set.terminating),
         };
         let condition = match available >= self.limits.fewest_available() {
-            true => Condition::new("Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability."),
-            false => Condition::new("Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."),
+            true => Condition::new(
+                "Available",
+                "True",
+                "MinimumReplicasAvailable",
+                "Deployment has minimum availability.",
+            ),
+            false => Condition::new(
+                "Available",
+                "False",
+                "MinimumReplicasUnavailable",
+                "Deployment does not have minimum availability.",
+            ),
         };
         conditions::set_deployment(&mut self.conditions, &condition, self.now);
     }
@@ -114,7 +136,10 @@ impl<'a> Progress<'a> {
     fn has_moved(&self) -> bool {
         let number = |field: &str| read::number(self.deployment, &format!("status.{field}"), 0);
         let counts = self.counts;
-        let (updated, old) = (number("updatedReplicas"), number("replicas") - number("updatedReplicas"));
+        let (updated, old) = (
+            number("updatedReplicas"),
+            number("replicas") - number("updatedReplicas"),
+        );
         counts.updated > updated
             || counts.replicas - counts.updated < old
             || counts.ready > number("readyReplicas")
@@ -139,9 +164,19 @@ impl<'a> Progress<'a> {
         }
         if self.is_complete() {
             let message = format!("{subject} has successfully progressed.");
-            self.note(&Condition::new("Progressing", "True", "NewReplicaSetAvailable", message));
+            self.note(&Condition::new(
+                "Progressing",
+                "True",
+                "NewReplicaSetAvailable",
+                message,
+            ));
         } else if self.has_moved() {
-            let condition = Condition::new("Progressing", "True", "ReplicaSetUpdated", format!("{subject} is progressing."));
+            let condition = Condition::new(
+                "Progressing",
+                "True",
+                "ReplicaSetUpdated",
+                format!("{subject} is progressing."),
+            );
             let transition = conditions::find(&self.conditions, "Progressing")
                 .filter(|one| conditions::field(one, "status") == "True")
                 .map(|one| one["lastTransitionTime"].clone());
@@ -153,20 +188,29 @@ impl<'a> Progress<'a> {
             }
         } else if self.times_out_in().is_some_and(|left| left.is_zero()) {
             let message = format!("{subject} has timed out progressing.");
-            self.note(&Condition::new("Progressing", "False", "ProgressDeadlineExceeded", message));
+            self.note(&Condition::new(
+                "Progressing",
+                "False",
+                "ProgressDeadlineExceeded",
+                message,
+            ));
         }
     }
 
     /// Whether this very decision has begun a rollout.
     fn started_anew(&self) -> bool {
-        let reason = conditions::find(&self.conditions, "Progressing").map_or("", |one| conditions::field(one, "reason"));
+        let reason = conditions::find(&self.conditions, "Progressing")
+            .map_or("", |one| conditions::field(one, "reason"));
         reason != "NewReplicaSetAvailable"
     }
 
     /// How long until the deadline; nothing when it does not run.
     fn times_out_in(&self) -> Option<Duration> {
         let condition = conditions::find(&self.conditions, "Progressing")?;
-        if matches!(conditions::field(condition, "reason"), "NewReplicaSetAvailable" | "ProgressDeadlineExceeded" | "DeploymentPaused") {
+        if matches!(
+            conditions::field(condition, "reason"),
+            "NewReplicaSetAvailable" | "ProgressDeadlineExceeded" | "DeploymentPaused"
+        ) {
             return None;
         }
         let updated: Timestamp = conditions::field(condition, "lastUpdateTime").parse().ok()?;
@@ -175,14 +219,22 @@ impl<'a> Progress<'a> {
 
     /// A ReplicaSet that cannot make its pods is the Deployment's problem too.
     fn failures(&mut self, sets: &[Set], new: Option<usize>) {
-        let failure = |set: &Set| conditions::find(read::list(&set.value, "status.conditions"), "ReplicaFailure").cloned();
-        let found = new.and_then(|new| failure(&sets[new])).or_else(|| sets.iter().find_map(failure));
+        let failure = |set: &Set| {
+            conditions::find(read::list(&set.value, "status.conditions"), "ReplicaFailure").cloned()
+        };
+        let found = new
+            .and_then(|new| failure(&sets[new]))
+            .or_else(|| sets.iter().find_map(failure));
         let Some(mut found) = found else {
             conditions::remove(&mut self.conditions, "ReplicaFailure");
             return;
         };
         found["lastUpdateTime"] = found["lastTransitionTime"].clone();
-        match self.conditions.iter_mut().find(|one| conditions::field(one, "type") == "ReplicaFailure") {
+        match self
+            .conditions
+            .iter_mut()
+            .find(|one| conditions::field(one, "type") == "ReplicaFailure")
+        {
             Some(existing) => *existing = found,
             None => self.conditions.push(found),
         }
@@ -194,7 +246,11 @@ impl<'a> Progress<'a> {
         if !self.is_complete() && self.deadline.is_some() {
             plan.after = self.times_out_in().filter(|left| !left.is_zero());
         }
-        let collisions = if self.collisions > 0 { json!(self.collisions) } else { Value::Null };
+        let collisions = if self.collisions > 0 {
+            json!(self.collisions)
+        } else {
+            Value::Null
+        };
         let fields = [
             ("observedGeneration", json!(object::generation(self.deployment))),
             ("replicas", json!(counts.replicas)),
@@ -208,7 +264,10 @@ impl<'a> Progress<'a> {
         ];
         let status = Value::Object(read::status(&fields, &["terminatingReplicas"]));
         let mut deployment = self.deployment.clone();
-        if let Some(revision) = self.revision.filter(|revision| object::annotation(self.deployment, REVISION) != Some(revision)) {
+        if let Some(revision) = self
+            .revision
+            .filter(|revision| object::annotation(self.deployment, REVISION) != Some(revision))
+        {
             let metadata = object::metadata_mut(&mut deployment);
             metadata.entry("annotations").or_insert_with(|| json!({}))[REVISION] = json!(revision);
             deployment["status"] = status;

@@ -11,8 +11,14 @@ use crate::controllers::workloads::read;
 use crate::object;
 
 /// Annotations that belong to one object and are not handed down.
-const OWN: [&str; 6] =
-    ["kubectl.kubernetes.io/last-applied-configuration", REVISION, HISTORY, DESIRED, MOST, "deprecated.deployment.rollback.to"];
+const OWN: [&str; 6] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    REVISION,
+    HISTORY,
+    DESIRED,
+    MOST,
+    "deprecated.deployment.rollback.to",
+];
 const LONGEST_HISTORY: usize = 2000;
 const LONGEST_NAME: usize = 253;
 
@@ -22,7 +28,10 @@ pub(super) fn keep(deployment: &Value, sets: &mut [Set], new: usize, progress: &
     hand_down(deployment, &mut sets[new]);
     let set = &mut sets[new];
     let before = set.annotation(REVISION).map(str::to_owned);
-    let number: i64 = before.as_deref().and_then(|revision| revision.parse().ok()).unwrap_or_default();
+    let number: i64 = before
+        .as_deref()
+        .and_then(|revision| revision.parse().ok())
+        .unwrap_or_default();
     if number < next {
         set.annotate(REVISION, &next.to_string());
         if let Some(before) = before {
@@ -36,7 +45,12 @@ pub(super) fn keep(deployment: &Value, sets: &mut [Set], new: usize, progress: &
     }
     progress.revision = set.annotation(REVISION).map(str::to_owned);
     let message = format!("Found new replica set {:?}", set.name);
-    progress.note_if_first(&Condition::new("Progressing", "True", "FoundNewReplicaSet", message));
+    progress.note_if_first(&Condition::new(
+        "Progressing",
+        "True",
+        "FoundNewReplicaSet",
+        message,
+    ));
 }
 
 /// Adds a ReplicaSet for the current template; answers with its place, unless its name is taken.
@@ -50,14 +64,27 @@ pub(super) fn create(
     let template = object::at(deployment, "spec.template").unwrap_or(&Value::Null);
     let collisions = read::number(deployment, "status.collisionCount", 0);
     let hash = template::hash(template, collisions);
-    let name: String = object::name(deployment).chars().take(LONGEST_NAME - 1 - hash.len()).collect();
+    let name: String = object::name(deployment)
+        .chars()
+        .take(LONGEST_NAME - 1 - hash.len())
+        .collect();
     let name = format!("{name}-{hash}");
     let mut labelled = template.clone();
-    object::set_at(&mut labelled, "metadata.labels", with(object::at(template, "metadata.labels"), &hash));
-    let mut selector = object::at(deployment, "spec.selector").cloned().unwrap_or_else(|| json!({}));
+    object::set_at(
+        &mut labelled,
+        "metadata.labels",
+        with(object::at(template, "metadata.labels"), &hash),
+    );
+    let mut selector = object::at(deployment, "spec.selector")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     selector["matchLabels"] = with(selector.get("matchLabels"), &hash);
     let recreate = read::text(deployment, "spec.strategy.type") == "Recreate";
-    let replicas = if recreate { limits.replicas } else { rolling::room(limits, sets, 0) };
+    let replicas = if recreate {
+        limits.replicas
+    } else {
+        rolling::room(limits, sets, 0)
+    };
     let mut spec = json!({"replicas": replicas, "selector": selector, "template": labelled});
     if let Some(min_ready) = object::at(deployment, "spec.minReadySeconds") {
         spec["minReadySeconds"] = min_ready.clone();
@@ -75,7 +102,12 @@ pub(super) fn create(
         None => {
             progress.revision = Some(revision);
             let message = format!("Created new replica set {name:?}");
-            progress.note(&Condition::new("Progressing", "True", "NewReplicaSetCreated", message));
+            progress.note(&Condition::new(
+                "Progressing",
+                "True",
+                "NewReplicaSetCreated",
+                message,
+            ));
         }
         // Somebody else has a ReplicaSet of that name: the next hash is another.
         Some(why) if why.contains(&format!("{name:?} already exists")) => {
@@ -84,7 +116,12 @@ pub(super) fn create(
         }
         Some(why) => {
             let message = format!("Failed to create new replica set {name:?}: {why}");
-            progress.note(&Condition::new("Progressing", "False", "ReplicaSetCreateError", message));
+            progress.note(&Condition::new(
+                "Progressing",
+                "False",
+                "ReplicaSetCreateError",
+                message,
+            ));
         }
     }
     sets.push(set);
@@ -97,14 +134,23 @@ fn next(sets: &[Set], new: Option<usize>) -> i64 {
 }
 
 fn with(labels: Option<&Value>, hash: &str) -> Value {
-    let mut labels = labels.cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let mut labels = labels
+        .cloned()
+        .filter(Value::is_object)
+        .unwrap_or_else(|| json!({}));
     labels[TEMPLATE_HASH] = json!(hash);
     labels
 }
 
 fn hand_down(deployment: &Value, set: &mut Set) {
-    let annotations = object::metadata(deployment).get("annotations").and_then(Value::as_object);
-    for (name, value) in annotations.into_iter().flatten().filter(|(name, _)| !OWN.contains(&name.as_str())) {
+    let annotations = object::metadata(deployment)
+        .get("annotations")
+        .and_then(Value::as_object);
+    for (name, value) in annotations
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| !OWN.contains(&name.as_str()))
+    {
         let value = value.as_str().unwrap_or_default();
         if set.annotation(name) != Some(value) {
             set.annotate(name, value);
@@ -114,7 +160,10 @@ fn hand_down(deployment: &Value, set: &mut Set) {
 
 /// The revisions that a ReplicaSet had before, the oldest dropped when there are too many.
 fn history(before: &str, last: &str) -> String {
-    let mut revisions: Vec<&str> = before.split(',').filter(|revision| !revision.is_empty()).collect();
+    let mut revisions: Vec<&str> = before
+        .split(',')
+        .filter(|revision| !revision.is_empty())
+        .collect();
     revisions.push(last);
     while revisions.len() > 1 && revisions.join(",").len() > LONGEST_HISTORY {
         revisions.remove(0);

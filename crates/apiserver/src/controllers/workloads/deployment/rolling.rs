@@ -58,5 +58,8 @@ fn scale_down(limits: &Limits, sets: &mut [Set], new: usize) {
 
 /// The old ReplicaSets that still have replicas, the oldest first.
 fn old(sets: &mut [Set], new: usize) -> impl Iterator<Item = &mut Set> {
-    sets.iter_mut().enumerate().filter(move |(index, set)| *index != new && set.replicas > 0).map(|(_, set)| set)
+    sets.iter_mut()
+        .enumerate()
+        .filter(move |(index, set)| *index != new && set.replicas > 0)
+        .map(|(_, set)| set)
 }

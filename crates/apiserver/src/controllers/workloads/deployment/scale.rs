@@ -7,13 +7,21 @@ use super::{Limits, Set};
 use crate::controllers::workloads::read;
 
 /// Gives the ReplicaSets the sizes that a new number of replicas calls for.
-pub(super) fn scale(deployment: &Value, limits: &Limits, sets: &mut [Set], new: Option<usize>, total_before: i64) {
+pub(super) fn scale(
+    deployment: &Value,
+    limits: &Limits,
+    sets: &mut [Set],
+    new: Option<usize>,
+    total_before: i64,
+) {
     if let Some(only) = active_or_latest(sets, new) {
         sets[only].scale(limits.replicas, limits);
         return;
     }
     let saturated = |set: &Set| {
-        set.replicas == limits.replicas && set.desired() == Some(limits.replicas) && set.available == limits.replicas
+        set.replicas == limits.replicas
+            && set.desired() == Some(limits.replicas)
+            && set.available == limits.replicas
     };
     if new.is_some_and(|new| saturated(&sets[new])) {
         for (index, set) in sets.iter_mut().enumerate() {
@@ -30,7 +38,9 @@ pub(super) fn scale(deployment: &Value, limits: &Limits, sets: &mut [Set], new: 
 
 /// The only ReplicaSet with replicas; if none has any, the newest.
 fn active_or_latest(sets: &[Set], new: Option<usize>) -> Option<usize> {
-    let active: Vec<usize> = (0..sets.len()).filter(|index| sets[*index].replicas > 0).collect();
+    let active: Vec<usize> = (0..sets.len())
+        .filter(|index| sets[*index].replicas > 0)
+        .collect();
     match active.as_slice() {
         [] => new.or_else(|| (0..sets.len()).max_by_key(|index| sets[*index].created)),
         [only] => Some(*only),
@@ -39,14 +49,19 @@ fn active_or_latest(sets: &[Set], new: Option<usize>) -> Option<usize> {
 }
 
 fn share(limits: &Limits, sets: &mut [Set], total_before: i64) {
-    let mut active: Vec<usize> = (0..sets.len()).filter(|index| sets[*index].replicas > 0).collect();
+    let mut active: Vec<usize> = (0..sets.len())
+        .filter(|index| sets[*index].replicas > 0)
+        .collect();
     let total: i64 = active.iter().map(|index| sets[*index].replicas).sum();
     let allowed = if limits.replicas > 0 { limits.most() } else { 0 };
     let add = allowed - total;
     // Of ReplicaSets of one size, the newer grows first and the older shrinks first.
     active.sort_by(|one, other| {
         let by_age = sets[*one].created.cmp(&sets[*other].created);
-        sets[*other].replicas.cmp(&sets[*one].replicas).then(if add > 0 { by_age.reverse() } else { by_age })
+        sets[*other]
+            .replicas
+            .cmp(&sets[*one].replicas)
+            .then(if add > 0 { by_age.reverse() } else { by_age })
     });
     let mut added = 0;
     let mut sizes: Vec<i64> = Vec::new();
@@ -72,14 +87,21 @@ fn proportion(limits: &Limits, set: &Set, add: i64, added: i64, total_before: i6
     }
     let fraction = fraction(limits, set, total_before);
     let left = add - added;
-    if add > 0 { fraction.min(left) } else { fraction.max(left) }
+    if add > 0 {
+        fraction.min(left)
+    } else {
+        fraction.max(left)
+    }
 }
 
 fn fraction(limits: &Limits, set: &Set, total_before: i64) -> i64 {
     if limits.replicas == 0 {
         return -set.replicas;
     }
-    let noted = set.annotation(MOST).and_then(|most| most.parse::<i64>().ok()).filter(|most| *most > 0);
+    let noted = set
+        .annotation(MOST)
+        .and_then(|most| most.parse::<i64>().ok())
+        .filter(|most| *most > 0);
     let before = noted.unwrap_or(total_before);
     if before == 0 {
         return 0;

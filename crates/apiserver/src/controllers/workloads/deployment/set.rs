@@ -55,7 +55,11 @@ impl Set {
 
     /// One that is to be made.
     pub(super) fn new(value: Value) -> Self {
-        Self { before: None, replicas_before: 0, ..Self::of(&value) }
+        Self {
+            before: None,
+            replicas_before: 0,
+            ..Self::of(&value)
+        }
     }
 
     pub(super) fn template(&self) -> &Value {
@@ -73,12 +77,17 @@ impl Set {
     }
 
     pub(super) fn revision(&self) -> i64 {
-        self.annotation(REVISION).and_then(|revision| revision.parse().ok()).unwrap_or_default()
+        self.annotation(REVISION)
+            .and_then(|revision| revision.parse().ok())
+            .unwrap_or_default()
     }
 
     /// How many replicas the Deployment wanted when it last scaled this.
     pub(super) fn desired(&self) -> Option<i64> {
-        self.annotation(DESIRED)?.parse().ok().filter(|desired| *desired >= 0)
+        self.annotation(DESIRED)?
+            .parse()
+            .ok()
+            .filter(|desired| *desired >= 0)
     }
 
     /// Wants another number of replicas, and notes what the Deployment wanted.
@@ -103,7 +112,10 @@ impl Set {
     /// Whether nothing depends on it any more.
     pub(super) fn is_idle(&self) -> bool {
         let observed = read::number(&self.value, "status.observedGeneration", 0);
-        self.status_replicas == 0 && self.replicas == 0 && object::generation(&self.value) <= observed && !self.deleting
+        self.status_replicas == 0
+            && self.replicas == 0
+            && object::generation(&self.value) <= observed
+            && !self.deleting
     }
 
     /// The write that makes it as it should be.

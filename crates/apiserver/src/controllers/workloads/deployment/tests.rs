@@ -24,8 +24,19 @@ struct Model {
 
 impl Model {
     fn new(deployment: Value) -> Self {
-        let observed = Observed { deployment, sets: vec![], orphans: vec![], living_pods: vec![], refusal: None };
-        Self { observed, now: Timestamp::UNIX_EPOCH, serial: 0, events: vec![] }
+        let observed = Observed {
+            deployment,
+            sets: vec![],
+            orphans: vec![],
+            living_pods: vec![],
+            refusal: None,
+        };
+        Self {
+            observed,
+            now: Timestamp::UNIX_EPOCH,
+            serial: 0,
+            events: vec![],
+        }
     }
 
     /// One decision, carried out; tells how many writes it took.
@@ -42,11 +53,18 @@ impl Model {
                     self.observed.sets.push(set);
                 }
                 Write::Replace(set) | Write::Patch(set, _) => {
-                    let place = self.observed.sets.iter_mut().find(|one| one["metadata"]["uid"] == set["metadata"]["uid"]);
+                    let place = self
+                        .observed
+                        .sets
+                        .iter_mut()
+                        .find(|one| one["metadata"]["uid"] == set["metadata"]["uid"]);
                     *place.unwrap() = set;
                 }
                 Write::Status(deployment) => self.observed.deployment = deployment,
-                Write::Delete(set) => self.observed.sets.retain(|one| one["metadata"]["uid"] != set["metadata"]["uid"]),
+                Write::Delete(set) => self
+                    .observed
+                    .sets
+                    .retain(|one| one["metadata"]["uid"] != set["metadata"]["uid"]),
                 Write::Tell { message, .. } => self.events.push(message),
                 other => panic!("{other:?}"),
             }
@@ -58,17 +76,35 @@ impl Model {
     fn pods(&mut self, mut more: i64, works: impl Fn(&str) -> bool) {
         for set in &mut self.observed.sets {
             let replicas = set["spec"]["replicas"].as_i64().unwrap();
-            let available = set["status"]["availableReplicas"].as_i64().unwrap_or_default().min(replicas);
-            let image = set["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap();
-            let gain = if works(image) { (replicas - available).min(more) } else { 0 };
+            let available = set["status"]["availableReplicas"]
+                .as_i64()
+                .unwrap_or_default()
+                .min(replicas);
+            let image = set["spec"]["template"]["spec"]["containers"][0]["image"]
+                .as_str()
+                .unwrap();
+            let gain = if works(image) {
+                (replicas - available).min(more)
+            } else {
+                0
+            };
             more -= gain;
             set["status"] = json!({"replicas": replicas, "readyReplicas": available + gain, "availableReplicas": available + gain});
         }
     }
 
     fn sizes(&self) -> BTreeMap<String, i64> {
-        let image = |set: &Value| set["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap().to_owned();
-        self.observed.sets.iter().map(|set| (image(set), set["spec"]["replicas"].as_i64().unwrap())).collect()
+        let image = |set: &Value| {
+            set["spec"]["template"]["spec"]["containers"][0]["image"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        self.observed
+            .sets
+            .iter()
+            .map(|set| (image(set), set["spec"]["replicas"].as_i64().unwrap()))
+            .collect()
     }
 
     fn settle(&mut self, works: impl Fn(&str) -> bool) {
@@ -83,14 +119,23 @@ impl Model {
 
     fn set_image(&mut self, image: &str) {
         self.observed.deployment["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
-        let generation = self.observed.deployment["metadata"]["generation"].as_i64().unwrap();
+        let generation = self.observed.deployment["metadata"]["generation"]
+            .as_i64()
+            .unwrap();
         self.observed.deployment["metadata"]["generation"] = json!(generation + 1);
     }
 
     fn progressing(&self) -> (String, String) {
         let condition = crate::controllers::workloads::conditions::find(
-            read::list(&self.observed.deployment, "status.conditions"), "Progressing").cloned().unwrap_or_default();
-        (read::text(&condition, "reason").to_owned(), read::text(&condition, "message").to_owned())
+            read::list(&self.observed.deployment, "status.conditions"),
+            "Progressing",
+        )
+        .cloned()
+        .unwrap_or_default();
+        (
+            read::text(&condition, "reason").to_owned(),
+            read::text(&condition, "message").to_owned(),
+        )
     }
 }
 
@@ -98,17 +143,40 @@ impl Model {
 fn a_new_deployment_becomes_available_and_then_rests() {
     let mut model = Model::new(deployment(3, json!("25%"), json!("25%"), "a"));
     model.settle(|_| true);
-    let hash = model.observed.sets[0]["metadata"]["labels"][template::TEMPLATE_HASH].as_str().unwrap().to_owned();
+    let hash = model.observed.sets[0]["metadata"]["labels"][template::TEMPLATE_HASH]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert_eq!(model.observed.sets[0]["metadata"]["name"], format!("web-{hash}"));
-    assert_eq!(model.observed.sets[0]["spec"]["selector"]["matchLabels"], json!({"app": "web", "pod-template-hash": hash}));
+    assert_eq!(
+        model.observed.sets[0]["spec"]["selector"]["matchLabels"],
+        json!({"app": "web", "pod-template-hash": hash})
+    );
     let status = &model.observed.deployment["status"];
-    for count in ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"] {
+    for count in [
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+    ] {
         assert_eq!(status[count], 3, "{count}");
     }
     assert_eq!(status.get("unavailableReplicas"), None);
-    assert_eq!(model.observed.deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "1");
-    assert_eq!(model.progressing(), ("NewReplicaSetAvailable".into(), format!("ReplicaSet \"web-{hash}\" has successfully progressed.")));
-    assert_eq!(model.events, [format!("Scaled up replica set web-{hash} from 0 to 3")]);
+    assert_eq!(
+        model.observed.deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"],
+        "1"
+    );
+    assert_eq!(
+        model.progressing(),
+        (
+            "NewReplicaSetAvailable".into(),
+            format!("ReplicaSet \"web-{hash}\" has successfully progressed.")
+        )
+    );
+    assert_eq!(
+        model.events,
+        [format!("Scaled up replica set web-{hash} from 0 to 3")]
+    );
     let again = plan(&model.observed, model.now);
     assert_eq!(again, Plan::default());
 }
@@ -119,7 +187,10 @@ fn a_rollout_that_fails_keeps_the_old_pods_and_times_out() {
     model.settle(|_| true);
     model.set_image("bad");
     model.settle(|image| image != "bad");
-    assert_eq!(model.sizes(), BTreeMap::from([("a".into(), 3), ("bad".into(), 2)]));
+    assert_eq!(
+        model.sizes(),
+        BTreeMap::from([("a".into(), 3), ("bad".into(), 2)])
+    );
     assert_eq!(model.progressing().0, "ReplicaSetUpdated");
     let waiting = plan(&model.observed, model.now);
     assert_eq!(waiting.after, Some(std::time::Duration::from_secs(600)));
@@ -127,14 +198,32 @@ fn a_rollout_that_fails_keeps_the_old_pods_and_times_out() {
     model.settle(|image| image != "bad");
     assert_eq!(model.progressing().0, "ProgressDeadlineExceeded");
     assert!(model.progressing().1.ends_with("has timed out progressing."));
-    assert_eq!(plan(&model.observed, model.now), Plan::default(), "it has been said");
+    assert_eq!(
+        plan(&model.observed, model.now),
+        Plan::default(),
+        "it has been said"
+    );
 
     model.set_image("a");
     model.settle(|_| true);
-    assert_eq!(model.sizes(), BTreeMap::from([("a".into(), 4), ("bad".into(), 0)]));
-    let set = model.observed.sets.iter().find(|set| set["spec"]["replicas"] == 4).unwrap();
-    assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "3");
-    assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"], "1");
+    assert_eq!(
+        model.sizes(),
+        BTreeMap::from([("a".into(), 4), ("bad".into(), 0)])
+    );
+    let set = model
+        .observed
+        .sets
+        .iter()
+        .find(|set| set["spec"]["replicas"] == 4)
+        .unwrap();
+    assert_eq!(
+        set["metadata"]["annotations"]["deployment.kubernetes.io/revision"],
+        "3"
+    );
+    assert_eq!(
+        set["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"],
+        "1"
+    );
     assert_eq!(model.progressing().0, "NewReplicaSetAvailable");
 }
 
@@ -144,7 +233,10 @@ fn recreate_waits_for_the_old_pods_to_go() {
     model.observed.deployment["spec"]["strategy"] = json!({"type": "Recreate"});
     model.settle(|_| true);
     model.set_image("b");
-    let uid = model.observed.sets[0]["metadata"]["uid"].as_str().unwrap().to_owned();
+    let uid = model.observed.sets[0]["metadata"]["uid"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     model.observed.living_pods = vec![(uid, 1)];
     model.settle(|_| true);
     assert_eq!(model.sizes(), BTreeMap::from([("a".into(), 0)]));
@@ -162,7 +254,10 @@ fn a_paused_deployment_scales_but_does_not_roll() {
     model.observed.deployment["spec"]["replicas"] = json!(5);
     model.settle(|_| true);
     assert_eq!(model.sizes(), BTreeMap::from([("a".into(), 5)]));
-    assert_eq!(model.progressing(), ("DeploymentPaused".into(), "Deployment is paused".into()));
+    assert_eq!(
+        model.progressing(),
+        ("DeploymentPaused".into(), "Deployment is paused".into())
+    );
     model.observed.deployment["spec"]["paused"] = json!(false);
     model.settle(|_| true);
     assert_eq!(model.sizes(), BTreeMap::from([("a".into(), 0), ("b".into(), 5)]));
@@ -187,11 +282,17 @@ fn scaling_in_the_middle_of_a_rollout_is_shared() {
     model.settle(|_| true);
     model.set_image("bad");
     model.settle(|image| image == "a");
-    assert_eq!(model.sizes(), BTreeMap::from([("a".into(), 8), ("bad".into(), 5)]));
+    assert_eq!(
+        model.sizes(),
+        BTreeMap::from([("a".into(), 8), ("bad".into(), 5)])
+    );
     model.observed.deployment["spec"]["replicas"] = json!(15);
     model.step();
     // The example of upstream's documentation.
-    assert_eq!(model.sizes(), BTreeMap::from([("a".into(), 11), ("bad".into(), 7)]));
+    assert_eq!(
+        model.sizes(),
+        BTreeMap::from([("a".into(), 11), ("bad".into(), 7)])
+    );
 }
 
 proptest! {
