@@ -14,7 +14,11 @@ const ETCD: &str = "v3.6.8";
 
 /// `(binary, imports, body of main)`.
 const BINARIES: [(&str, &str, &str); 3] = [
-    ("etcd", "\"os\"; \"go.etcd.io/etcd/server/v3/etcdmain\"", "etcdmain.Main(os.Args)"),
+    (
+        "etcd",
+        "\"os\"; \"go.etcd.io/etcd/server/v3/etcdmain\"",
+        "etcdmain.Main(os.Args)",
+    ),
     (
         "kube-apiserver",
         "\"os\"; \"k8s.io/component-base/cli\"; \"k8s.io/kubernetes/cmd/kube-apiserver/app\"",
@@ -27,12 +31,23 @@ const BINARIES: [(&str, &str, &str); 3] = [
     ),
 ];
 
+/// Where the binaries are, if they have been built.
+pub(crate) fn built() -> Result<Option<PathBuf>> {
+    let bin = directory()?.join("bin");
+    let complete = BINARIES.iter().all(|(name, ..)| bin.join(name).exists());
+    Ok(complete.then_some(bin))
+}
+
+fn directory() -> Result<PathBuf> {
+    Ok(cache()?.join("kubernetes").join(KUBERNETES))
+}
+
 /// Builds what is missing; prints the directory, for `KUBEBUILDER_ASSETS`.
 #[expect(clippy::print_stdout, reason = "the directory is this task's answer")]
 pub(crate) fn prepare() -> Result<()> {
-    let root = cache()?.join("kubernetes").join(KUBERNETES);
+    let root = directory()?;
     let bin = root.join("bin");
-    if BINARIES.iter().any(|(name, ..)| !bin.join(name).exists()) {
+    if built()?.is_none() {
         build(&root.join("src"), &bin)?;
     }
     println!("{}", bin.display());
@@ -41,7 +56,11 @@ pub(crate) fn prepare() -> Result<()> {
 
 /// Where built things are kept between checkouts.
 fn cache() -> Result<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let base = variable("CAMBIUM_CACHE")
         .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("cambium")))
         .or_else(|| Some(variable("HOME")?.join(".cache/cambium")));
@@ -51,23 +70,46 @@ fn cache() -> Result<PathBuf> {
 fn build(source: &Path, bin: &Path) -> Result<()> {
     std::fs::create_dir_all(source)?;
     std::fs::create_dir_all(bin)?;
-    let module = format!("module cambium.dev/judge\n\ngo 1.26\n\nrequire (\n\tk8s.io/kubernetes {KUBERNETES}\n\tgo.etcd.io/etcd/server/v3 {ETCD}\n)\n");
+    let module = format!(
+        "module cambium.dev/judge\n\ngo 1.26\n\nrequire (\n\tk8s.io/kubernetes {KUBERNETES}\n\tgo.etcd.io/etcd/server/v3 {ETCD}\n)\n"
+    );
     std::fs::write(source.join("go.mod"), &module)?;
-    go(source, &["mod", "download", &format!("k8s.io/kubernetes@{KUBERNETES}")])?;
+    go(
+        source,
+        &["mod", "download", &format!("k8s.io/kubernetes@{KUBERNETES}")],
+    )?;
     std::fs::write(source.join("go.mod"), module + &replacements(source)?)?;
     for (name, imports, body) in BINARIES {
         let directory = source.join("cmd").join(name);
         std::fs::create_dir_all(&directory)?;
-        std::fs::write(directory.join("main.go"), format!("package main\n\nimport ({imports})\n\nfunc main() {{ {body} }}\n"))?;
+        std::fs::write(
+            directory.join("main.go"),
+            format!("package main\n\nimport ({imports})\n\nfunc main() {{ {body} }}\n"),
+        )?;
     }
     go(source, &["mod", "tidy"])?;
     let mut numbers = KUBERNETES.trim_start_matches('v').split('.');
-    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    let (major, minor) = (
+        numbers.next().unwrap_or_default(),
+        numbers.next().unwrap_or_default(),
+    );
     let version = "k8s.io/component-base/version";
-    let flags = format!("-s -w -X {version}.gitVersion={KUBERNETES} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}");
+    let flags = format!(
+        "-s -w -X {version}.gitVersion={KUBERNETES} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}"
+    );
     for (name, ..) in BINARIES {
         let output = bin.join(format!("{name}.new"));
-        go(source, &["build", "-ldflags", &flags, "-o", &output.display().to_string(), &format!("./cmd/{name}")])?;
+        go(
+            source,
+            &[
+                "build",
+                "-ldflags",
+                &flags,
+                "-o",
+                &output.display().to_string(),
+                &format!("./cmd/{name}"),
+            ],
+        )?;
         std::fs::rename(&output, bin.join(name))?;
     }
     Ok(())
@@ -80,14 +122,23 @@ fn replacements(source: &Path) -> Result<String> {
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let mut replaced = String::from("\n");
     for line in text.lines().filter(|line| line.contains("=> ./staging/")) {
-        let module = line.trim().trim_start_matches("replace ").split(" =>").next().unwrap_or_default();
+        let module = line
+            .trim()
+            .trim_start_matches("replace ")
+            .split(" =>")
+            .next()
+            .unwrap_or_default();
         writeln!(replaced, "replace {module} => {module} {STAGING}")?;
     }
     Ok(replaced)
 }
 
 fn go(directory: &Path, arguments: &[&str]) -> Result<()> {
-    let status = Command::new("go").args(arguments).current_dir(directory).env("GOFLAGS", "-mod=mod").status();
+    let status = Command::new("go")
+        .args(arguments)
+        .current_dir(directory)
+        .env("GOFLAGS", "-mod=mod")
+        .status();
     let status = status.context("Go is needed to build Kubernetes, and was not found")?;
     if !status.success() {
         bail!("go {} failed", arguments.join(" "));
@@ -96,6 +147,9 @@ fn go(directory: &Path, arguments: &[&str]) -> Result<()> {
 }
 
 fn output(directory: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new("go").args(arguments).current_dir(directory).output()?;
+    let output = Command::new("go")
+        .args(arguments)
+        .current_dir(directory)
+        .output()?;
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

@@ -1,5 +1,6 @@
 //! Tasks that need a program: `cargo xtask <task>`.
 
+mod bench;
 mod kubernetes;
 mod types;
 
@@ -7,7 +8,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <task>
   types        regenerates crates/builtin/src/generated from the published Kubernetes modules
-  kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where";
+  kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
+  bench apiserver   the embedded API server beside Kubernetes, under the same load";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {
@@ -15,6 +17,7 @@ fn main() -> ExitCode {
     let result = match task.as_deref() {
         Some("types") => types::write(),
         Some("kubernetes") => kubernetes::prepare(),
+        Some("bench") => bench::run(std::env::args().nth(2).as_deref()),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match result {

@@ -17,7 +17,12 @@ pub(crate) async fn run(server: &Arc<Server>) {
             }
         }
     }
-    if server.store.bucket(&"/services".into()).get("default/kubernetes").is_none() {
+    if server
+        .store
+        .bucket(&"/services".into())
+        .get("default/kubernetes")
+        .is_none()
+    {
         let service = json!({
             "apiVersion": "v1", "kind": "Service",
             "metadata": {"name": "kubernetes", "namespace": "default",
@@ -25,8 +30,14 @@ pub(crate) async fn run(server: &Arc<Server>) {
             "spec": {"type": "ClusterIP", "clusterIP": "10.96.0.1",
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 443}]},
         });
-        if let Err(refused) = client.create("/api/v1/namespaces/default/services", &service).await {
-            tracing::error!(message = refused.message(), "the service for this server could not be made");
+        if let Err(refused) = client
+            .create("/api/v1/namespaces/default/services", &service)
+            .await
+        {
+            tracing::error!(
+                message = refused.message(),
+                "the service for this server could not be made"
+            );
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::controllers::Controllers;
 use crate::server::{Server, handle};
 use crate::source::{Clock, Entropy, Sources};
 use crate::store::{History, OpenError, Store};
+use crate::webhook::{ServiceResolver, Webhooks};
 use crate::wire::Body;
 use crate::{bootstrap, controllers, crd};
 
@@ -35,6 +36,7 @@ pub struct Builder {
     sources: Sources,
     tokens: Tokens,
     authorizer: Option<Arc<dyn Authorizer>>,
+    services: Option<ServiceResolver>,
     controllers: Controllers,
 }
 
@@ -47,7 +49,10 @@ impl ApiServer {
     /// The same server as somebody else sees it; `None` leaves it to the request's bearer token.
     #[must_use]
     pub fn as_user(&self, caller: Option<User>) -> Self {
-        Self { server: self.server.clone(), caller: caller.map(Arc::new) }
+        Self {
+            server: self.server.clone(),
+            caller: caller.map(Arc::new),
+        }
     }
 
     /// The newest revision of its store.
@@ -104,6 +109,13 @@ impl Builder {
         self
     }
 
+    /// Finds webhooks that are given as a Service.
+    #[must_use]
+    pub fn service_resolver(mut self, resolver: ServiceResolver) -> Self {
+        self.services = Some(resolver);
+        self
+    }
+
     /// Which built-in controllers run; without this, all of them.
     #[must_use]
     pub fn controllers(mut self, controllers: Controllers) -> Self {
@@ -118,14 +130,23 @@ impl Builder {
             None => Store::in_memory(self.history)?,
         };
         let authorizer = self.authorizer.unwrap_or_else(|| Arc::new(MastersOnly));
-        let server = Arc::new(Server::new(store, self.sources, self.tokens, authorizer));
+        let server = Arc::new(Server::new(
+            store,
+            self.sources,
+            self.tokens,
+            authorizer,
+            Webhooks::new(self.services),
+        ));
         bootstrap::run(&server).await;
         let feed = server.store.feed();
         crd::load(&server).await;
         tokio::spawn(crd::run(server.clone(), feed));
         controllers::start(&server, &self.controllers);
         server.set_ready();
-        Ok(ApiServer { server, caller: Some(Arc::new(User::master("system:admin"))) })
+        Ok(ApiServer {
+            server,
+            caller: Some(Arc::new(User::master("system:admin"))),
+        })
     }
 }
 

@@ -16,11 +16,18 @@ pub(crate) async fn read(server: &Server, resource: &Served, entry: &Arc<Entry>)
 }
 
 /// Stored objects, at the resource's version; one conversion for all of them.
-pub(crate) async fn read_many(server: &Server, resource: &Served, entries: &[Arc<Entry>]) -> Result<Vec<Value>> {
+pub(crate) async fn read_many(
+    server: &Server,
+    resource: &Served,
+    entries: &[Arc<Entry>],
+) -> Result<Vec<Value>> {
     let mut values: Vec<Value> = entries.iter().map(|entry| entry.value()).collect();
     match &resource.origin {
         Origin::Builtin(row) => {
-            values = values.into_iter().map(|value| cambium_builtin::convert::from_stored(row, value)).collect();
+            values = values
+                .into_iter()
+                .map(|value| cambium_builtin::convert::from_stored(row, value))
+                .collect();
         }
         Origin::Custom(definition, _) => {
             for (value, entry) in values.iter_mut().zip(entries) {
@@ -56,11 +63,16 @@ pub(crate) async fn between(server: &Server, resource: &Served, object: Value, t
     let (group, version) = to.rsplit_once('/').unwrap_or(("", to));
     match &resource.origin {
         Origin::Builtin(row) => {
-            let from = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+            let from = object
+                .get("apiVersion")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let (from_group, from_version) = from.rsplit_once('/').unwrap_or(("", from));
             let from = cambium_builtin::find(from_group, from_version, row.plural);
             let to = cambium_builtin::find(group, version, row.plural);
-            let (Some(from), Some(to)) = (from, to) else { return Ok(object) };
+            let (Some(from), Some(to)) = (from, to) else {
+                return Ok(object);
+            };
             let stored = cambium_builtin::convert::to_stored(from, object);
             Ok(cambium_builtin::convert::from_stored(to, stored))
         }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use cambium_builtin::Subresource;
-use http::header::{ETAG, HeaderValue, VARY};
 use http::StatusCode;
+use http::header::{ETAG, HeaderValue, VARY};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::registry::{Origin, Registry, Served};
+use crate::registry::{Registry, Served};
 use crate::status::{Result, Status};
 use crate::wire::{Body, Encoding, Response, alternatives, bytes_response, text_response, value_response};
 
@@ -26,7 +26,9 @@ pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Result<Res
             None => plain(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(registry)})),
         },
         ["apis", group] => {
-            let found = groups(registry).into_iter().find(|one| one["name"] == json!(group));
+            let found = groups(registry)
+                .into_iter()
+                .find(|one| one["name"] == json!(group));
             let mut found = found.ok_or_else(Status::no_such_path)?;
             found["kind"] = json!("APIGroup");
             found["apiVersion"] = json!("v1");
@@ -39,7 +41,12 @@ pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Result<Res
 }
 
 fn root(registry: &Registry) -> Value {
-    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned(), "/apis/".to_owned()];
+    let mut paths = vec![
+        "/api".to_owned(),
+        "/api/v1".to_owned(),
+        "/apis".to_owned(),
+        "/apis/".to_owned(),
+    ];
     for served in registry.all().filter(|served| !served.group.is_empty()) {
         paths.push(format!("/apis/{}", served.group));
         paths.push(format!("/apis/{}", served.api_version));
@@ -96,8 +103,12 @@ pub(crate) fn priority(version: &str) -> (u8, u64, u64, std::cmp::Reverse<String
 
 fn groups(registry: &Registry) -> Vec<Value> {
     let mut list = Vec::new();
-    for (group, versions) in versions(registry).into_iter().filter(|(group, _)| !group.is_empty()) {
-        let version = |version: &Arc<str>| json!({"groupVersion": format!("{group}/{version}"), "version": version});
+    for (group, versions) in versions(registry)
+        .into_iter()
+        .filter(|(group, _)| !group.is_empty())
+    {
+        let version =
+            |version: &Arc<str>| json!({"groupVersion": format!("{group}/{version}"), "version": version});
         list.push(json!({
             "name": group,
             "versions": versions.iter().map(version).collect::<Vec<_>>(),
@@ -134,7 +145,11 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Result<Value> {
     if list.is_empty() {
         return Err(Status::no_such_path());
     }
-    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
     let mut answer = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": list});
     if !group.is_empty() {
         answer["apiVersion"] = json!("v1");
@@ -175,15 +190,37 @@ fn subresources(served: &Served) -> Vec<Sub> {
         }
     }
     let rw = || vec!["get", "patch", "update"];
+    let custom = served.custom().is_some();
+    let status = |list: &mut Vec<Sub>| {
+        let (group, version) = (String::new(), String::new());
+        list.push(Sub {
+            name: "status",
+            group,
+            version,
+            kind: served.kind.to_string(),
+            verbs: rw(),
+        });
+    };
+    // Those of CRDs come in an order of their own.
+    if custom && served.status {
+        status(&mut list);
+    }
     if served.scale.is_some() {
         let (group, version) = ("autoscaling".to_owned(), "v1".to_owned());
-        list.push(Sub { name: "scale", group, version, kind: "Scale".to_owned(), verbs: rw() });
+        list.push(Sub {
+            name: "scale",
+            group,
+            version,
+            kind: "Scale".to_owned(),
+            verbs: rw(),
+        });
     }
-    if served.status {
-        let (group, version) = (String::new(), String::new());
-        list.push(Sub { name: "status", group, version, kind: served.kind.to_string(), verbs: rw() });
+    if !custom {
+        if served.status {
+            status(&mut list);
+        }
+        list.sort_by_key(|sub| sub.name);
     }
-    list.sort_by_key(|sub| sub.name);
     list
 }
 
@@ -199,9 +236,16 @@ fn aggregated(accept: &str) -> Result<Option<&'static str>> {
     }
     for alternative in alternatives(accept) {
         let json = matches!(alternative.media, "application/json" | "*/*" | "application/*");
-        match (json, alternative.parameter("as"), alternative.parameter("g"), alternative.parameter("v")) {
+        match (
+            json,
+            alternative.parameter("as"),
+            alternative.parameter("g"),
+            alternative.parameter("v"),
+        ) {
             (true, None, _, _) => return Ok(None),
-            (true, Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => return Ok(Some("v2")),
+            (true, Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => {
+                return Ok(Some("v2"));
+            }
             (true, Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2beta1")) => {
                 return Ok(Some("v2beta1"));
             }
@@ -214,20 +258,31 @@ fn aggregated(accept: &str) -> Result<Option<&'static str>> {
 fn aggregate(registry: &Registry, root: &str, api: &str) -> Response {
     let core = root == "api";
     let mut items = Vec::new();
-    for (group, versions) in versions(registry).into_iter().filter(|(group, _)| group.is_empty() == core) {
+    for (group, versions) in versions(registry)
+        .into_iter()
+        .filter(|(group, _)| group.is_empty() == core)
+    {
         let version = |version: &Arc<str>| {
-            let resources: Vec<Value> = registry.of_version(&group, version).map(|served| aggregated_resource(served)).collect();
+            let resources: Vec<Value> = registry
+                .of_version(&group, version)
+                .map(|served| aggregated_resource(served))
+                .collect();
             json!({"version": version, "resources": resources, "freshness": "Current"})
         };
         let metadata = if core { json!({}) } else { json!({"name": group}) };
-        items.push(json!({"metadata": metadata, "versions": versions.iter().map(version).collect::<Vec<_>>()}));
+        items.push(
+            json!({"metadata": metadata, "versions": versions.iter().map(version).collect::<Vec<_>>()}),
+        );
     }
     let list = json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{api}"),
         "metadata": {}, "items": items,
     });
     let bytes = serde_json::to_vec(&list).expect("a JSON tree always encodes into memory");
-    let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02X}")).collect();
+    let digest: String = Sha256::digest(&bytes)
+        .iter()
+        .map(|byte| format!("{byte:02X}"))
+        .collect();
     let media = match api {
         "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
@@ -242,7 +297,8 @@ fn aggregate(registry: &Registry, root: &str, api: &str) -> Response {
 }
 
 fn aggregated_resource(served: &Served) -> Value {
-    let kind = |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    let kind =
+        |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
     let mut entry = json!({
         "resource": served.plural,
         "responseKind": kind(&served.group, &served.version, &served.kind),
@@ -271,9 +327,32 @@ mod tests {
 
     #[test]
     fn versions_sort_as_kubernetes_sorts_them() {
-        let mut versions = ["v1alpha1", "foo", "v2", "v1beta1", "v10", "v1", "v2beta1", "bar", "v11alpha2"];
+        let mut versions = [
+            "v1alpha1",
+            "foo",
+            "v2",
+            "v1beta1",
+            "v10",
+            "v1",
+            "v2beta1",
+            "bar",
+            "v11alpha2",
+        ];
         versions.sort_by_key(|version| std::cmp::Reverse(priority(version)));
-        assert_eq!(versions, ["v10", "v2", "v1", "v2beta1", "v1beta1", "v11alpha2", "v1alpha1", "bar", "foo"]);
+        assert_eq!(
+            versions,
+            [
+                "v10",
+                "v2",
+                "v1",
+                "v2beta1",
+                "v1beta1",
+                "v11alpha2",
+                "v1alpha1",
+                "bar",
+                "foo"
+            ]
+        );
     }
 
     #[test]

@@ -34,12 +34,19 @@ fn version() -> Response {
 
 /// Each check by name: whether it holds.
 fn results(server: &Server) -> [(&'static str, bool); 3] {
-    [("ping", true), ("store", server.store.is_healthy()), ("controllers", server.is_ready())]
+    [
+        ("ping", true),
+        ("store", server.store.is_healthy()),
+        ("controllers", server.is_ready()),
+    ]
 }
 
 fn checks(server: &Server, root: &str, name: Option<&str>, query: &str) -> Response {
     let live = root == "livez";
-    let excluded: Vec<&str> = query.split('&').filter_map(|pair| pair.strip_prefix("exclude=")).collect();
+    let excluded: Vec<&str> = query
+        .split('&')
+        .filter_map(|pair| pair.strip_prefix("exclude="))
+        .collect();
     let list: Vec<_> = results(server)
         .into_iter()
         .filter(|(check, _)| name.is_none_or(|name| name == *check) && !excluded.contains(check))
@@ -49,8 +56,14 @@ fn checks(server: &Server, root: &str, name: Option<&str>, query: &str) -> Respo
         return text_response(StatusCode::NOT_FOUND, "404 page not found\n");
     }
     let healthy = list.iter().all(|(_, holds)| *holds);
-    let code = if healthy { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
-    let verbose = query.split('&').any(|pair| pair == "verbose" || pair.starts_with("verbose="));
+    let code = if healthy {
+        StatusCode::OK
+    } else {
+        StatusCode::INTERNAL_SERVER_ERROR
+    };
+    let verbose = query
+        .split('&')
+        .any(|pair| pair == "verbose" || pair.starts_with("verbose="));
     if healthy && !verbose {
         return text_response(code, "ok");
     }
@@ -61,6 +74,9 @@ fn checks(server: &Server, root: &str, name: Option<&str>, query: &str) -> Respo
             false => format!("[-]{check} failed: reason withheld\n"),
         });
     }
-    text.push_str(&format!("{root} check {}\n", if healthy { "passed" } else { "failed" }));
+    text.push_str(&format!(
+        "{root} check {}\n",
+        if healthy { "passed" } else { "failed" }
+    ));
     text_response(code, text)
 }

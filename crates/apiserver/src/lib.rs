@@ -44,6 +44,7 @@ mod source;
 pub mod status;
 pub mod store;
 mod validation;
+mod webhook;
 mod wire;
 
 pub use auth::{Action, Authorizer, MASTERS, MastersOnly, ResourceAction, Tokens, User};
@@ -51,4 +52,5 @@ pub use builder::{ApiServer, Builder};
 pub use controllers::{Controllers, Simulation, annotations};
 pub use health::KUBERNETES_VERSION;
 pub use source::{Clock, Entropy};
+pub use webhook::{ServiceReference, ServiceResolver};
 pub use wire::Body;

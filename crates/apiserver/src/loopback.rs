@@ -20,11 +20,17 @@ pub(crate) struct Refused {
 
 impl Refused {
     pub(crate) fn reason(&self) -> &str {
-        self.status.get("reason").and_then(Value::as_str).unwrap_or_default()
+        self.status
+            .get("reason")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     pub(crate) fn message(&self) -> &str {
-        self.status.get("message").and_then(Value::as_str).unwrap_or_default()
+        self.status
+            .get("message")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 }
 
@@ -40,12 +46,20 @@ pub(crate) struct Loopback {
 impl Loopback {
     pub(crate) fn new(server: Arc<Server>, name: &str) -> Self {
         let user = User::master(&format!("system:serviceaccount:kube-system:{name}"));
-        Self { server, user: Arc::new(user), name: name.to_owned(), agent: name.to_owned() }
+        Self {
+            server,
+            user: Arc::new(user),
+            name: name.to_owned(),
+            agent: name.to_owned(),
+        }
     }
 
     /// The same, under another name in managed fields.
     pub(crate) fn with_agent(self, agent: &str) -> Self {
-        Self { agent: agent.to_owned(), ..self }
+        Self {
+            agent: agent.to_owned(),
+            ..self
+        }
     }
 
     /// Who it is.
@@ -58,36 +72,65 @@ impl Loopback {
     }
 
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Result<Value, Refused> {
-        self.send(Method::POST, path, "application/json", encode(object)).await
+        self.send(Method::POST, path, "application/json", encode(object))
+            .await
     }
 
     pub(crate) async fn update(&self, path: &str, object: &Value) -> Result<Value, Refused> {
-        self.send(Method::PUT, path, "application/json", encode(object)).await
+        self.send(Method::PUT, path, "application/json", encode(object))
+            .await
     }
 
     pub(crate) async fn merge_patch(&self, path: &str, patch: &Value) -> Result<Value, Refused> {
-        self.send(Method::PATCH, path, "application/merge-patch+json", encode(patch)).await
+        self.send(Method::PATCH, path, "application/merge-patch+json", encode(patch))
+            .await
     }
 
     pub(crate) async fn delete(&self, path: &str, options: &Value) -> Result<Value, Refused> {
-        self.send(Method::DELETE, path, "application/json", encode(options)).await
+        self.send(Method::DELETE, path, "application/json", encode(options))
+            .await
     }
 
-    async fn send(&self, method: Method, path: &str, content_type: &str, body: Bytes) -> Result<Value, Refused> {
-        let mut request = Request::builder().method(method).uri(path).header(USER_AGENT, &self.agent);
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<Value, Refused> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(USER_AGENT, &self.agent);
         if !content_type.is_empty() {
             request = request.header(CONTENT_TYPE, content_type);
         }
-        let request = request.body(Full::new(body)).expect("paths of objects are valid URIs");
+        let request = request
+            .body(Full::new(body))
+            .expect("paths of objects are valid URIs");
         // Boxed: admission may call controllers' paths again, and futures must have a size.
         let response = Box::pin(handle(&self.server, Some(self.user.clone()), request)).await;
         let code = response.status();
-        let bytes = response.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .map(http_body_util::Collected::to_bytes)
+            .unwrap_or_default();
         let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        if code.is_success() { Ok(value) } else { Err(Refused { code: code.as_u16(), status: value }) }
+        if code.is_success() {
+            Ok(value)
+        } else {
+            Err(Refused {
+                code: code.as_u16(),
+                status: value,
+            })
+        }
     }
 }
 
 fn encode(value: &Value) -> Bytes {
-    serde_json::to_vec(value).expect("a JSON tree always encodes into memory").into()
+    serde_json::to_vec(value)
+        .expect("a JSON tree always encodes into memory")
+        .into()
 }

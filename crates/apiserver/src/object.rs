@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 /// `metadata`, read-only; an empty map when it is missing.
 pub(crate) fn metadata(object: &Value) -> &Map<String, Value> {
     static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
-    object.get("metadata").and_then(Value::as_object).unwrap_or(&EMPTY)
+    object
+        .get("metadata")
+        .and_then(Value::as_object)
+        .unwrap_or(&EMPTY)
 }
 
 /// `metadata`, created when it is missing or not an object.
@@ -23,7 +26,10 @@ pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
 
 /// A string field of `metadata`; empty when it is missing.
 pub(crate) fn meta_text<'a>(object: &'a Value, field: &str) -> &'a str {
-    metadata(object).get(field).and_then(Value::as_str).unwrap_or_default()
+    metadata(object)
+        .get(field)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// `metadata.name`.
@@ -43,12 +49,21 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 
 /// `metadata.finalizers`.
 pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
-    metadata(object).get("finalizers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    metadata(object)
+        .get("finalizers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// `metadata.generation`; 0 when it is missing.
 pub(crate) fn generation(object: &Value) -> i64 {
-    metadata(object).get("generation").and_then(Value::as_i64).unwrap_or_default()
+    metadata(object)
+        .get("generation")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 /// An annotation's value.
@@ -58,7 +73,9 @@ pub(crate) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
 
 /// The value at a dotted path (`spec.nodeName`); `None` when any part is missing.
 pub(crate) fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').filter(|part| !part.is_empty()).try_fold(object, |value, part| value.get(part))
+    path.split('.')
+        .filter(|part| !part.is_empty())
+        .try_fold(object, |value, part| value.get(part))
 }
 
 /// Sets the value at a dotted path, making objects on the way.
@@ -68,7 +85,11 @@ pub(crate) fn set_at(object: &mut Value, path: &str, value: Value) {
         if !place.is_object() {
             *place = json!({});
         }
-        place = place.as_object_mut().expect("made an object just above").entry(part).or_insert(Value::Null);
+        place = place
+            .as_object_mut()
+            .expect("made an object just above")
+            .entry(part)
+            .or_insert(Value::Null);
     }
     *place = value;
 }
@@ -84,4 +105,12 @@ pub(crate) fn key(namespace: &str, name: &str) -> String {
 /// A timestamp as Kubernetes writes it: RFC 3339, whole seconds, UTC.
 pub(crate) fn timestamp(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// `group/version`, or only the version for the core group.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    match group.is_empty() {
+        true => version.to_owned(),
+        false => format!("{group}/{version}"),
+    }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use cambium_schema::{Additional, JsonType, ListType, MapType, PatchStrategy, Property, Schema};
-use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
 use http::StatusCode;
+use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -40,20 +40,26 @@ pub(crate) fn serve(server: &Server, path: &str, headers: &HeaderMap) -> Result<
             let url = format!("/openapi/v3/{name}?hash={hash}");
             paths.insert(name, json!({"serverRelativeURL": url}));
         }
-        return Ok(value_response(StatusCode::OK, Encoding::Json, &json!({"paths": paths})));
+        return Ok(value_response(
+            StatusCode::OK,
+            Encoding::Json,
+            &json!({"paths": paths}),
+        ));
     }
     let Some((_, group, version)) = documents(&registry).into_iter().find(|(one, ..)| one == name) else {
         return Ok(text_response(StatusCode::NOT_FOUND, "404 page not found\n"));
     };
     let document = document(server, &registry, name, &group, &version);
-    let tag = HeaderValue::from_str(&format!("\"{}\"", document.hash)).map_err(|error| Status::internal(error))?;
+    let tag = HeaderValue::from_str(&format!("\"{}\"", document.hash)).map_err(Status::internal)?;
     let known = headers.get(IF_NONE_MATCH).is_some_and(|given| *given == tag);
     let mut response = match known {
         true => bytes_response(StatusCode::NOT_MODIFIED, "application/json", Body::empty()),
         false => bytes_response(StatusCode::OK, "application/json", Body::full(document.bytes)),
     };
     response.headers_mut().insert(ETAG, tag);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
     Ok(response)
 }
 
@@ -63,7 +69,11 @@ fn documents(registry: &Registry) -> Vec<(String, Arc<str>, Arc<str>)> {
         .all()
         .map(|served| {
             let root = if served.group.is_empty() { "api" } else { "apis" };
-            (format!("{root}/{}", served.api_version), served.group.clone(), served.version.clone())
+            (
+                format!("{root}/{}", served.api_version),
+                served.group.clone(),
+                served.version.clone(),
+            )
         })
         .collect();
     list.sort();
@@ -78,9 +88,16 @@ fn document(server: &Server, registry: &Registry, name: &str, group: &str, versi
         return document.clone();
     }
     let bytes = serde_json::to_vec(&build(&resources)).expect("a JSON tree always encodes into memory");
-    let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02X}")).collect();
+    let hash: String = Sha256::digest(&bytes)
+        .iter()
+        .map(|byte| format!("{byte:02X}"))
+        .collect();
     let of = resources.into_iter().cloned().collect();
-    let document = Document { of, hash, bytes: bytes.into() };
+    let document = Document {
+        of,
+        hash,
+        bytes: bytes.into(),
+    };
     cache.insert(name.to_owned(), document.clone());
     document
 }
@@ -112,7 +129,10 @@ fn build(resources: &[&Arc<Served>]) -> Value {
     for served in resources {
         let name = component_name(served);
         if let Origin::Custom(definition, index) = &served.origin {
-            schemas.insert(name.clone(), custom_component(&definition.versions[*index].raw_schema));
+            schemas.insert(
+                name.clone(),
+                custom_component(&definition.versions[*index].raw_schema),
+            );
         }
         let kind = json!([{"group": served.group, "version": served.version, "kind": served.kind}]);
         if let Some(schema) = schemas.get_mut(&name) {
@@ -158,7 +178,10 @@ fn component(schema: &Schema) -> Value {
         JsonType::Number => Some("number"),
         JsonType::Boolean => Some("boolean"),
         JsonType::IntOrString => {
-            object.insert("oneOf".to_owned(), json!([{"type": "integer"}, {"type": "string"}]));
+            object.insert(
+                "oneOf".to_owned(),
+                json!([{"type": "integer"}, {"type": "string"}]),
+            );
             object.insert("x-kubernetes-int-or-string".to_owned(), json!(true));
             None
         }
@@ -166,15 +189,27 @@ fn component(schema: &Schema) -> Value {
     if let Some(kind) = kind {
         object.insert("type".to_owned(), json!(kind));
     }
-    if !schema.format.is_empty() && matches!(&*schema.format, "int32" | "int64" | "byte" | "date-time" | "double") {
+    if !schema.format.is_empty()
+        && matches!(
+            &*schema.format,
+            "int32" | "int64" | "byte" | "date-time" | "double"
+        )
+    {
         object.insert("format".to_owned(), json!(schema.format));
     }
     if !schema.properties.is_empty() {
-        let properties: Map<String, Value> =
-            schema.properties.iter().map(|property| (property.name.to_string(), property_schema(property))).collect();
+        let properties: Map<String, Value> = schema
+            .properties
+            .iter()
+            .map(|property| (property.name.to_string(), property_schema(property)))
+            .collect();
         object.insert("properties".to_owned(), Value::Object(properties));
-        let required: Vec<&str> =
-            schema.properties.iter().filter(|property| property.required).map(|property| &*property.name).collect();
+        let required: Vec<&str> = schema
+            .properties
+            .iter()
+            .filter(|property| property.required)
+            .map(|property| &*property.name)
+            .collect();
         if !required.is_empty() {
             object.insert("required".to_owned(), json!(required));
         }
@@ -230,10 +265,20 @@ fn custom_component(raw: &Value) -> Value {
         schema = json!({});
     }
     schema["type"] = json!("object");
-    let own = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let own = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
     let mut properties = own;
-    properties.insert("apiVersion".to_owned(), json!({"type": "string", "description": "The group and version of this object's schema."}));
-    properties.insert("kind".to_owned(), json!({"type": "string", "description": "The kind of this object."}));
+    properties.insert(
+        "apiVersion".to_owned(),
+        json!({"type": "string", "description": "The group and version of this object's schema."}),
+    );
+    properties.insert(
+        "kind".to_owned(),
+        json!({"type": "string", "description": "The kind of this object."}),
+    );
     let metadata = json!({"allOf": [reference(&format!("{META}.ObjectMeta"))], "description": "What every object has: name, labels, owners."});
     properties.insert("metadata".to_owned(), metadata);
     schema["properties"] = Value::Object(properties);
@@ -257,10 +302,15 @@ fn list_component(served: &Served, item: &str) -> Value {
 
 fn add_paths(paths: &mut Map<String, Value>, served: &Served, name: &str) {
     let root = if served.group.is_empty() { "/api" } else { "/apis" };
-    let place = if served.namespaced { "/namespaces/{namespace}" } else { "" };
+    let place = if served.namespaced {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
     let collection = format!("{root}/{}{place}/{}", served.api_version, served.plural);
     let kind = json!({"group": served.group, "version": served.version, "kind": served.kind});
-    let query = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
+    let query =
+        |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
     let writing = [query("dryRun"), query("fieldManager"), query("fieldValidation")];
     let operation = |action: &str, writes: bool| {
         let mut operation = json!({
@@ -269,7 +319,8 @@ fn add_paths(paths: &mut Map<String, Value>, served: &Served, name: &str) {
         });
         if writes {
             operation["parameters"] = json!(writing);
-            operation["requestBody"] = json!({"content": {"*/*": {"schema": reference(name)}}, "required": true});
+            operation["requestBody"] =
+                json!({"content": {"*/*": {"schema": reference(name)}}, "required": true});
         }
         operation
     };

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    SanType,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
 };
 
 /// Why a certificate could not be made or read.
@@ -48,17 +48,30 @@ impl Authority {
         let key = KeyPair::generate()?;
         let mut params = params("cambium-ca", &[], now)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+        params.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::CrlSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
         let certificate = params.self_signed(&key)?;
-        let identity = Identity { certificate: certificate.pem(), key: key.serialize_pem() };
-        Ok(Self { issuer: Issuer::new(params, key), identity })
+        let identity = Identity {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+        };
+        Ok(Self {
+            issuer: Issuer::new(params, key),
+            identity,
+        })
     }
 
     /// The authority in `directory` (`ca.crt`, `ca.key`), made if it is not there.
     pub fn load_or_generate(directory: &Path, now: jiff::Timestamp) -> Result<Self, PkiError> {
         let (certificate, key) = (directory.join("ca.crt"), directory.join("ca.key"));
         if certificate.exists() && key.exists() {
-            let identity = Identity { certificate: read(&certificate)?, key: read(&key)? };
+            let identity = Identity {
+                certificate: read(&certificate)?,
+                key: read(&key)?,
+            };
             let issuer = Issuer::from_ca_cert_pem(&identity.certificate, KeyPair::from_pem(&identity.key)?)?;
             return Ok(Self { identity, issuer });
         }
@@ -96,21 +109,36 @@ impl Authority {
     fn sign(&self, params: CertificateParams) -> Result<Identity, PkiError> {
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
-        Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
+        Ok(Identity {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+        })
     }
 }
 
-fn params(common_name: &str, organizations: &[&str], now: jiff::Timestamp) -> Result<CertificateParams, PkiError> {
+fn params(
+    common_name: &str,
+    organizations: &[&str],
+    now: jiff::Timestamp,
+) -> Result<CertificateParams, PkiError> {
     let mut params = CertificateParams::new(Vec::<String>::new())?;
     params.distinguished_name.push(DnType::CommonName, common_name);
     for organization in organizations {
-        params.distinguished_name.push(DnType::OrganizationName, *organization);
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, *organization);
     }
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     let date = |days: i64| {
-        let at = now.checked_add(jiff::SignedDuration::from_hours(24 * days)).unwrap_or(now);
+        let at = now
+            .checked_add(jiff::SignedDuration::from_hours(24 * days))
+            .unwrap_or(now);
         let civil = at.to_zoned(jiff::tz::TimeZone::UTC).date();
-        rcgen::date_time_ymd(civil.year().into(), civil.month().unsigned_abs(), civil.day().unsigned_abs())
+        rcgen::date_time_ymd(
+            civil.year().into(),
+            civil.month().unsigned_abs(),
+            civil.day().unsigned_abs(),
+        )
     };
     // A day of slack for clocks that disagree.
     params.not_before = date(-1);
@@ -119,7 +147,10 @@ fn params(common_name: &str, organizations: &[&str], now: jiff::Timestamp) -> Re
 }
 
 fn read(path: &Path) -> Result<String, PkiError> {
-    std::fs::read_to_string(path).map_err(|source| PkiError::File { path: path.display().to_string(), source })
+    std::fs::read_to_string(path).map_err(|source| PkiError::File {
+        path: path.display().to_string(),
+        source,
+    })
 }
 
 /// Writes a file that only its owner may read, all of it or nothing.
@@ -139,5 +170,8 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), PkiError> {
         file.sync_all()?;
         std::fs::rename(&temporary, path)
     };
-    write().map_err(|source| PkiError::File { path: path.display().to_string(), source })
+    write().map_err(|source| PkiError::File {
+        path: path.display().to_string(),
+        source,
+    })
 }

@@ -30,14 +30,16 @@ impl ResourcePath {
             _ => return None,
         }
         parsed.version = parts.next()?.to_owned();
-        let mut rest: Vec<String> =
-            parts.map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned()).collect();
+        let mut rest: Vec<String> = parts
+            .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
+            .collect();
         if rest.first().is_some_and(|first| first == "watch") && rest.len() > 1 {
             parsed.watch = true;
             rest.remove(0);
         }
         // `namespaces/x` alone is the Namespace; `namespaces/x/pods` is what is in it.
-        let inside = rest.len() > 2 && rest[0] == "namespaces" && !matches!(rest[2].as_str(), "status" | "finalize");
+        let inside =
+            rest.len() > 2 && rest[0] == "namespaces" && !matches!(rest[2].as_str(), "status" | "finalize");
         if inside {
             parsed.namespace = rest.remove(1);
             rest.remove(0);
@@ -103,7 +105,9 @@ impl Options {
         let mut options = Self::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value = percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned();
+            let value = percent_decode_str(&value.replace('+', " "))
+                .decode_utf8_lossy()
+                .into_owned();
             options.set(&percent_decode_str(key).decode_utf8_lossy(), value)?;
         }
         Ok(options)
@@ -145,7 +149,11 @@ impl Options {
                     "" | "Metadata" => IncludeObject::Metadata,
                     "None" => IncludeObject::None,
                     "Object" => IncludeObject::Object,
-                    _ => return Err(Status::bad_request(format!("unrecognized includeObject value: {value:?}"))),
+                    _ => {
+                        return Err(Status::bad_request(format!(
+                            "unrecognized includeObject value: {value:?}"
+                        )));
+                    }
                 }
             }
             "gracePeriodSeconds" => self.grace_period_seconds = Some(number(key, &value)?),
@@ -164,7 +172,9 @@ fn flag(value: &str) -> bool {
 
 fn number<T: std::str::FromStr>(key: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| {
-        Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax (query parameter {key:?})"))
+        Status::bad_request(format!(
+            "strconv.ParseInt: parsing {value:?}: invalid syntax (query parameter {key:?})"
+        ))
     })
 }
 
@@ -195,7 +205,13 @@ mod tests {
 
     fn parsed(path: &str) -> (String, String, String, String, String) {
         let path = ResourcePath::parse(path).unwrap();
-        (path.group, path.namespace, path.resource, path.name, path.subresource)
+        (
+            path.group,
+            path.namespace,
+            path.resource,
+            path.name,
+            path.subresource,
+        )
     }
 
     #[test]
@@ -206,14 +222,27 @@ mod tests {
         };
         assert_eq!(parsed("/api/v1/pods"), of(["", "", "pods", "", ""]));
         assert_eq!(parsed("/api/v1/namespaces"), of(["", "", "namespaces", "", ""]));
-        assert_eq!(parsed("/api/v1/namespaces/a"), of(["", "a", "namespaces", "a", ""]));
-        assert_eq!(parsed("/api/v1/namespaces/a/status"), of(["", "a", "namespaces", "a", "status"]));
-        assert_eq!(parsed("/api/v1/namespaces/a/pods/b"), of(["", "a", "pods", "b", ""]));
+        assert_eq!(
+            parsed("/api/v1/namespaces/a"),
+            of(["", "a", "namespaces", "a", ""])
+        );
+        assert_eq!(
+            parsed("/api/v1/namespaces/a/status"),
+            of(["", "a", "namespaces", "a", "status"])
+        );
+        assert_eq!(
+            parsed("/api/v1/namespaces/a/pods/b"),
+            of(["", "a", "pods", "b", ""])
+        );
         assert_eq!(
             parsed("/apis/apps/v1/namespaces/a/deployments/b/scale"),
             of(["apps", "a", "deployments", "b", "scale"])
         );
-        assert!(ResourcePath::parse("/api/v1/watch/namespaces/a/pods").unwrap().watch);
+        assert!(
+            ResourcePath::parse("/api/v1/watch/namespaces/a/pods")
+                .unwrap()
+                .watch
+        );
         assert_eq!(ResourcePath::parse("/apis/apps/v1"), None);
         assert_eq!(ResourcePath::parse("/healthz"), None);
     }
@@ -221,7 +250,13 @@ mod tests {
     #[test]
     fn options_with_bad_values_are_refused() {
         assert!(Options::parse("dryRun=All&limit=5&x=y").is_ok_and(|o| o.dry_run && o.limit == 5));
-        for bad in ["dryRun=Some", "limit=x", "fieldValidation=strict", "includeObject=All", "timeoutSeconds=-"] {
+        for bad in [
+            "dryRun=Some",
+            "limit=x",
+            "fieldValidation=strict",
+            "includeObject=All",
+            "timeoutSeconds=-",
+        ] {
             assert!(Options::parse(bad).is_err(), "{bad}");
         }
     }

@@ -4,6 +4,7 @@ use cambium_schema::names;
 use serde_json::Value;
 
 use crate::object;
+use crate::registry::{Origin, Served};
 use crate::status::{Result, Status};
 use crate::store::Entry;
 
@@ -46,7 +47,10 @@ impl LabelSelector {
                 Some(rest) => parser.rest = rest,
                 None if parser.rest.is_empty() => break,
                 None => {
-                    return Err(refuse(format!("found '{}', expected: ',' or 'end of string'", parser.word())));
+                    return Err(refuse(format!(
+                        "found '{}', expected: ',' or 'end of string'",
+                        parser.word()
+                    )));
                 }
             }
         }
@@ -56,13 +60,31 @@ impl LabelSelector {
     /// Reads the selector of an object: `matchLabels` and `matchExpressions`.
     pub(crate) fn from_json(selector: &Value) -> Option<Self> {
         let mut requirements = Vec::new();
-        for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
+        for (key, value) in selector
+            .get("matchLabels")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let operator = Operator::In(vec![value.as_str()?.to_owned()]);
-            requirements.push(Requirement { key: key.clone(), operator });
+            requirements.push(Requirement {
+                key: key.clone(),
+                operator,
+            });
         }
-        for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+        for expression in selector
+            .get("matchExpressions")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let values = expression.get("values").and_then(Value::as_array);
-            let values = values.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+            let values = values
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
             let operator = match expression.get("operator")?.as_str()? {
                 "In" => Operator::In(values),
                 "NotIn" => Operator::NotIn(values),
@@ -70,7 +92,10 @@ impl LabelSelector {
                 "DoesNotExist" => Operator::Absent,
                 _ => return None,
             };
-            requirements.push(Requirement { key: expression.get("key")?.as_str()?.to_owned(), operator });
+            requirements.push(Requirement {
+                key: expression.get("key")?.as_str()?.to_owned(),
+                operator,
+            });
         }
         Some(Self { requirements })
     }
@@ -89,8 +114,12 @@ impl LabelSelector {
                 Operator::NotIn(values) => !value.is_some_and(|value| values.iter().any(|one| one == value)),
                 Operator::Exists => value.is_some(),
                 Operator::Absent => value.is_none(),
-                Operator::Greater(limit) => value.and_then(|value| value.parse::<i64>().ok()).is_some_and(|n| n > *limit),
-                Operator::Less(limit) => value.and_then(|value| value.parse::<i64>().ok()).is_some_and(|n| n < *limit),
+                Operator::Greater(limit) => value
+                    .and_then(|value| value.parse::<i64>().ok())
+                    .is_some_and(|n| n > *limit),
+                Operator::Less(limit) => value
+                    .and_then(|value| value.parse::<i64>().ok())
+                    .is_some_and(|n| n < *limit),
             }
         })
     }
@@ -113,7 +142,10 @@ impl<'a> Parser<'a> {
 
     fn word(&mut self) -> &'a str {
         self.space();
-        let end = self.rest.find(|c: char| c.is_whitespace() || "=!,()<>".contains(c)).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| c.is_whitespace() || "=!,()<>".contains(c))
+            .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word
@@ -135,11 +167,16 @@ impl<'a> Parser<'a> {
         let key = self.word().to_owned();
         if key.is_empty() {
             let found: String = self.rest.chars().take(1).collect();
-            return Err(format!("found '{found}', expected: !, identifier, or 'end of string'"));
+            return Err(format!(
+                "found '{found}', expected: !, identifier, or 'end of string'"
+            ));
         }
         check_key(&key)?;
         if absent {
-            return Ok(Requirement { key, operator: Operator::Absent });
+            return Ok(Requirement {
+                key,
+                operator: Operator::Absent,
+            });
         }
         self.space();
         let operator = if self.rest.is_empty() || self.rest.starts_with(',') {
@@ -157,9 +194,7 @@ impl<'a> Parser<'a> {
                 "in" => Operator::In(self.values(&key)?),
                 "notin" => Operator::NotIn(self.values(&key)?),
                 other => {
-                    return Err(format!(
-                        "found '{other}', expected: in, notin, =, ==, !=, gt, lt"
-                    ));
+                    return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt"));
                 }
             }
         };
@@ -206,7 +241,10 @@ fn check_key(key: &str) -> Result<(), String> {
 fn check_value(key: &str, value: &str) -> Result<(), String> {
     match names::label_value(value).as_slice() {
         [] => Ok(()),
-        problems => Err(format!("values[0][{key}]: Invalid value: {value:?}: {}", problems.join("; "))),
+        problems => Err(format!(
+            "values[0][{key}]: Invalid value: {value:?}: {}",
+            problems.join("; ")
+        )),
     }
 }
 
@@ -227,7 +265,10 @@ impl FieldSelector {
     /// Parses `a.b=c,d!=e`; `known` tells which paths the resource can be selected by.
     pub(crate) fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Self> {
         let mut requirements = Vec::new();
-        for term in split_unescaped(text, ',').into_iter().filter(|term| !term.is_empty()) {
+        for term in split_unescaped(text, ',')
+            .into_iter()
+            .filter(|term| !term.is_empty())
+        {
             let (path, value, wanted) = if let Some((path, value)) = term.split_once("!=") {
                 (path, value, Match::Different)
             } else if let Some((path, value)) = term.split_once("==") {
@@ -252,20 +293,14 @@ impl FieldSelector {
         self.requirements.is_empty()
     }
 
-    /// The name that alone can be selected, if that is so.
-    pub(crate) fn only_name(&self) -> Option<&str> {
-        let found = self.requirements.iter().find(|(path, _, m)| path == "metadata.name" && *m == Match::Equal);
-        found.map(|(_, value, _)| value.as_str())
-    }
-
     /// Whether a stored object is selected; the object is only decoded when it must be.
-    pub(crate) fn matches(&self, entry: &Entry) -> bool {
+    pub(crate) fn matches(&self, resource: &Served, entry: &Entry) -> bool {
         let mut decoded = None;
         self.requirements.iter().all(|(path, value, wanted)| {
             let equal = match path.as_str() {
                 "metadata.name" => entry.name() == value,
                 "metadata.namespace" => entry.namespace() == value,
-                _ => text_at(decoded.get_or_insert_with(|| entry.value()), path) == *value,
+                _ => text_at(resource, decoded.get_or_insert_with(|| entry.value()), path) == *value,
             };
             equal == (*wanted == Match::Equal)
         })
@@ -273,13 +308,12 @@ impl FieldSelector {
 }
 
 /// A field as a selector sees it: missing and null are empty, scalars are their text.
-fn text_at(object: &Value, path: &str) -> String {
+fn text_at(resource: &Served, object: &Value, path: &str) -> String {
+    if let Origin::Builtin(row) = &resource.origin {
+        return row.selectable_value(object, path).unwrap_or_default();
+    }
     match object::at(object, path) {
-        None | Some(Value::Null) => match path {
-            // The boolean field that a selector may name; absent means false.
-            "spec.unschedulable" => "false".to_owned(),
-            _ => String::new(),
-        },
+        None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     }
@@ -309,7 +343,11 @@ fn unescape(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        result.push(if character == '\\' { characters.next().unwrap_or('\\') } else { character });
+        result.push(if character == '\\' {
+            characters.next().unwrap_or('\\')
+        } else {
+            character
+        });
     }
     result
 }
@@ -320,23 +358,57 @@ mod tests {
     use serde_json::json;
 
     fn selects(selector: &str, labels: Value) -> bool {
-        LabelSelector::parse(selector).unwrap().matches_object(&json!({"metadata": {"labels": labels}}))
+        LabelSelector::parse(selector)
+            .unwrap()
+            .matches_object(&json!({"metadata": {"labels": labels}}))
     }
 
     #[test]
     fn label_selectors_select() {
         let labels = json!({"a": "1", "b": "x"});
-        for yes in ["", "a=1", "a==1,b", "a in (1,2)", "c!=1", "!c", "b notin (y, z)", "a>0", "a<2", " a = 1 , b in ( x ) "] {
+        for yes in [
+            "",
+            "a=1",
+            "a==1,b",
+            "a in (1,2)",
+            "c!=1",
+            "!c",
+            "b notin (y, z)",
+            "a>0",
+            "a<2",
+            " a = 1 , b in ( x ) ",
+        ] {
             assert!(selects(yes, labels.clone()), "{yes}");
         }
-        for no in ["a=2", "c", "!a", "a!=1", "b in (y)", "a notin (1)", "a>1", "c in ()"] {
+        for no in [
+            "a=2",
+            "c",
+            "!a",
+            "a!=1",
+            "b in (y)",
+            "a notin (1)",
+            "a>1",
+            "c in ()",
+        ] {
             assert!(!selects(no, labels.clone()), "{no}");
         }
     }
 
     #[test]
     fn bad_label_selectors_are_refused() {
-        for bad in ["a=1 b=2", "a in 1", "a in (1", "=1", "a b", "-x=1", "a=-x-", ",", "a,,b", "a in (1 2)", "a>x"] {
+        for bad in [
+            "a=1 b=2",
+            "a in 1",
+            "a in (1",
+            "=1",
+            "a b",
+            "-x=1",
+            "a=-x-",
+            ",",
+            "a,,b",
+            "a in (1 2)",
+            "a>x",
+        ] {
             assert!(LabelSelector::parse(bad).is_err(), "{bad}");
         }
     }
@@ -345,9 +417,17 @@ mod tests {
     fn field_selectors_know_their_fields() {
         let known = |path: &str| path == "metadata.name" || path == "spec.nodeName";
         let parse = |text| FieldSelector::parse(text, known);
-        assert_eq!(parse("metadata.name=x,spec.nodeName!=y").unwrap().only_name(), Some("x"));
-        assert_eq!(parse(r"metadata.name=a\,b").unwrap().only_name(), Some("a,b"));
-        assert_eq!(parse("status.foo=x").unwrap_err().message, "field label not supported: status.foo");
+        let requirement = |selector: FieldSelector| selector.requirements[0].clone();
+        let of = |value: &str| ("metadata.name".to_owned(), value.to_owned(), Match::Equal);
+        assert_eq!(
+            parse("metadata.name=x,spec.nodeName!=y").map(requirement),
+            Ok(of("x"))
+        );
+        assert_eq!(parse(r"metadata.name=a\,b").map(requirement), Ok(of("a,b")));
+        assert_eq!(
+            parse("status.foo=x").unwrap_err().message,
+            "field label not supported: status.foo"
+        );
         assert!(parse("metadata.name").is_err());
     }
 }

@@ -36,7 +36,9 @@ pub fn tls(identity: &Identity, client_authority: &str) -> Result<TlsAcceptor, T
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(client_authority.as_bytes()) {
-        roots.add(certificate.map_err(|error| broken(&error))?).map_err(|error| broken(&error))?;
+        roots
+            .add(certificate.map_err(|error| broken(&error))?)
+            .map_err(|error| broken(&error))?;
     }
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
         .allow_unauthenticated()
@@ -56,7 +58,12 @@ pub fn tls(identity: &Identity, client_authority: &str) -> Result<TlsAcceptor, T
 }
 
 /// Accepts connections until `stop` resolves, then lets open requests end.
-pub async fn serve(listener: TcpListener, acceptor: TlsAcceptor, server: ApiServer, stop: impl Future<Output = ()>) {
+pub async fn serve(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    server: ApiServer,
+    stop: impl Future<Output = ()>,
+) {
     let graceful = hyper_util::server::graceful::GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
     loop {
@@ -91,13 +98,21 @@ async fn connection(
 ) -> Result<(), String> {
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
     let handshake = tokio::time::timeout(PATIENCE, acceptor.accept(stream));
-    let stream = handshake.await.map_err(|_| "no TLS handshake")?.map_err(|error| error.to_string())?;
+    let stream = handshake
+        .await
+        .map_err(|_| "no TLS handshake")?
+        .map_err(|error| error.to_string())?;
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     // Who shows no certificate may still show a token.
     let server = server.as_user(certificates.first().and_then(|certificate| user(certificate)));
-    let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| server.clone().call(request));
+    let service =
+        hyper::service::service_fn(move |request: hyper::Request<Incoming>| server.clone().call(request));
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).pipeline_flush(true);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .pipeline_flush(true);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -107,7 +122,10 @@ async fn connection(
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20));
     let connection = builder.serve_connection(TokioIo::new(stream), service);
-    watcher.watch(connection.into_owned()).await.map_err(|error| error.to_string())
+    watcher
+        .watch(connection.into_owned())
+        .await
+        .map_err(|error| error.to_string())
 }
 
 /// Whom a client certificate stands for: the common name, and the organisations as groups.
@@ -115,6 +133,9 @@ fn user(certificate: &CertificateDer<'_>) -> Option<User> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let subject = certificate.subject();
     let name = subject.iter_common_name().next()?.as_str().ok()?;
-    let groups: Vec<&str> = subject.iter_organization().filter_map(|group| group.as_str().ok()).collect();
+    let groups: Vec<&str> = subject
+        .iter_organization()
+        .filter_map(|group| group.as_str().ok())
+        .collect();
     Some(User::authenticated(name, &groups))
 }

@@ -9,6 +9,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request};
 use tokio::sync::watch;
 
+use crate::admission::Hooks;
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
 use crate::loopback::Loopback;
 use crate::registry::Registry;
@@ -17,6 +18,7 @@ use crate::rest::{self, Call, Warnings};
 use crate::source::Sources;
 use crate::status::{Result, Status};
 use crate::store::Store;
+use crate::webhook::Webhooks;
 use crate::wire::{self, Representation, Response};
 use crate::{discovery, health, openapi};
 
@@ -29,13 +31,21 @@ pub(crate) struct Server {
     pub(crate) namespaces: Arc<str>,
     pub(crate) definitions: Arc<str>,
     pub(crate) openapi: openapi::Cache,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) hooks: Hooks,
     registry: ArcSwap<Registry>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
 }
 
 impl Server {
-    pub(crate) fn new(store: Store, sources: Sources, tokens: Tokens, authorizer: Arc<dyn Authorizer>) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        sources: Sources,
+        tokens: Tokens,
+        authorizer: Arc<dyn Authorizer>,
+        webhooks: Webhooks,
+    ) -> Self {
         Self {
             store,
             sources,
@@ -44,6 +54,8 @@ impl Server {
             namespaces: "/namespaces".into(),
             definitions: "apiextensions.k8s.io/customresourcedefinitions".into(),
             openapi: openapi::Cache::default(),
+            webhooks,
+            hooks: Hooks::default(),
             registry: ArcSwap::from_pointee(Registry::builtin()),
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),
@@ -90,7 +102,11 @@ impl Server {
 }
 
 /// Answers one request.
-pub(crate) async fn handle<B>(server: &Arc<Server>, caller: Option<Arc<User>>, request: Request<B>) -> Response
+pub(crate) async fn handle<B>(
+    server: &Arc<Server>,
+    caller: Option<Arc<User>>,
+    request: Request<B>,
+) -> Response
 where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: std::fmt::Display,
@@ -102,7 +118,8 @@ where
         Err(status) => wire::status_response(&status),
     };
     for warning in warnings.take() {
-        let text: String = warning.chars().filter(|c| !c.is_control()).map(|c| if c == '"' { '\'' } else { c }).collect();
+        let text: String = warning.chars().filter(|c| !c.is_control()).collect();
+        let text = text.replace('\\', r"\\").replace('"', r#"\""#);
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             response.headers_mut().append("warning", value);
         }
@@ -125,22 +142,42 @@ where
     let options = Options::parse(uri.query().unwrap_or_default());
     let path = ResourcePath::parse(uri.path());
     let verb = match &path {
-        Some(path) => rest::verb(request.method(), path, options.as_ref().unwrap_or(&Options::default())),
+        Some(path) => rest::verb(
+            request.method(),
+            path,
+            options.as_ref().unwrap_or(&Options::default()),
+        ),
         None => plain_verb(request.method().as_str()),
     };
-    let action = Action { verb, resource: path.as_ref().map(ResourceAction::of), path: uri.path() };
+    let action = Action {
+        verb,
+        resource: path.as_ref().map(ResourceAction::of),
+        path: uri.path(),
+    };
     if let Err(why) = server.authorizer.authorize(&user, &action) {
         return Err(refusal(&user, &action, &why));
     }
     let Some(path) = path else {
-        return plain(server, request.headers(), uri.path(), uri.query().unwrap_or_default(), verb);
+        return plain(
+            server,
+            request.headers(),
+            uri.path(),
+            uri.query().unwrap_or_default(),
+            verb,
+        );
     };
     let registry = server.registry();
     let Some(resource) = registry.find(&path.group, &path.version, &path.resource).cloned() else {
         return Err(Status::no_such_path());
     };
     let (parts, body) = request.into_parts();
-    let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
+    let text = |name| {
+        parts
+            .headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+            .map(str::to_owned)
+    };
     if let Some(warning) = resource.deprecation_warning() {
         warnings.add(warning);
     }
@@ -189,7 +226,10 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     if let Some(answer) = health::serve(server, path, query) {
         return Ok(answer);
     }
-    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept = headers
+        .get(ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     if path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
         return openapi::serve(server, path, headers);
     }

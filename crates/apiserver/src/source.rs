@@ -19,7 +19,10 @@ pub(crate) struct Sources {
 
 impl Default for Sources {
     fn default() -> Self {
-        Self { clock: Arc::new(Timestamp::now), entropy: Arc::new(operating_system) }
+        Self {
+            clock: Arc::new(Timestamp::now),
+            entropy: Arc::new(operating_system),
+        }
     }
 }
 
@@ -35,7 +38,14 @@ impl Sources {
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        format!(
+            "{}-{}-{}-{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..]
+        )
     }
 
     /// `prefix` and five characters that spell no words, as `generateName` wants them.
@@ -45,7 +55,9 @@ impl Sources {
         let mut bytes = [0; 5];
         (self.entropy)(&mut bytes);
         let kept: String = prefix.chars().take(LONGEST - bytes.len()).collect();
-        let suffix = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]));
+        let suffix = bytes
+            .iter()
+            .map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]));
         kept.chars().chain(suffix).collect()
     }
 }

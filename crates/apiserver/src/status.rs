@@ -1,5 +1,7 @@
 //! Kubernetes' own way to say no: the `Status` object, with upstream's wording.
 
+use std::borrow::Cow;
+
 use cambium_schema::FieldError;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -10,7 +12,7 @@ pub struct Status {
     /// The HTTP status code.
     pub code: StatusCode,
     /// The machine-readable reason (`NotFound`, `Conflict`, …).
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The sentence a person reads.
     pub message: String,
     /// What it is about.
@@ -51,8 +53,14 @@ pub struct Cause {
 pub type Result<T, E = Status> = std::result::Result<T, E>;
 
 impl Status {
-    fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, continue_token: None }
+    fn new(code: StatusCode, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            details: None,
+            continue_token: None,
+        }
     }
 
     fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
@@ -98,13 +106,20 @@ impl Status {
 
     /// 404: no such path.
     pub fn no_such_path() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource")
-            .with_causes(vec![])
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
+        .with_causes(vec![])
     }
 
     /// 405: the path is there, the verb is not.
     pub fn method_not_allowed(group: &str, resource: &str, verb: &str) -> Self {
-        let message = format!("{verb} is not supported on resources of kind {:?}", qualified(group, resource));
+        let message = format!(
+            "{verb} is not supported on resources of kind {:?}",
+            qualified(group, resource)
+        );
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(group, resource, "")
     }
 
@@ -120,7 +135,10 @@ impl Status {
 
     /// 406: no representation that the client takes.
     pub fn not_acceptable(supported: &[&str]) -> Self {
-        let message = format!("406: Not Acceptable\n\nAvailable representations: {}", supported.join(", "));
+        let message = format!(
+            "406: Not Acceptable\n\nAvailable representations: {}",
+            supported.join(", ")
+        );
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
@@ -130,7 +148,11 @@ impl Status {
             "the body of the request was in an unknown format - accepted media types include: {}",
             supported.join(", ")
         );
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            message,
+        )
     }
 
     /// 409: the name is taken.
@@ -196,7 +218,9 @@ impl Status {
 
     /// 400 for a resource version that is no number.
     pub fn invalid_version(text: &str) -> Self {
-        Self::bad_request(format!("Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"))
+        Self::bad_request(format!(
+            "Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
+        ))
     }
 
     /// 422 for options that contradict each other.
@@ -221,9 +245,22 @@ impl Status {
     /// 500: our fault, or that of something we depend on.
     pub fn internal(message: impl std::fmt::Display) -> Self {
         let message = message.to_string();
-        let causes = vec![Cause { reason: String::new(), message: message.clone(), field: String::new() }];
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", format!("Internal error occurred: {message}"))
-            .with_causes(causes)
+        let causes = vec![Cause {
+            reason: String::new(),
+            message: message.clone(),
+            field: String::new(),
+        }];
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "InternalError",
+            format!("Internal error occurred: {message}"),
+        )
+        .with_causes(causes)
+    }
+
+    /// 500 with the message as it is: what somebody else's failure made impossible.
+    pub fn internal_plain(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
     /// 501: exists in Kubernetes, not here.
@@ -242,8 +279,8 @@ impl Status {
     }
 
     /// A `Status` that a webhook dictated.
-    pub fn dictated(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self::new(code, reason, message)
+    pub fn dictated(code: StatusCode, reason: &str, message: impl Into<String>) -> Self {
+        Self::new(code, reason.to_owned(), message)
     }
 
     /// The JSON form.
@@ -273,15 +310,21 @@ impl Status {
 impl Details {
     fn to_json(&self) -> Value {
         let mut map = Map::new();
-        for (key, text) in
-            [("name", &self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)]
-        {
+        for (key, text) in [
+            ("name", &self.name),
+            ("group", &self.group),
+            ("kind", &self.kind),
+            ("uid", &self.uid),
+        ] {
             if !text.is_empty() {
                 map.insert(key.to_owned(), json!(text));
             }
         }
         if !self.causes.is_empty() {
-            map.insert("causes".to_owned(), self.causes.iter().map(Cause::to_json).collect());
+            map.insert(
+                "causes".to_owned(),
+                self.causes.iter().map(Cause::to_json).collect(),
+            );
         }
         if self.retry_after_seconds > 0 {
             map.insert("retryAfterSeconds".to_owned(), json!(self.retry_after_seconds));
@@ -293,7 +336,11 @@ impl Details {
 impl Cause {
     fn to_json(&self) -> Value {
         let mut map = Map::new();
-        for (key, text) in [("reason", &self.reason), ("message", &self.message), ("field", &self.field)] {
+        for (key, text) in [
+            ("reason", &self.reason),
+            ("message", &self.message),
+            ("field", &self.field),
+        ] {
             if !text.is_empty() {
                 map.insert(key.to_owned(), json!(text));
             }

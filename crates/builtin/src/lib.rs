@@ -11,6 +11,10 @@
 //! selectable          the values that field selectors compare
 //! columns, printer    what `kubectl get` shows
 //! convert             rows that are stored in another row's form
+//! decode              reading an object into its type
+//! defaults            what the server fills in
+//! validation          what the server refuses
+//! quantity            amounts of resources
 //! protobuf            the other wire format, along the same schemas
 //! ```
 
@@ -24,13 +28,14 @@ mod defaults;
 mod generated;
 mod lookup;
 mod printer;
+mod quantity;
 mod resource;
 mod selectable;
 mod table;
 mod validation;
 
 pub use decode::decode;
-pub use defaults::{default, initial_status};
+pub use defaults::{default, initial_status, prepare_for_create};
 pub use lookup::{field_default, find, find_kind, kind_schema, type_named, types_in};
 pub use printer::human_duration;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};

@@ -27,7 +27,10 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 
 fn code(error: &UpError) -> u8 {
     match error {
-        UpError::Store { source: OpenError::InUse, .. } => IN_USE,
+        UpError::Store {
+            source: OpenError::InUse,
+            ..
+        } => IN_USE,
         UpError::Store { .. } => DATA,
         UpError::Listen { .. } => ADDRESS,
         UpError::Directory { .. } | UpError::ForeignKubeconfig { .. } | UpError::NoHome => FILE,

@@ -9,9 +9,15 @@ use crate::cli::LogFormat;
 /// Starts logging. `CAMBIUM_LOG` filters it, as `RUST_LOG` would (`debug`, `cambium_apiserver=trace`).
 pub(crate) fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_env("CAMBIUM_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_target(false).init(),
-        LogFormat::Text => builder.without_time().with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
+        LogFormat::Text => builder
+            .without_time()
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_target(false)
+            .init(),
     }
 }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
-use crate::real;
+use crate::{Raw, real};
 
 /// Which cluster tests run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,11 @@ impl TestCluster {
             Backend::Embedded => Self::embedded(ApiServer::builder()).await,
             Backend::Kubernetes => {
                 let client = real::client().await.context("a real cluster")?;
-                Ok(Self { backend: Backend::Kubernetes, client, server: None })
+                Ok(Self {
+                    backend: Backend::Kubernetes,
+                    client,
+                    server: None,
+                })
             }
         }
     }
@@ -53,7 +57,11 @@ impl TestCluster {
     pub async fn embedded(builder: cambium_apiserver::Builder) -> Result<Self> {
         let server = builder.build().await?;
         let client = Client::new(server.clone(), "default");
-        Ok(Self { backend: Backend::Embedded, client, server: Some(server) })
+        Ok(Self {
+            backend: Backend::Embedded,
+            client,
+            server: Some(server),
+        })
     }
 
     /// Which kind it is.
@@ -66,6 +74,11 @@ impl TestCluster {
         self.client.clone()
     }
 
+    /// Requests as they go over the wire.
+    pub fn raw(&self) -> Raw {
+        Raw::new(self.client())
+    }
+
     /// The embedded server, if it is one.
     pub fn server(&self) -> Option<&ApiServer> {
         self.server.as_ref()
@@ -74,15 +87,27 @@ impl TestCluster {
     /// A name that nobody else in this cluster has.
     pub fn unique(&self, prefix: &str) -> String {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        format!("{prefix}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+        format!(
+            "{prefix}-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        )
     }
 
     /// A namespace of the test's own.
     pub async fn namespace(&self, prefix: &str) -> Result<String> {
         let name = self.unique(prefix);
-        let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
-        let namespace = Namespace { metadata, ..Namespace::default() };
-        Api::all(self.client()).create(&PostParams::default(), &namespace).await?;
+        let metadata = ObjectMeta {
+            name: Some(name.clone()),
+            ..ObjectMeta::default()
+        };
+        let namespace = Namespace {
+            metadata,
+            ..Namespace::default()
+        };
+        Api::all(self.client())
+            .create(&PostParams::default(), &namespace)
+            .await?;
         Ok(name)
     }
 }

@@ -8,13 +8,17 @@
 
 mod clock;
 mod cluster;
+mod raw;
 mod real;
 mod skip;
 mod wait;
+mod watch;
 mod webhook;
 
 pub use clock::virtual_clock;
 pub use cluster::{Backend, TestCluster};
+pub use raw::{Answer, Raw};
 pub use skip::skip;
 pub use wait::{eventually, eventually_some};
+pub use watch::Watch;
 pub use webhook::{Handler, WebhookServer};

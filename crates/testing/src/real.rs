@@ -7,32 +7,31 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext};
+use kube::config::{
+    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+};
 use kube::{Client, Config};
 
-/// The one control plane of this process.
-static CONTROL_PLANE: Mutex<Option<ControlPlane>> = Mutex::new(None);
+/// The one control plane of this process, or why there is none.
+static CONTROL_PLANE: Mutex<Option<Result<ControlPlane, String>>> = Mutex::new(None);
 
 /// A client to it; it is started by the first who asks.
 pub(crate) async fn client() -> Result<Client> {
     let kubeconfig = tokio::task::spawn_blocking(|| -> Result<Kubeconfig> {
-        let mut running = CONTROL_PLANE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if running.is_none() {
-            *running = Some(ControlPlane::start()?);
-        }
-        Ok(running.as_ref().context("started just above")?.kubeconfig())
+        let mut running = CONTROL_PLANE
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let started =
+            running.get_or_insert_with(|| ControlPlane::start().map_err(|error| format!("{error:#}")));
+        started
+            .as_ref()
+            .map(ControlPlane::kubeconfig)
+            .map_err(|error| anyhow::anyhow!(error.clone()))
     })
     .await??;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;
-    let started = std::time::Instant::now();
-    while client.apiserver_version().await.is_err() {
-        if started.elapsed() > Duration::from_secs(90) {
-            bail!("kube-apiserver did not become ready");
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    crate::eventually("the default namespace", || async {
+    crate::eventually("the default namespace is there", || async {
         let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(client.clone());
         Ok(namespaces.get_opt("default").await.unwrap_or_default().is_some())
     })
@@ -51,17 +50,20 @@ struct ControlPlane {
 impl ControlPlane {
     fn start() -> Result<Self> {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
-        let assets = assets.context("KUBEBUILDER_ASSETS is not set (`cargo xtask kubernetes` prints a value)")?;
+        let assets =
+            assets.context("KUBEBUILDER_ASSETS is not set (`cargo xtask kubernetes` prints a value)")?;
         let directory = tempfile::tempdir()?;
         let root = directory.path();
         let [etcd, peer, api] = free_ports()?;
         let token = format!("test-{}", std::process::id());
-        std::fs::write(root.join("tokens.csv"), format!("{token},admin,admin,\"system:masters\"\n"))?;
+        std::fs::write(
+            root.join("tokens.csv"),
+            format!("{token},admin,admin,\"system:masters\"\n"),
+        )?;
         let now = jiff::Timestamp::now();
         let authority = cambium_apiserver::pki::Authority::generate(now)?;
         let signing = authority.client("service-accounts", &[], now)?;
         std::fs::write(root.join("sa.key"), &signing.key)?;
-        // kube-apiserver reads no public key out of a PKCS #8 private one, but it does out of a certificate.
         std::fs::write(root.join("sa.crt"), &signing.certificate)?;
         std::fs::write(root.join("kubeconfig"), kubeconfig_text(api, &token))?;
         let path = |name: &str| root.join(name).display().to_string();
@@ -96,12 +98,26 @@ impl ControlPlane {
             "--bind-address=127.0.0.1".to_owned(),
             "--secure-port=0".to_owned(),
         ];
-        let children = vec![
+        let mut children = vec![
             spawn(&assets.join("etcd"), &etcd_arguments, &root.join("etcd.log"))?,
-            spawn(&assets.join("kube-apiserver"), &api_arguments, &root.join("kube-apiserver.log"))?,
-            spawn(&assets.join("kube-controller-manager"), &manager_arguments, &root.join("kcm.log"))?,
+            spawn(
+                &assets.join("kube-apiserver"),
+                &api_arguments,
+                &root.join("kube-apiserver.log"),
+            )?,
         ];
-        Ok(Self { port: api, token, _children: children, _directory: directory })
+        wait_for(api, &mut children, &root.join("kube-apiserver.log"))?;
+        children.push(spawn(
+            &assets.join("kube-controller-manager"),
+            &manager_arguments,
+            &root.join("kcm.log"),
+        )?);
+        Ok(Self {
+            port: api,
+            token,
+            _children: children,
+            _directory: directory,
+        })
     }
 
     fn kubeconfig(&self) -> Kubeconfig {
@@ -111,13 +127,32 @@ impl ControlPlane {
             insecure_skip_tls_verify: Some(true),
             ..Cluster::default()
         };
-        let auth_info = AuthInfo { token: Some(self.token.clone().into()), ..AuthInfo::default() };
-        let context = Context { cluster: name.clone(), user: Some(name.clone()), ..Context::default() };
+        let auth_info = AuthInfo {
+            token: Some(self.token.clone().into()),
+            ..AuthInfo::default()
+        };
+        let context = Context {
+            cluster: name.clone(),
+            user: Some(name.clone()),
+            ..Context::default()
+        };
         Kubeconfig {
             current_context: Some(name.clone()),
-            clusters: vec![NamedCluster { name: name.clone(), cluster: Some(cluster), ..NamedCluster::default() }],
-            auth_infos: vec![NamedAuthInfo { name: name.clone(), auth_info: Some(auth_info), ..NamedAuthInfo::default() }],
-            contexts: vec![NamedContext { name, context: Some(context), ..NamedContext::default() }],
+            clusters: vec![NamedCluster {
+                name: name.clone(),
+                cluster: Some(cluster),
+                ..NamedCluster::default()
+            }],
+            auth_infos: vec![NamedAuthInfo {
+                name: name.clone(),
+                auth_info: Some(auth_info),
+                ..NamedAuthInfo::default()
+            }],
+            contexts: vec![NamedContext {
+                name,
+                context: Some(context),
+                ..NamedContext::default()
+            }],
             ..Kubeconfig::default()
         }
     }
@@ -126,7 +161,8 @@ impl ControlPlane {
 /// A shell waits for our end of its pipe to close, and then ends the program: nothing outlives the
 /// test binary, even if that is killed.
 fn spawn(program: &Path, arguments: &[String], log: &Path) -> Result<Child> {
-    const SCRIPT: &str = "\"$0\" \"$@\" < /dev/null & child=$!; read -r _; kill -9 $child; wait $child";
+    const SCRIPT: &str =
+        "exec 3<&0; \"$0\" \"$@\" < /dev/null & child=$!; (read -r _ <&3; kill -9 $child) & wait $child";
     if !program.exists() {
         bail!("{} does not exist", program.display());
     }
@@ -143,12 +179,38 @@ fn spawn(program: &Path, arguments: &[String], log: &Path) -> Result<Child> {
     child.with_context(|| program.display().to_string())
 }
 
+/// Waits until somebody listens, or until one of those who should has given up.
+fn wait_for(port: u16, children: &mut [Child], log: &Path) -> Result<()> {
+    for _ in 0..300 {
+        if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return Ok(());
+        }
+        for child in children.iter_mut() {
+            if child.try_wait()?.is_some() {
+                let text = std::fs::read_to_string(log).unwrap_or_default();
+                bail!(
+                    "the control plane did not start: {}",
+                    text.lines().last().unwrap_or_default()
+                );
+            }
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bail!("kube-apiserver does not listen after 30 s")
+}
+
 /// Ports that were free a moment ago.
 fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    let listeners: Vec<TcpListener> =
-        (0..N).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<std::io::Result<_>>()?;
-    let ports: Vec<u16> = listeners.iter().map(|one| Ok(one.local_addr()?.port())).collect::<std::io::Result<_>>()?;
-    ports.try_into().map_err(|_| anyhow::anyhow!("as many ports as listeners"))
+    let listeners: Vec<TcpListener> = (0..N)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect::<std::io::Result<_>>()?;
+    let ports: Vec<u16> = listeners
+        .iter()
+        .map(|one| Ok(one.local_addr()?.port()))
+        .collect::<std::io::Result<_>>()?;
+    ports
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("as many ports as listeners"))
 }
 
 fn kubeconfig_text(port: u16, token: &str) -> String {

@@ -10,7 +10,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(20);
 
 /// Asks until the answer is yes.
-pub async fn eventually<F: Future<Output = Result<bool>>>(what: &str, mut ask: impl FnMut() -> F) -> Result<()> {
+pub async fn eventually<F: Future<Output = Result<bool>>>(
+    what: &str,
+    mut ask: impl FnMut() -> F,
+) -> Result<()> {
     eventually_some(what, || {
         let answer = ask();
         async move { Ok(answer.await?.then_some(())) }

@@ -31,7 +31,8 @@ impl WebhookServer {
         let authority = Authority::generate(now)?;
         let identity = authority.server(&["127.0.0.1".to_owned(), "localhost".to_owned()], now)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let chain = CertificateDer::pem_slice_iter(identity.certificate.as_bytes()).collect::<Result<_, _>>()?;
+        let chain =
+            CertificateDer::pem_slice_iter(identity.certificate.as_bytes()).collect::<Result<_, _>>()?;
         let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
@@ -45,15 +46,24 @@ impl WebhookServer {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, handler, log) = (acceptor.clone(), handler.clone(), log.clone());
                 tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(stream).await else { return };
-                    let service = hyper::service::service_fn(move |request| answer(request, handler.clone(), log.clone()));
+                    let Ok(stream) = acceptor.accept(stream).await else {
+                        return;
+                    };
+                    let service = hyper::service::service_fn(move |request| {
+                        answer(request, handler.clone(), log.clone())
+                    });
                     let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
                     // A client that goes away is a client that has what it wants.
                     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
                 });
             }
         });
-        Ok(Self { url, authority: authority.certificate().to_owned(), seen, task })
+        Ok(Self {
+            url,
+            authority: authority.certificate().to_owned(),
+            seen,
+            task,
+        })
     }
 
     /// Its URL, with a path.
@@ -84,10 +94,19 @@ async fn answer(
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
-    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let body = request
+        .into_body()
+        .collect()
+        .await
+        .map(http_body_util::Collected::to_bytes)
+        .unwrap_or_default();
     let review: Value = serde_json::from_slice(&body).unwrap_or_default();
-    log.lock().unwrap_or_else(PoisonError::into_inner).push(review.clone());
+    log.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(review.clone());
     let answer = serde_json::to_vec(&handler(&path, review)).unwrap_or_default();
-    let response = hyper::Response::builder().header("content-type", "application/json").body(Full::new(answer.into()));
+    let response = hyper::Response::builder()
+        .header("content-type", "application/json")
+        .body(Full::new(answer.into()));
     Ok(response.unwrap_or_default())
 }

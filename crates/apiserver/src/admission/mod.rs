@@ -4,6 +4,7 @@
 //! more step in [`mutate`] or [`validate`].
 
 mod namespaces;
+mod webhooks;
 
 use serde_json::Value;
 
@@ -13,13 +14,14 @@ use crate::rest::Warnings;
 use crate::server::Server;
 use crate::status::Result;
 
+pub(crate) use webhooks::Hooks;
+
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,
     Update,
     Delete,
-    Connect,
 }
 
 impl Operation {
@@ -29,7 +31,6 @@ impl Operation {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
             Self::Delete => "DELETE",
-            Self::Connect => "CONNECT",
         }
     }
 }
@@ -52,12 +53,20 @@ pub(crate) struct Attributes<'a> {
 }
 
 /// Lets every mutating step change the object (`None` on delete), or refuse it.
-pub(crate) async fn mutate(server: &Server, attributes: &Attributes<'_>, object: Option<Value>) -> Result<Option<Value>> {
+pub(crate) async fn mutate(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    object: Option<Value>,
+) -> Result<Option<Value>> {
     namespaces::check(server, attributes)?;
-    Ok(object)
+    webhooks::mutate(server, attributes, object).await
 }
 
 /// Lets every validating step refuse the object.
-pub(crate) async fn validate(_server: &Server, _attributes: &Attributes<'_>, _object: Option<&Value>) -> Result<()> {
-    Ok(())
+pub(crate) async fn validate(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    object: Option<&Value>,
+) -> Result<()> {
+    webhooks::validate(server, attributes, object).await
 }

@@ -15,7 +15,12 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>) -> Result<()> 
     if is_namespace {
         let permanent = attributes.operation == Operation::Delete && PERMANENT.contains(&attributes.name);
         return match permanent {
-            true => Err(Status::forbidden("", "namespaces", attributes.name, "this namespace may not be deleted")),
+            true => Err(Status::forbidden(
+                "",
+                "namespaces",
+                attributes.name,
+                "this namespace may not be deleted",
+            )),
             false => Ok(()),
         };
     }

@@ -31,14 +31,22 @@ impl User {
     /// Nobody in particular.
     pub fn anonymous() -> Self {
         let groups = vec!["system:unauthenticated".to_owned()];
-        Self { name: "system:anonymous".to_owned(), uid: String::new(), groups }
+        Self {
+            name: "system:anonymous".to_owned(),
+            uid: String::new(),
+            groups,
+        }
     }
 
     /// Somebody with these groups, recognised.
     pub fn authenticated(name: &str, groups: &[&str]) -> Self {
         let mut groups: Vec<String> = groups.iter().map(ToString::to_string).collect();
         groups.push(AUTHENTICATED.to_owned());
-        Self { name: name.to_owned(), uid: String::new(), groups }
+        Self {
+            name: name.to_owned(),
+            uid: String::new(),
+            groups,
+        }
     }
 
     /// Whether they are in a group.
@@ -59,8 +67,14 @@ impl Tokens {
 
     /// Whom an `Authorization` header stands for.
     pub(crate) fn authenticate(&self, header: &str) -> Result<Arc<User>> {
-        let token = header.strip_prefix("Bearer ").map(str::trim).filter(|token| !token.is_empty());
-        token.and_then(|token| self.0.get(token)).cloned().ok_or_else(Status::unauthorized)
+        let token = header
+            .strip_prefix("Bearer ")
+            .map(str::trim)
+            .filter(|token| !token.is_empty());
+        token
+            .and_then(|token| self.0.get(token))
+            .cloned()
+            .ok_or_else(Status::unauthorized)
     }
 }
 
@@ -123,14 +137,20 @@ impl Authorizer for MastersOnly {
 fn is_public(action: &Action<'_>) -> bool {
     let path = action.path.trim_end_matches('/');
     let health = ["/healthz", "/livez", "/readyz"];
-    let is_health = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_health = |root: &&str| {
+        path.strip_prefix(*root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     action.verb == "get" && (path == "/version" || health.iter().any(is_health))
 }
 
 /// The refusal, in upstream's words.
 pub(crate) fn refusal(user: &User, action: &Action<'_>, why: &str) -> Status {
     let mut text = match &action.resource {
-        None => format!("User {:?} cannot {} path {:?}", user.name, action.verb, action.path),
+        None => format!(
+            "User {:?} cannot {} path {:?}",
+            user.name, action.verb, action.path
+        ),
         Some(resource) => {
             let mut what = resource.resource.to_owned();
             if !resource.subresource.is_empty() {
@@ -141,7 +161,10 @@ pub(crate) fn refusal(user: &User, action: &Action<'_>, why: &str) -> Status {
                 namespace => format!("in the namespace {namespace:?}"),
             };
             let (verb, group) = (action.verb, resource.group);
-            format!("User {:?} cannot {verb} resource {what:?} in API group {group:?} {place}", user.name)
+            format!(
+                "User {:?} cannot {verb} resource {what:?} in API group {group:?} {place}",
+                user.name
+            )
         }
     };
     if !why.is_empty() {

@@ -1,33 +1,31 @@
-//! Keeps the registry in step with the CRDs: accepts names, establishes, publishes, withdraws.
+//! Keeps the registry in step with the CRDs: accepts names, establishes, publishes, cleans up, withdraws.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::Definition;
+use super::{CLEANUP, Definition, names};
+use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
 use crate::store::{Entry, Event};
 
+const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
 /// Publishes the CRDs that are there already, before the first request is answered.
 pub(crate) async fn load(server: &Arc<Server>) {
     for entry in server.store.bucket(&server.definitions).list("").0 {
-        publish(server, &entry).await;
+        follow(server, &entry).await;
     }
 }
 
-/// Follows CRDs until the server stops.
+/// Follows CRDs, and the objects of those that are going, until the server stops.
 pub(crate) async fn run(server: Arc<Server>, mut feed: mpsc::UnboundedReceiver<Arc<Event>>) {
-    let bucket = server.store.bucket(&server.definitions);
     loop {
         tokio::select! {
             event = feed.recv() => match event {
-                Some(event) if event.bucket == server.definitions => match bucket.get(&event.entry.key) {
-                    Some(entry) => publish(&server, &entry).await,
-                    None => withdraw(&server, &event.entry.key),
-                },
-                Some(_) => {}
+                Some(event) => react(&server, &event).await,
                 None => return,
             },
             () = server.stopping() => return,
@@ -35,33 +33,200 @@ pub(crate) async fn run(server: Arc<Server>, mut feed: mpsc::UnboundedReceiver<A
     }
 }
 
-async fn publish(server: &Arc<Server>, entry: &Arc<Entry>) {
-    let crd = entry.value();
-    let Some(definition) = Definition::compile(&crd, entry.revision) else { return };
-    let definition = Arc::new(definition);
-    server.change_registry(|registry| {
-        registry.retain(|served| served.custom().is_none_or(|(other, _)| other.name != definition.name));
-        for served in definition.served() {
-            registry.add(served);
+async fn react(server: &Arc<Server>, event: &Event) {
+    let definitions = server.store.bucket(&server.definitions);
+    if event.bucket == server.definitions {
+        match definitions.get(&event.entry.key) {
+            Some(entry) => follow(server, &entry).await,
+            None => {
+                withdraw(server, &event.entry.key);
+                // Names that were taken are free now.
+                for entry in definitions.list("").0 {
+                    follow(server, &entry).await;
+                }
+            }
         }
-    });
-    if object::at(&crd, "status.conditions").is_none() {
-        let now = object::timestamp(server.sources.now());
-        let status = json!({
-            "conditions": [
-                {"type": "NamesAccepted", "status": "True", "lastTransitionTime": now, "reason": "NoConflicts", "message": "no conflicts found"},
-                {"type": "Established", "status": "True", "lastTransitionTime": now, "reason": "InitialNamesAccepted", "message": "the initial names have been accepted"},
-            ],
-            "acceptedNames": crd.pointer("/spec/names").cloned().unwrap_or(Value::Null),
-            "storedVersions": [definition.storage_version()],
-        });
-        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}/status", definition.name);
-        let _ = server.loopback("cambium-crd-controller").merge_patch(&path, &json!({"status": status})).await;
+        return;
+    }
+    // An object of a terminating CRD is gone: perhaps it was the last.
+    let Some((group, plural)) = event.bucket.split_once('/') else {
+        return;
+    };
+    if event.kind == crate::store::EventKind::Delete
+        && let Some(entry) = definitions.get(&format!("{plural}.{group}"))
+        && object::is_deleting(&entry.value())
+    {
+        follow(server, &entry).await;
     }
 }
 
-fn withdraw(server: &Server, name: &str) {
-    server.change_registry(|registry| {
-        registry.retain(|served| served.custom().is_none_or(|(other, _)| other.name != name));
+async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
+    let crd = entry.value();
+    let client = server.loopback("cambium-crd-controller");
+    let now = object::timestamp(server.sources.now());
+    let group = crd
+        .pointer("/spec/group")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let others: Vec<Value> = server
+        .store
+        .bucket(&server.definitions)
+        .list("")
+        .0
+        .iter()
+        .filter(|other| other.key != entry.key && other.key.ends_with(group))
+        .map(|other| other.value())
+        .filter(|other| other.pointer("/spec/group").and_then(Value::as_str) == Some(group))
+        .collect();
+    if let Some(status) = names::status(&crd, &others, &now) {
+        // The write comes back as an event, with which publishing goes on.
+        write_status(&client, &crd, status).await;
+        return;
+    }
+    match names::is_true(&crd, "Established") {
+        true => publish(server, entry, &crd),
+        false => withdraw(server, object::name(&crd)),
+    }
+    if object::is_deleting(&crd) && object::finalizers(&crd).contains(&CLEANUP) {
+        clean_up(server, &client, &crd, &now).await;
+    }
+}
+
+async fn write_status(client: &Loopback, crd: &Value, status: Value) {
+    let mut next = crd.clone();
+    next["status"] = status;
+    let path = format!("{PATH}/{}/status", object::name(crd));
+    if let Err(refused) = client.update(&path, &next).await
+        // Somebody else changed it: their event brings us back here.
+        && !matches!(refused.reason(), "Conflict" | "NotFound")
+    {
+        tracing::warn!(
+            crd = object::name(crd),
+            message = refused.message(),
+            "the status could not be written"
+        );
+    }
+}
+
+/// Puts the resources of a CRD into the registry, unless they are there as they should be.
+fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
+    let name = object::name(crd);
+    let registry = server.registry();
+    let known = registry
+        .all()
+        .find_map(|served| served.custom().filter(|(definition, _)| definition.name == name));
+    // The terminating condition matters to verbs, the rest of the status does not.
+    let terminating = names::is_true(crd, "Terminating");
+    let same = |definition: &Definition| {
+        definition.raw.get("spec") == crd.get("spec") && definition.terminating == terminating
+    };
+    if known.is_some_and(|(definition, _)| same(definition)) {
+        return;
+    }
+    let since = match known {
+        Some((definition, _)) if definition.raw.get("spec") == crd.get("spec") => definition.since,
+        _ => entry.revision,
+    };
+    let Some(definition) = Definition::compile(crd, since) else {
+        tracing::error!(
+            crd = name,
+            "the schema is not structural; its resources are not served"
+        );
+        return;
+    };
+    let definition = Arc::new(Definition {
+        terminating,
+        ..definition
     });
+    server.change_registry(|registry| {
+        registry.retain(|served| {
+            served
+                .custom()
+                .is_none_or(|(other, _)| other.name != definition.name)
+        });
+        for served in definition.served() {
+            // Built-in resources are not for a CRD to replace.
+            if registry
+                .find(&served.group, &served.version, &served.plural)
+                .is_none()
+            {
+                registry.add(served);
+            }
+        }
+    });
+}
+
+fn withdraw(server: &Server, name: &str) {
+    if server
+        .registry()
+        .all()
+        .any(|served| served.custom().is_some_and(|(other, _)| other.name == name))
+    {
+        server.change_registry(|registry| {
+            registry.retain(|served| served.custom().is_none_or(|(other, _)| other.name != name));
+        });
+    }
+}
+
+/// Deletes the objects of a CRD that is going; when none is left, lets the CRD go.
+async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &str) {
+    let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (group, plural) = (text("/spec/group"), text("/spec/names/plural"));
+    let bucket = server.store.bucket(&format!("{group}/{plural}").into());
+    let entries = bucket.list("").0;
+    if entries.is_empty() {
+        let finalizers: Vec<&str> = object::finalizers(crd)
+            .into_iter()
+            .filter(|one| *one != CLEANUP)
+            .collect();
+        let mut next = crd.clone();
+        object::metadata_mut(&mut next).insert("finalizers".to_owned(), json!(finalizers));
+        // A conflict means a newer state, whose event brings us back.
+        let _ = client
+            .update(&format!("{PATH}/{}", object::name(crd)), &next)
+            .await;
+        return;
+    }
+    let pending = crd
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .is_some_and(|list| {
+            list.iter()
+                .any(|one| one["type"] == "Terminating" && one["reason"] == "InstanceDeletionPending")
+        });
+    if pending {
+        let mut status = crd.get("status").cloned().unwrap_or_default();
+        let message = "CustomResource deletion is in progress";
+        names::set_condition(
+            &mut status,
+            "Terminating",
+            "True",
+            "InstanceDeletionInProgress",
+            message,
+            now,
+        );
+        write_status(client, crd, status).await;
+    }
+    let Some(version) = served_version(server, group, plural) else {
+        return;
+    };
+    for entry in entries {
+        let place = match entry.namespace() {
+            "" => String::new(),
+            namespace => format!("/namespaces/{namespace}"),
+        };
+        let path = format!("/apis/{group}/{version}{place}/{plural}/{}", entry.name());
+        // What is already gone, or waits for its finalizers, needs nothing more from us.
+        let _ = client
+            .delete(&path, &json!({"preconditions": {"uid": &*entry.uid}}))
+            .await;
+    }
+}
+
+fn served_version(server: &Server, group: &str, plural: &str) -> Option<String> {
+    let registry = server.registry();
+    let found = registry
+        .all()
+        .find(|served| &*served.group == group && &*served.plural == plural)?;
+    Some(found.version.to_string())
 }

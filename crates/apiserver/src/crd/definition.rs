@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use cambium_schema::{FieldError, FieldPath, JsonType, Schema, names};
+use cambium_schema::{FieldError, FieldPath, Schema, names};
 use serde_json::{Value, json};
 
+use super::columns::{self, Column};
 use crate::object;
 use crate::registry::{Origin, ScalePaths, Served};
-use crate::server::Server;
-use crate::status::Result;
 
 /// One CustomResourceDefinition, compiled.
 pub(crate) struct Definition {
@@ -18,6 +17,8 @@ pub(crate) struct Definition {
     /// Objects written after this revision are already in the shape that the schemas want.
     pub(crate) since: u64,
     pub(crate) versions: Vec<Version>,
+    /// Whether it is going away, and takes no new objects.
+    pub(crate) terminating: bool,
     /// The CRD as it is stored.
     pub(crate) raw: Value,
 }
@@ -35,18 +36,33 @@ pub(crate) struct Version {
     pub(crate) selectable_fields: Vec<String>,
     /// What clients of a deprecated version are told.
     pub(crate) warning: Option<String>,
-    columns: Vec<Value>,
+    columns: Vec<Column>,
 }
 
 impl Definition {
     /// Compiles a CRD that has passed validation; `None` when its schema is not structural.
     pub(crate) fn compile(crd: &Value, since: u64) -> Option<Self> {
-        let text = |value: &Value, path: &str| object::at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: &Value, path: &str| {
+            object::at(value, path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let group = text(crd, "spec.group");
         let kind = text(crd, "spec.names.kind");
         let versions = object::at(crd, "spec.versions")?.as_array()?;
-        let versions = versions.iter().map(|version| Version::compile(version, &group, &kind)).collect::<Option<_>>()?;
-        Some(Self { name: object::name(crd).to_owned(), group, since, versions, raw: crd.clone() })
+        let versions = versions
+            .iter()
+            .map(|version| Version::compile(version, &group, &kind))
+            .collect::<Option<_>>()?;
+        Some(Self {
+            name: object::name(crd).to_owned(),
+            group,
+            since,
+            versions,
+            terminating: false,
+            raw: crd.clone(),
+        })
     }
 
     /// The resources that it defines.
@@ -76,17 +92,28 @@ impl Definition {
             name_rule: names::dns1123_subdomain,
             origin: Origin::Custom(self.clone(), index),
         };
-        self.versions.iter().enumerate().filter(|(_, version)| version.served).map(of).collect()
+        self.versions
+            .iter()
+            .enumerate()
+            .filter(|(_, version)| version.served)
+            .map(of)
+            .collect()
     }
 
     /// The version in which objects are stored.
     pub(crate) fn storage_version(&self) -> &str {
-        self.versions.iter().find(|version| version.storage).map_or("", |version| &version.name)
+        self.versions
+            .iter()
+            .find(|version| version.storage)
+            .map_or("", |version| &version.name)
     }
 
     /// Applies today's schema of the version an object was stored at.
     pub(crate) fn normalise_stored(&self, object: &mut Value) {
-        let stored = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let stored = object
+            .get("apiVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let name = stored.rsplit('/').next().unwrap_or_default();
         if let Some(version) = self.versions.iter().find(|version| version.name == name) {
             version.prune(object);
@@ -96,30 +123,39 @@ impl Definition {
 
     /// Whether somebody else has to be asked to convert.
     pub(crate) fn converts_by_webhook(&self) -> bool {
-        self.raw.pointer("/spec/conversion/strategy").and_then(Value::as_str) == Some("Webhook")
-    }
-
-    /// Converts objects to another version.
-    pub(crate) async fn convert(&self, _server: &Server, mut objects: Vec<Value>, version: &str) -> Result<Vec<Value>> {
-        let api_version = format!("{}/{version}", self.group);
-        for object in &mut objects {
-            object["apiVersion"] = json!(api_version);
-        }
-        Ok(objects)
+        self.raw
+            .pointer("/spec/conversion/strategy")
+            .and_then(Value::as_str)
+            == Some("Webhook")
     }
 }
 
 impl Version {
     fn compile(version: &Value, group: &str, kind: &str) -> Option<Self> {
-        let text = |path: &str| object::at(version, path).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let flag = |path: &str| object::at(version, path).and_then(Value::as_bool).unwrap_or_default();
-        let raw_schema = object::at(version, "schema.openAPIV3Schema").cloned().unwrap_or_else(|| json!({"type": "object"}));
+        let text = |path: &str| {
+            object::at(version, path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let flag = |path: &str| {
+            object::at(version, path)
+                .and_then(Value::as_bool)
+                .unwrap_or_default()
+        };
+        let raw_schema = object::at(version, "schema.openAPIV3Schema")
+            .cloned()
+            .unwrap_or_else(|| json!({"type": "object"}));
         let path = FieldPath::new("spec.validation.openAPIV3Schema");
         let schema = cambium_schema::parse(&raw_schema, &path).ok()?;
         let name = text("name");
         let warning = flag("deprecated").then(|| {
             let own = text("deprecationWarning");
-            if own.is_empty() { format!("{group}/{name} {kind} is deprecated") } else { own }
+            if own.is_empty() {
+                format!("{group}/{name} {kind} is deprecated")
+            } else {
+                own
+            }
         });
         let plain = |path: &str| text(path).trim_start_matches('.').to_owned();
         let scale = object::at(version, "subresources.scale").map(|_| ScalePaths {
@@ -127,7 +163,12 @@ impl Version {
             status_replicas: plain("subresources.scale.statusReplicasPath").into(),
             selector: plain("subresources.scale.labelSelectorPath").into(),
         });
-        let list = |path: &str| object::at(version, path).and_then(Value::as_array).cloned().unwrap_or_default();
+        let list = |path: &str| {
+            object::at(version, path)
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default()
+        };
         let selectable = list("selectableFields").into_iter();
         Some(Self {
             served: flag("served"),
@@ -137,10 +178,18 @@ impl Version {
             status: object::at(version, "subresources.status").is_some(),
             scale,
             selectable_fields: selectable
-                .filter_map(|field| Some(field.get("jsonPath")?.as_str()?.trim_start_matches('.').to_owned()))
+                .filter_map(|field| {
+                    Some(
+                        field
+                            .get("jsonPath")?
+                            .as_str()?
+                            .trim_start_matches('.')
+                            .to_owned(),
+                    )
+                })
                 .collect(),
             warning,
-            columns: list("additionalPrinterColumns"),
+            columns: columns::compile(&list("additionalPrinterColumns")),
             name,
         })
     }
@@ -160,34 +209,18 @@ impl Version {
         cambium_schema::validate(&self.schema, new, old)
     }
 
-    /// The columns of its Table.
+    /// The headings of its Table.
     pub(crate) fn column_definitions(&self) -> Vec<Value> {
-        let mut columns = vec![json!({
-            "name": "Name", "type": "string", "format": "name", "priority": 0,
-            "description": "The object's name",
-        })];
-        columns.extend(self.columns.iter().map(|column| {
-            let text = |field: &str| column.get(field).and_then(Value::as_str).unwrap_or_default();
-            json!({
-                "name": text("name"), "type": text("type"), "format": text("format"),
-                "description": text("description"), "priority": column.get("priority").and_then(Value::as_i64).unwrap_or(0),
-            })
-        }));
-        if self.columns.is_empty() {
-            columns.push(json!({
-                "name": "Age", "type": "date", "format": "", "priority": 0, "description": "When it was created",
-            }));
-        }
-        columns
+        columns::definitions(&self.columns)
     }
 
     /// The cells of one row.
-    pub(crate) fn cells(&self, value: &Value, _now: jiff::Timestamp) -> Vec<Value> {
-        vec![json!(object::name(value))]
+    pub(crate) fn cells(&self, value: &Value, now: jiff::Timestamp) -> Vec<Value> {
+        columns::cells(&self.columns, value, now)
     }
+}
 
-    /// Whether the root says anything about its objects.
-    pub(crate) fn is_typed(&self) -> bool {
-        self.schema.json_type == JsonType::Object
-    }
+/// What is wrong with the rules of a schema.
+pub(super) fn check_rules(_schema: &Schema, _at: &FieldPath) -> Vec<FieldError> {
+    vec![]
 }

@@ -3,18 +3,20 @@
 use cambium_builtin::{Resource, Scope, Subresource};
 use cambium_schema::names;
 
+use crate::object::api_version;
+
 use super::{Origin, ScalePaths, Served};
 use crate::validation::metadata::NameRule;
 
 /// A built-in row, ready to be served.
 pub(crate) fn served(row: &'static Resource) -> Served {
-    let api_version = |group: &str, version: &str| match group.is_empty() {
-        true => version.to_owned(),
-        false => format!("{group}/{version}"),
-    };
     let (stored_group, stored_version) = row.stored_as.unwrap_or((row.group, row.version));
     let scale = row.subresources.iter().find_map(|subresource| match subresource {
-        Subresource::Scale { spec_replicas, status_replicas, selector } => Some(ScalePaths {
+        Subresource::Scale {
+            spec_replicas,
+            status_replicas,
+            selector,
+        } => Some(ScalePaths {
             spec_replicas: plain(spec_replicas).into(),
             status_replicas: plain(status_replicas).into(),
             selector: plain(selector).into(),

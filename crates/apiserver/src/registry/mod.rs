@@ -32,7 +32,11 @@ impl Registry {
 
     /// Adds or replaces a resource.
     pub(crate) fn add(&mut self, served: Served) {
-        let address = (served.group.clone(), served.version.clone(), served.plural.clone());
+        let address = (
+            served.group.clone(),
+            served.version.clone(),
+            served.plural.clone(),
+        );
         self.resources.insert(address, Arc::new(served));
     }
 
@@ -48,11 +52,16 @@ impl Registry {
 
     /// Finds a resource by its kind.
     pub(crate) fn find_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Served>> {
-        self.of_version(group, version).find(|served| &*served.kind == kind)
+        self.of_version(group, version)
+            .find(|served| &*served.kind == kind)
     }
 
     /// Every resource of a group and version, by name.
-    pub(crate) fn of_version<'a>(&'a self, group: &str, version: &str) -> impl Iterator<Item = &'a Arc<Served>> + use<'a> {
+    pub(crate) fn of_version<'a>(
+        &'a self,
+        group: &str,
+        version: &str,
+    ) -> impl Iterator<Item = &'a Arc<Served>> + use<'a> {
         let (group, version): (Arc<str>, Arc<str>) = (group.into(), version.into());
         let from: Address = (group.clone(), version.clone(), "".into());
         self.resources

@@ -72,7 +72,16 @@ impl Served {
     pub(crate) fn verbs(&self) -> &'static [&'static str] {
         match &self.origin {
             Origin::Builtin(row) => row.verbs.names(),
-            Origin::Custom(..) => &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
+            Origin::Custom(..) => &[
+                "delete",
+                "deletecollection",
+                "get",
+                "list",
+                "patch",
+                "create",
+                "update",
+                "watch",
+            ],
         }
     }
 
@@ -108,9 +117,10 @@ impl Served {
         }
         match &self.origin {
             Origin::Builtin(row) => row.selectable_fields.contains(&path),
-            Origin::Custom(definition, index) => {
-                definition.versions[*index].selectable_fields.iter().any(|field| field == path)
-            }
+            Origin::Custom(definition, index) => definition.versions[*index]
+                .selectable_fields
+                .iter()
+                .any(|field| field == path),
         }
     }
 

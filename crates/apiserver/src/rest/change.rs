@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cambium_schema::FieldError;
+use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::validation::metadata;
 use crate::wire::Decoded;
-use crate::{allocate as addresses, convert, object};
+use crate::{allocate as addresses, convert, crd, object};
 
 /// The largest stored object.
 const OBJECT_LIMIT: usize = 1_572_864;
@@ -48,10 +48,22 @@ pub(super) fn identify(call: &Call, object: &mut Value) -> Result<()> {
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if custom && (api_version.is_empty() || kind.is_empty()) {
         let what = if kind.is_empty() { "kind" } else { "apiVersion" };
-        return Err(Status::bad_request(format!("Object '{}' is missing in '{object}'", title(what))));
+        return Err(Status::bad_request(format!(
+            "Object '{}' is missing in '{object}'",
+            title(what)
+        )));
     }
-    let given = |text: &str, default: &Arc<str>| if text.is_empty() { default.to_string() } else { text.to_owned() };
-    let (api_version, kind) = (given(api_version, &resource.api_version), given(kind, &resource.kind));
+    let given = |text: &str, default: &Arc<str>| {
+        if text.is_empty() {
+            default.to_string()
+        } else {
+            text.to_owned()
+        }
+    };
+    let (api_version, kind) = (
+        given(api_version, &resource.api_version),
+        given(kind, &resource.kind),
+    );
     if *api_version != *resource.api_version {
         let message = format!(
             "the API version in the data ({api_version}) does not match the expected API version ({})",
@@ -64,13 +76,20 @@ pub(super) fn identify(call: &Call, object: &mut Value) -> Result<()> {
         let message = format!(
             "{kind} in version {version:?} cannot be handled as a {}: no kind {kind:?} is registered for version {}",
             resource.kind,
-            if group.is_empty() { version.to_string() } else { format!("{group}/{version}") }
+            if group.is_empty() {
+                version.to_string()
+            } else {
+                format!("{group}/{version}")
+            }
         );
         return Err(Status::bad_request(message));
     }
     object["apiVersion"] = json!(resource.api_version);
     object["kind"] = json!(resource.kind);
-    if object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
+    if object
+        .get("metadata")
+        .is_some_and(|metadata| !metadata.is_object() && !metadata.is_null())
+    {
         return Err(Status::bad_request(
             "json: cannot unmarshal into Go struct field .metadata: metadata must be an object",
         ));
@@ -118,21 +137,34 @@ fn in_place(call: &Call, object: &mut Value) -> Result<()> {
 pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
     check_types(call, object)?;
     let unknown = prune(&call.resource, object);
-    let mut problems: Vec<String> = duplicates.iter().map(|path| format!("duplicate field {path:?}")).collect();
+    let mut problems: Vec<String> = duplicates
+        .iter()
+        .map(|path| format!("duplicate field {path:?}"))
+        .collect();
     problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
     match call.options.field_validation {
         _ if problems.is_empty() => {}
         FieldValidation::Ignore => {}
-        FieldValidation::Warn => problems.iter().for_each(|problem| call.warnings.add(problem.clone())),
+        FieldValidation::Warn => problems
+            .iter()
+            .for_each(|problem| call.warnings.add(problem.clone())),
         FieldValidation::Strict => {
-            let kind = &call.resource.kind;
-            let (version, list) = (&call.resource.version, problems.join(", "));
-            return Err(Status::bad_request(match call.resource.origin {
-                Origin::Builtin(_) => format!(
-                    "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {list}"
-                ),
-                Origin::Custom(..) => format!("strict decoding error: {list}"),
-            }));
+            let (kind, version) = (&call.resource.kind, &call.resource.version);
+            let why = format!("strict decoding error: {}", problems.join(", "));
+            return Err(match call.is_patch() {
+                false => Status::bad_request(format!(
+                    "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+                )),
+                true => {
+                    let shown = Value::String(String::from_utf8_lossy(&call.body).into_owned());
+                    Status::invalid(
+                        "",
+                        "",
+                        "",
+                        &[FieldError::invalid(FieldPath::new("patch"), &shown, why)],
+                    )
+                }
+            });
         }
     }
     Ok(())
@@ -143,7 +175,9 @@ fn check_types(call: &Call, object: &mut Value) -> Result<()> {
     if let Origin::Builtin(row) = &call.resource.origin {
         cambium_builtin::decode(row, object).map_err(|why| {
             let (kind, version) = (&call.resource.kind, &call.resource.version);
-            Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+            Status::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+            ))
         })?;
     }
     Ok(())
@@ -165,15 +199,28 @@ pub(super) fn normalise(resource: &Served, object: &mut Value) {
 /// What is wrong with an object of this kind.
 pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match &resource.origin {
+        Origin::Builtin(row) if is_definition(resource) => {
+            let mut errors = cambium_builtin::validate(row, new, old);
+            errors.extend(crd::validate(new, old));
+            errors
+        }
         Origin::Builtin(row) => cambium_builtin::validate(row, new, old),
         Origin::Custom(definition, index) => definition.versions[*index].validate(new, old),
     }
 }
 
-/// Gives the object what a cluster hands out: addresses of services.
+fn is_definition(resource: &Served) -> bool {
+    (&*resource.group, &*resource.plural) == ("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+/// Gives the object what a cluster hands out, or keeps count of: addresses, stored versions.
 pub(super) fn allocate(call: &Call, new: &mut Value, old: Option<&Value>) -> Result<()> {
     match (&*call.resource.group, &*call.resource.plural) {
         ("", "services") => addresses::cluster_ip(&call.server, new, old),
+        _ if is_definition(&call.resource) => {
+            crd::note_stored_versions(new, old);
+            Ok(())
+        }
         _ => Ok(()),
     }
 }
@@ -182,13 +229,20 @@ pub(super) fn allocate(call: &Call, new: &mut Value, old: Option<&Value>) -> Res
 pub(super) fn refuse(call: &Call, name: &str, errors: &[FieldError]) -> Result<()> {
     match errors {
         [] => Ok(()),
-        errors => Err(Status::invalid(&call.resource.group, &call.resource.kind, name, errors)),
+        errors => Err(Status::invalid(
+            &call.resource.group,
+            &call.resource.kind,
+            name,
+            errors,
+        )),
     }
 }
 
 pub(super) fn check_size(draft: &Draft) -> Result<()> {
     match draft.len() > OBJECT_LIMIT {
-        true => Err(Status::too_large(format!("etcdserver: request is too large: limit is {OBJECT_LIMIT}"))),
+        true => Err(Status::too_large(format!(
+            "etcdserver: request is too large: limit is {OBJECT_LIMIT}"
+        ))),
         false => Ok(()),
     }
 }
@@ -209,7 +263,11 @@ pub(super) struct Outcome {
 
 impl Outcome {
     pub(super) fn code(&self) -> StatusCode {
-        if self.created { StatusCode::CREATED } else { StatusCode::OK }
+        if self.created {
+            StatusCode::CREATED
+        } else {
+            StatusCode::OK
+        }
     }
 }
 
@@ -253,7 +311,7 @@ fn creates_on_update(resource: &Served) -> bool {
     let address = (&*resource.group, &*resource.plural);
     matches!(
         address,
-        ("" , "endpoints" | "events" | "limitranges" | "services")
+        ("", "endpoints" | "events" | "limitranges" | "services")
             | ("events.k8s.io", "events")
             | ("coordination.k8s.io", "leases")
             | ("rbac.authorization.k8s.io", _)
@@ -272,7 +330,12 @@ fn modified(call: &Call) -> Status {
 }
 
 /// One try. `None` means that the object moved and the change may be tried again.
-async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entry>) -> Result<Option<Outcome>> {
+async fn attempt(
+    call: &Call,
+    intent: &Intent,
+    options: &Value,
+    entry: &Arc<Entry>,
+) -> Result<Option<Outcome>> {
     let resource = &call.resource;
     let old = convert::read(&call.server, resource, entry).await?;
     let (mut new, origin) = match intent {
@@ -299,7 +362,9 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
         warnings: &call.warnings,
     };
     let before = new.clone();
-    let mut new = admission::mutate(&call.server, &attributes, Some(new)).await?.unwrap_or_default();
+    let mut new = admission::mutate(&call.server, &attributes, Some(new))
+        .await?
+        .unwrap_or_default();
     if new != before {
         normalise(resource, &mut new);
         managed::restore_if_broken(&before, &mut new);
@@ -313,12 +378,18 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
     admission::validate(&call.server, &attributes, Some(&new)).await?;
 
     if managed::same_but_for_times(&new, &old) {
-        return Ok(Some(Outcome { value: old, created: false }));
+        return Ok(Some(Outcome {
+            value: old,
+            created: false,
+        }));
     }
     let held = has_grace(&new) || is_namespace(resource) && prepare::has_namespace_finalizers(&new);
     let finished = object::is_deleting(&new) && object::finalizers(&new).is_empty() && !held;
     if call.options.dry_run {
-        return Ok(Some(Outcome { value: new, created: false }));
+        return Ok(Some(Outcome {
+            value: new,
+            created: false,
+        }));
     }
     let draft = match finished {
         true => None,
@@ -336,8 +407,12 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
     };
     match call.server.store.write(write).await {
         Ok(entry) => {
-            object::metadata_mut(&mut new).insert("resourceVersion".to_owned(), json!(entry.revision.to_string()));
-            Ok(Some(Outcome { value: new, created: false }))
+            object::metadata_mut(&mut new)
+                .insert("resourceVersion".to_owned(), json!(entry.revision.to_string()));
+            Ok(Some(Outcome {
+                value: new,
+                created: false,
+            }))
         }
         Err(WriteError::Changed | WriteError::Missing) if !pinned => Ok(None),
         Err(WriteError::Changed) => Err(modified(call)),
@@ -348,7 +423,11 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
 
 /// A pod that is being deleted stays for its grace period even without finalizers.
 fn has_grace(object: &Value) -> bool {
-    object::metadata(object).get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
+    object::metadata(object)
+        .get("deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
+        > 0
 }
 
 fn is_namespace(resource: &Served) -> bool {
@@ -361,21 +440,31 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
     let (given, actual) = (object::meta_text(new, "uid"), object::meta_text(old, "uid"));
     if !given.is_empty() && given != actual {
         let why = format!("Precondition failed: UID in precondition: {given}, UID in object meta: {actual}");
-        return Err(Status::conflict(&resource.group, &resource.plural, &call.path.name, &why));
+        return Err(Status::conflict(
+            &resource.group,
+            &resource.plural,
+            &call.path.name,
+            &why,
+        ));
     }
     let current = object::meta_text(old, "resourceVersion").to_owned();
     let given = object::meta_text(new, "resourceVersion").to_owned();
     match given.as_str() {
         "" | "0" => {
             if matches!(resource.origin, Origin::Custom(..)) || !updates_unconditionally(resource) {
-                let path = cambium_schema::FieldPath::new("metadata.resourceVersion");
+                let path = FieldPath::new("metadata.resourceVersion");
                 let error = FieldError {
                     kind: cambium_schema::ErrorKind::Invalid,
                     path,
                     shown: "0x0".to_owned(),
                     detail: "must be specified for an update".to_owned(),
                 };
-                return Err(Status::invalid(&resource.group, &resource.kind, &call.path.name, &[error]));
+                return Err(Status::invalid(
+                    &resource.group,
+                    &resource.kind,
+                    &call.path.name,
+                    &[error],
+                ));
             }
             object::metadata_mut(new).insert("resourceVersion".to_owned(), json!(current));
             Ok(false)
@@ -389,6 +478,9 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
 fn updates_unconditionally(resource: &Served) -> bool {
     !matches!(
         (&*resource.group, &*resource.plural),
-        ("apiextensions.k8s.io", _) | ("apiregistration.k8s.io", _) | ("coordination.k8s.io", _) | ("events.k8s.io", _)
+        ("apiextensions.k8s.io", _)
+            | ("apiregistration.k8s.io", _)
+            | ("coordination.k8s.io", _)
+            | ("events.k8s.io", _)
     )
 }

@@ -23,6 +23,19 @@ pub(super) async fn create(call: &Call) -> Result<Response> {
     Ok(present::object(call, StatusCode::CREATED, value))
 }
 
+/// A CRD that is going away takes no new objects.
+pub(super) fn refuse_while_terminating(call: &Call) -> Result<Response> {
+    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let why = "create not allowed while custom resource definition is terminating";
+    let name = object::name(&decoded.value);
+    Err(Status::forbidden(
+        &call.resource.group,
+        &call.resource.plural,
+        name,
+        why,
+    ))
+}
+
 /// Carries a new object through to the store; also what an apply to nothing does.
 pub(super) async fn store(
     call: &Call,
@@ -32,7 +45,9 @@ pub(super) async fn store(
 ) -> Result<(Value, u64)> {
     let resource = &call.resource;
     if !object::meta_text(&value, "resourceVersion").is_empty() {
-        return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
+        return Err(Status::bad_request(
+            "resourceVersion should not be set on objects to be created",
+        ));
     }
     prepare::for_create(call, &mut value);
     prepare::generate_name(call, &mut value);
@@ -53,7 +68,9 @@ pub(super) async fn store(
         warnings: &call.warnings,
     };
     let before = value.clone();
-    let mut value = admission::mutate(&call.server, &attributes, Some(value)).await?.unwrap_or_default();
+    let mut value = admission::mutate(&call.server, &attributes, Some(value))
+        .await?
+        .unwrap_or_default();
     if value != before {
         change::normalise(resource, &mut value);
         managed::restore_if_broken(&before, &mut value);
@@ -68,7 +85,11 @@ pub(super) async fn store(
     if call.options.dry_run {
         let key = object::key(call.namespace(), object::name(&value));
         return match call.server.store.bucket(&resource.bucket).get(&key) {
-            Some(_) => Err(Status::already_exists(&resource.group, &resource.plural, object::name(&value))),
+            Some(_) => Err(Status::already_exists(
+                &resource.group,
+                &resource.plural,
+                object::name(&value),
+            )),
             None => Ok((value, 0)),
         };
     }
@@ -88,9 +109,11 @@ pub(super) async fn store(
                 .insert("resourceVersion".to_owned(), json!(entry.revision.to_string()));
             Ok((value, entry.revision))
         }
-        Err(WriteError::Exists) => {
-            Err(Status::already_exists(&resource.group, &resource.plural, object::name(&value)))
-        }
+        Err(WriteError::Exists) => Err(Status::already_exists(
+            &resource.group,
+            &resource.plural,
+            object::name(&value),
+        )),
         Err(error) => Err(Status::internal(error)),
     }
 }

@@ -6,12 +6,13 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::list::Selection;
-use super::{Call, present, prepare};
+use super::{Call, prepare, present};
 use crate::admission::{self, Attributes, Operation};
+use crate::request::Options;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::wire::{self, Encoding, Response, value_response};
-use crate::{convert, object};
+use crate::{convert, crd, object};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -49,10 +50,14 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
 /// Deletes a pod as an eviction asks for it.
 pub(super) async fn evict(call: &Call) -> Result<Response> {
     let eviction = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
-    let raw = eviction.get("deleteOptions").cloned().unwrap_or_else(|| json!({}));
-    let options = DeleteOptions::parse(call, raw)?;
+    let raw = eviction
+        .get("deleteOptions")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
+    let options = DeleteOptions::parse(&Options::default(), raw)?;
     delete_one(call, &call.path.name, &options).await?;
-    let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    let done =
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(value_response(StatusCode::CREATED, Encoding::Json, &done))
 }
 
@@ -61,8 +66,15 @@ pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
     let selection = Selection::of(call)?;
     let current = call.server.store.revision();
-    let (entries, newest) = call.server.store.bucket(&call.resource.bucket).list(&selection.prefix);
-    let selected: Vec<Arc<Entry>> = entries.into_iter().filter(|entry| selection.matches(entry)).collect();
+    let (entries, newest) = call
+        .server
+        .store
+        .bucket(&call.resource.bucket)
+        .list(&selection.prefix);
+    let selected: Vec<Arc<Entry>> = entries
+        .into_iter()
+        .filter(|entry| selection.matches(entry))
+        .collect();
     for entry in &selected {
         match delete_one(call, entry.name(), &options).await {
             Ok(_) => {}
@@ -71,7 +83,12 @@ pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
         }
     }
     let revision = json!(current.max(newest).to_string());
-    present::list(call, selected, Map::from_iter([("resourceVersion".to_owned(), revision)])).await
+    present::list(
+        call,
+        selected,
+        Map::from_iter([("resourceVersion".to_owned(), revision)]),
+    )
+    .await
 }
 
 enum Deleted {
@@ -106,14 +123,21 @@ async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<
         let next = marked(call, &old, options);
         let put = match &next {
             Some(value) if *value == old => return Ok(Deleted::Pending(old)),
-            Some(value) => Some(Draft::new(&convert::to_storage(&call.server, resource, value.clone()).await?)),
+            Some(value) => Some(Draft::new(
+                &convert::to_storage(&call.server, resource, value.clone()).await?,
+            )),
             None => None,
         };
         if options.dry_run {
             return Ok(next.map_or(Deleted::Gone(old), Deleted::Pending));
         }
         let expect = Expect::Revision(entry.revision);
-        let write = Write { bucket: resource.bucket.clone(), key: entry.key.clone(), expect, put };
+        let write = Write {
+            bucket: resource.bucket.clone(),
+            key: entry.key.clone(),
+            expect,
+            put,
+        };
         return match call.server.store.write(write).await {
             Ok(written) => {
                 let stamp = |mut value: Value| {
@@ -121,7 +145,10 @@ async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<
                     object::metadata_mut(&mut value).insert("resourceVersion".to_owned(), revision);
                     value
                 };
-                Ok(next.map_or_else(|| Deleted::Gone(old.clone()), |value| Deleted::Pending(stamp(value))))
+                Ok(next.map_or_else(
+                    || Deleted::Gone(old.clone()),
+                    |value| Deleted::Pending(stamp(value)),
+                ))
             }
             Err(WriteError::Changed) => continue,
             Err(WriteError::Missing | WriteError::Exists) => Err(missing()),
@@ -133,7 +160,12 @@ async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<
 /// The object with its deletion noted; `None` when nothing keeps it.
 fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     let mut new = old.clone();
-    let finalizers = next_finalizers(old, options.propagation);
+    if (&*call.resource.group, &*call.resource.plural)
+        == ("apiextensions.k8s.io", "customresourcedefinitions")
+    {
+        crd::mark_deleted(&mut new, &object::timestamp(call.server.sources.now()));
+    }
+    let finalizers = next_finalizers(&new, options.propagation);
     let grace = grace(call, old, options);
     let is_namespace = call.resource.group.is_empty() && &*call.resource.plural == "namespaces";
     let held = !finalizers.is_empty() || grace > 0 || is_namespace && prepare::has_namespace_finalizers(old);
@@ -142,7 +174,9 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     }
     let now = call.server.sources.now();
     let deleting = object::is_deleting(old);
-    let remaining = object::metadata(old).get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let remaining = object::metadata(old)
+        .get("deletionGracePeriodSeconds")
+        .and_then(Value::as_i64);
     let metadata = object::metadata_mut(&mut new);
     match finalizers.is_empty() {
         true => metadata.remove("finalizers"),
@@ -150,7 +184,9 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     };
     // A second delete may shorten the grace period, never lengthen it.
     if !deleting || remaining.is_some_and(|remaining| grace < remaining) {
-        let at = now.checked_add(jiff::SignedDuration::from_secs(grace)).unwrap_or(now);
+        let at = now
+            .checked_add(jiff::SignedDuration::from_secs(grace))
+            .unwrap_or(now);
         metadata.insert("deletionTimestamp".to_owned(), json!(object::timestamp(at)));
         metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
         if !deleting && let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
@@ -165,7 +201,9 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
 
 fn next_finalizers(old: &Value, propagation: Option<Propagation>) -> Vec<String> {
     let mut finalizers: Vec<String> = object::finalizers(old).into_iter().map(str::to_owned).collect();
-    let Some(propagation) = propagation else { return finalizers };
+    let Some(propagation) = propagation else {
+        return finalizers;
+    };
     finalizers.retain(|one| one != ORPHAN && one != FOREGROUND);
     match propagation {
         Propagation::Orphan => finalizers.push(ORPHAN.to_owned()),
@@ -181,30 +219,39 @@ fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
     if !is_pod {
         return 0;
     }
-    let phase = object::at(old, "status.phase").and_then(Value::as_str).unwrap_or_default();
-    let unscheduled = object::at(old, "spec.nodeName").and_then(Value::as_str).unwrap_or_default().is_empty();
+    let phase = object::at(old, "status.phase")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let unscheduled = object::at(old, "spec.nodeName")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty();
     if unscheduled || matches!(phase, "Succeeded" | "Failed") {
         return 0;
     }
-    let default = object::at(old, "spec.terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
+    let default = object::at(old, "spec.terminationGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or(30);
     options.grace.unwrap_or(default).max(0)
 }
 
 impl DeleteOptions {
     fn of(call: &Call) -> Result<Self> {
-        let mut raw = json!({});
-        if !call.body.is_empty() {
-            raw = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+        if call.body.is_empty() {
+            return Self::parse(&call.options, json!({}));
         }
-        Self::parse(call, raw)
+        // A body speaks for itself: what the query says is not added to it.
+        let raw = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+        Self::parse(&Options::default(), raw)
     }
 
-    fn parse(call: &Call, raw: Value) -> Result<Self> {
+    fn parse(query: &Options, raw: Value) -> Result<Self> {
         let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
         if kind != "DeleteOptions" || !raw.is_object() {
-            return Err(Status::bad_request(format!("decoded object cannot be converted to DeleteOptions: {kind}")));
+            return Err(Status::bad_request(format!(
+                "decoded object cannot be converted to DeleteOptions: {kind}"
+            )));
         }
-        let query = &call.options;
         let text = |pointer: &str| raw.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let dry_run = match raw.get("dryRun").and_then(Value::as_array).map(Vec::as_slice) {
             None | Some([]) => query.dry_run,
@@ -216,7 +263,10 @@ impl DeleteOptions {
                 )));
             }
         };
-        let orphan = raw.get("orphanDependents").and_then(Value::as_bool).or(query.orphan_dependents);
+        let orphan = raw
+            .get("orphanDependents")
+            .and_then(Value::as_bool)
+            .or(query.orphan_dependents);
         let policy = text("/propagationPolicy").or_else(|| query.propagation_policy.clone());
         let propagation = match (policy.as_deref(), orphan) {
             (Some(_), Some(_)) => {
@@ -237,7 +287,10 @@ impl DeleteOptions {
             (None, None) => None,
         };
         Ok(Self {
-            grace: raw.get("gracePeriodSeconds").and_then(Value::as_i64).or(query.grace_period_seconds),
+            grace: raw
+                .get("gracePeriodSeconds")
+                .and_then(Value::as_i64)
+                .or(query.grace_period_seconds),
             uid: text("/preconditions/uid"),
             resource_version: text("/preconditions/resourceVersion"),
             propagation,
@@ -247,15 +300,21 @@ impl DeleteOptions {
     }
 
     fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {
-        for (label, wanted, field) in
-            [("UID", &self.uid, "uid"), ("ResourceVersion", &self.resource_version, "resourceVersion")]
-        {
+        for (label, wanted, field) in [
+            ("UID", &self.uid, "uid"),
+            ("ResourceVersion", &self.resource_version, "resourceVersion"),
+        ] {
             let actual = object::meta_text(old, field);
             if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != actual) {
                 let why = format!(
                     "the {label} in the precondition ({wanted}) does not match the {label} in record ({actual}). The object might have been deleted and then recreated"
                 );
-                return Err(Status::conflict(&call.resource.group, &call.resource.plural, name, &why));
+                return Err(Status::conflict(
+                    &call.resource.group,
+                    &call.resource.plural,
+                    name,
+                    &why,
+                ));
             }
         }
         Ok(())
@@ -265,7 +324,19 @@ impl DeleteOptions {
 /// Kinds whose deletion answers with what was deleted.
 fn returns_object(call: &Call) -> bool {
     let kind = (&*call.resource.group, &*call.resource.plural);
-    matches!(kind, ("", "pods" | "services" | "serviceaccounts" | "podtemplates" | "persistentvolumes" | "persistentvolumeclaims" | "resourcequotas"))
+    matches!(
+        kind,
+        (
+            "",
+            "pods"
+                | "services"
+                | "serviceaccounts"
+                | "podtemplates"
+                | "persistentvolumes"
+                | "persistentvolumeclaims"
+                | "resourcequotas"
+        )
+    )
 }
 
 fn success(call: &Call, value: &Value) -> Response {

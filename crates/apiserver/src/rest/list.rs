@@ -9,6 +9,7 @@ use serde_json::{Map, json};
 
 use super::get::{known_version, not_ahead_of};
 use super::{Call, present};
+use crate::registry::Served;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Result, Status};
 use crate::store::Entry;
@@ -23,6 +24,7 @@ pub(super) struct Selection {
     pub(super) prefix: String,
     labels: LabelSelector,
     fields: FieldSelector,
+    resource: Arc<Served>,
 }
 
 impl Selection {
@@ -39,7 +41,12 @@ impl Selection {
             fields = [format!("metadata.name={}", call.path.name), fields].join(",");
         }
         let fields = FieldSelector::parse(&fields, |path| resource.is_selectable(path))?;
-        Ok(Self { prefix, labels, fields })
+        Ok(Self {
+            prefix,
+            labels,
+            fields,
+            resource: resource.clone(),
+        })
     }
 
     pub(super) fn is_everything(&self) -> bool {
@@ -49,7 +56,7 @@ impl Selection {
     pub(super) fn matches(&self, entry: &Entry) -> bool {
         entry.key.starts_with(&self.prefix)
             && self.labels.matches(|key| entry.label(key))
-            && (self.fields.is_empty() || self.fields.matches(entry))
+            && (self.fields.is_empty() || self.fields.matches(&self.resource, entry))
     }
 }
 
@@ -88,10 +95,14 @@ pub(super) async fn list(call: &Call) -> Result<Response> {
         }
     } else if options.resource_version_match == "Exact" {
         let revision = known_version(call, &options.resource_version)?;
-        let entries = bucket.list_at(revision, &selection.prefix, "").map_err(|too_old| {
-            let oldest = too_old.oldest;
-            Status::expired(format!("The resourceVersion for the provided list is too old: {revision} ({oldest})"))
-        })?;
+        let entries = bucket
+            .list_at(revision, &selection.prefix, "")
+            .map_err(|too_old| {
+                let oldest = too_old.oldest;
+                Status::expired(format!(
+                    "The resourceVersion for the provided list is too old: {revision} ({oldest})"
+                ))
+            })?;
         (entries, revision)
     } else {
         not_ahead_of(call)?;
@@ -101,7 +112,12 @@ pub(super) async fn list(call: &Call) -> Result<Response> {
     page(call, &selection, entries, revision).await
 }
 
-async fn page(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u64) -> Result<Response> {
+async fn page(
+    call: &Call,
+    selection: &Selection,
+    entries: Vec<Arc<Entry>>,
+    revision: u64,
+) -> Result<Response> {
     let limit = call.options.limit;
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".to_owned(), json!(revision.to_string()));
@@ -137,14 +153,21 @@ fn check_options(call: &Call) -> Result<()> {
     let options = &call.options;
     let forbidden = "resourceVersionMatch: Forbidden: resourceVersionMatch";
     let paging = !options.continue_token.is_empty();
-    let problem = match (options.resource_version_match.as_str(), options.resource_version.as_str()) {
+    let problem = match (
+        options.resource_version_match.as_str(),
+        options.resource_version.as_str(),
+    ) {
         _ if options.send_initial_events.is_some() => {
             Some("sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list".to_owned())
         }
         ("", _) => None,
         _ if paging => Some(format!("{forbidden} is forbidden when continue is provided")),
-        (_, "") => Some(format!("{forbidden} is forbidden unless resourceVersion is provided")),
-        ("Exact", "0") => Some(format!("{forbidden} \"Exact\" is forbidden for resourceVersion \"0\"")),
+        (_, "") => Some(format!(
+            "{forbidden} is forbidden unless resourceVersion is provided"
+        )),
+        ("Exact", "0") => Some(format!(
+            "{forbidden} \"Exact\" is forbidden for resourceVersion \"0\""
+        )),
         ("Exact" | "NotOlderThan", _) => None,
         (other, _) => Some(format!(
             "resourceVersionMatch: Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
@@ -154,24 +177,36 @@ fn check_options(call: &Call) -> Result<()> {
         return Err(Status::invalid_options(&problem));
     }
     match paging && !matches!(options.resource_version.as_str(), "" | "0") {
-        true => Err(Status::bad_request("specifying resource version is not allowed when using continue")),
+        true => Err(Status::bad_request(
+            "specifying resource version is not allowed when using continue",
+        )),
         false => Ok(()),
     }
 }
 
 fn encode(call: &Call, revision: i64, last: &str) -> String {
     let at = call.server.sources.now().as_second();
-    let token = Token { v: "meta.k8s.io/v1".to_owned(), rv: revision, start: last.to_owned(), at };
+    let token = Token {
+        v: "meta.k8s.io/v1".to_owned(),
+        rv: revision,
+        start: last.to_owned(),
+        at,
+    };
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).expect("a token always encodes"))
 }
 
 fn decode(text: &str) -> Result<Token> {
     let refuse = |why: String| Status::bad_request(format!("continue key is not valid: {why}"));
-    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| refuse(error.to_string()))?;
+    let bytes = URL_SAFE_NO_PAD
+        .decode(text)
+        .map_err(|error| refuse(error.to_string()))?;
     let token: Token = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
     match token.v == "meta.k8s.io/v1" {
         true => Ok(token),
-        false => Err(refuse(format!("server does not recognize this encoded version {:?}", token.v))),
+        false => Err(refuse(format!(
+            "server does not recognize this encoded version {:?}",
+            token.v
+        ))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cambium_merge::fieldpath::{Path, Set};
 use cambium_merge::managers::{ApplyError, FieldManager, Force, ManagedFields, Timestamp, Versions};
 use cambium_merge::strategic::{self, StrategicErrorClass};
-use cambium_schema::Schema;
+use cambium_schema::{ListType, Schema};
 use serde_json::{Value, json};
 
 use super::Call;
@@ -44,12 +44,55 @@ pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) ->
 /// Applies a configuration.
 pub(super) async fn apply(call: &Call, old: Option<&Value>, config: &Value) -> Result<Value> {
     let manager = call.manager();
-    let force = if call.options.force == Some(true) { Force::Yes } else { Force::No };
+    let force = if call.options.force == Some(true) {
+        Force::Yes
+    } else {
+        Force::No
+    };
     with_fields(call, [old, Some(config)], {
-        let (old, config) = (old.cloned(), config.clone());
-        move |fields| fields.apply(old.as_ref(), &config, &manager, force).map_err(refusal)
+        let (old, mut config) = (old.cloned(), config.clone());
+        if let Kind::Builtin(row) = &call.resource.origin {
+            complete_keys(row.schema, &mut config);
+        }
+        move |fields| {
+            fields
+                .apply(old.as_ref(), &config, &manager, force)
+                .map_err(refusal)
+        }
     })
     .await
+}
+
+/// Fills in the keys of list items that have a default: a container port without `protocol` is the TCP one.
+fn complete_keys(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                if let Some(schema) = schema.field(name) {
+                    complete_keys(schema, value);
+                }
+            }
+        }
+        Value::Array(list) => {
+            let Some(items) = &schema.items else { return };
+            let keys: &[_] = if let ListType::Map(keys) = &schema.list {
+                keys
+            } else {
+                &[]
+            };
+            for item in list {
+                for key in keys {
+                    if let (Some(item), Some(default)) =
+                        (item.as_object_mut(), cambium_builtin::field_default(items, key))
+                    {
+                        item.entry(key.to_string()).or_insert(default);
+                    }
+                }
+                complete_keys(items, item);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Takes back what admission did to the books themselves, if they can no longer be read.
@@ -79,7 +122,10 @@ pub(super) fn same_but_for_times(new: &Value, old: &Value) -> bool {
 
 fn without_times(object: &Value) -> Value {
     let mut copy = object.clone();
-    if let Some(entries) = object::metadata_mut(&mut copy).get_mut("managedFields").and_then(Value::as_array_mut) {
+    if let Some(entries) = object::metadata_mut(&mut copy)
+        .get_mut("managedFields")
+        .and_then(Value::as_array_mut)
+    {
         for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
             entry.remove("time");
         }
@@ -109,12 +155,21 @@ async fn with_fields(
     objects: [Option<&Value>; 2],
     work: impl FnOnce(&FieldManager<'_>) -> Result<Value> + Send + 'static,
 ) -> Result<Value> {
-    let other_versions = objects.into_iter().flatten().any(|object| speaks_other_versions(&call.resource, object));
-    let by_webhook = call.resource.custom().is_some_and(|(definition, _)| definition.converts_by_webhook());
+    let other_versions = objects
+        .into_iter()
+        .flatten()
+        .any(|object| speaks_other_versions(&call.resource, object));
+    let by_webhook = call
+        .resource
+        .custom()
+        .is_some_and(|(definition, _)| definition.converts_by_webhook());
     let now = timestamp(call);
     let resource = call.resource.clone();
     let subresource = call.path.subresource.clone();
-    let versions = AllVersions { server: call.server.clone(), resource: resource.clone() };
+    let versions = AllVersions {
+        server: call.server.clone(),
+        resource: resource.clone(),
+    };
     let run = move || {
         let reset_fields = reset_fields(&resource, &subresource);
         work(&FieldManager {
@@ -139,8 +194,13 @@ fn timestamp(call: &Call) -> Timestamp {
 }
 
 fn speaks_other_versions(resource: &Served, value: &Value) -> bool {
-    let entries = object::metadata(value).get("managedFields").and_then(Value::as_array);
-    entries.into_iter().flatten().any(|entry| entry.get("apiVersion") != Some(&json!(resource.api_version)))
+    let entries = object::metadata(value)
+        .get("managedFields")
+        .and_then(Value::as_array);
+    entries
+        .into_iter()
+        .flatten()
+        .any(|entry| entry.get("apiVersion") != Some(&json!(resource.api_version)))
 }
 
 /// Fields that a request cannot change, whatever it says.

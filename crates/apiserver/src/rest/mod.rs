@@ -76,7 +76,12 @@ impl Call {
             return self.options.field_manager.clone();
         }
         let prefix = self.user_agent.split('/').next().unwrap_or_default();
-        match prefix.chars().filter(|c| !c.is_control()).take(128).collect::<String>() {
+        match prefix
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(128)
+            .collect::<String>()
+        {
             text if text.is_empty() => "unknown".to_owned(),
             text => text,
         }
@@ -87,13 +92,22 @@ impl Call {
         self.method == Method::PUT
     }
 
+    /// Whether the client sent a difference.
+    pub(crate) fn is_patch(&self) -> bool {
+        self.method == Method::PATCH
+    }
+
     pub(crate) fn not_found(&self) -> Status {
         Status::not_found(&self.resource.group, &self.resource.plural, &self.path.name)
     }
 
     /// The namespace of the object or objects; empty for cluster-scoped resources.
     pub(crate) fn namespace(&self) -> &str {
-        if self.resource.namespaced { &self.path.namespace } else { "" }
+        if self.resource.namespaced {
+            &self.path.namespace
+        } else {
+            ""
+        }
     }
 
     /// The bucket key of the named object.
@@ -134,6 +148,14 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
         "create" if named || lacks_namespace => Err(Status::verb_not_allowed()),
         "update" | "patch" if !named => Err(Status::verb_not_allowed()),
         "deletecollection" if lacks_namespace => Err(Status::verb_not_allowed()),
+        "create"
+            if call
+                .resource
+                .custom()
+                .is_some_and(|(definition, _)| definition.terminating) =>
+        {
+            create::refuse_while_terminating(&call)
+        }
         "get" => get::get(&call).await,
         "list" => list::list(&call).await,
         "watch" => watch::watch(call).await,

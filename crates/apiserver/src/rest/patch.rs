@@ -101,7 +101,9 @@ fn decode(call: &Call) -> Result<Patch> {
 fn object_only(value: Value) -> Result<Value> {
     match value.is_object() {
         true => Ok(value),
-        false => Err(Status::bad_request("error decoding patch: the patch is not an object")),
+        false => Err(Status::bad_request(
+            "error decoding patch: the patch is not an object",
+        )),
     }
 }
 
@@ -109,8 +111,11 @@ fn object_only(value: Value) -> Result<Value> {
 pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(Value, managed::Origin)> {
     let mut new = old.clone();
     match patch {
-        Patch::Json(patch) => json_patch::patch(&mut new, patch)
-            .map_err(|error| Status::unprocessable(format!("the server rejected our request due to an error in our request: {error}")))?,
+        Patch::Json(patch) => json_patch::patch(&mut new, patch).map_err(|error| {
+            Status::unprocessable(format!(
+                "the server rejected our request due to an error in our request: {error}"
+            ))
+        })?,
         Patch::Merge(patch) => json_patch::merge(&mut new, patch),
         Patch::Strategic(patch) => new = managed::strategic(call, old, patch)?,
         Patch::Apply(config) => {
@@ -125,7 +130,9 @@ pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(
 
 /// The object that an apply makes where there is none.
 pub(super) async fn apply_to_nothing(call: &Call, patch: &Patch) -> Result<Value> {
-    let Patch::Apply(config) = patch else { return Err(call.not_found()) };
+    let Patch::Apply(config) = patch else {
+        return Err(call.not_found());
+    };
     let mut object = managed::apply(call, None, config).await?;
     call.resource.default(&mut object);
     Ok(object)

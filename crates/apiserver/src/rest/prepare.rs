@@ -9,9 +9,15 @@ use crate::registry::{Origin, Served};
 /// Built-in kinds that count the changes of their spec.
 const COUNTING: [(&str, &[&str]); 13] = [
     ("", &["pods", "replicationcontrollers"]),
-    ("apps", &["daemonsets", "deployments", "replicasets", "statefulsets"]),
+    (
+        "apps",
+        &["daemonsets", "deployments", "replicasets", "statefulsets"],
+    ),
     ("batch", &["cronjobs", "jobs"]),
-    ("networking.k8s.io", &["ingressclasses", "ingresses", "networkpolicies"]),
+    (
+        "networking.k8s.io",
+        &["ingressclasses", "ingresses", "networkpolicies"],
+    ),
     ("policy", &["poddisruptionbudgets"]),
     ("apiextensions.k8s.io", &["customresourcedefinitions"]),
     (
@@ -26,7 +32,10 @@ const COUNTING: [(&str, &[&str]); 13] = [
         ],
     ),
     ("discovery.k8s.io", &["endpointslices"]),
-    ("flowcontrol.apiserver.k8s.io", &["flowschemas", "prioritylevelconfigurations"]),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        &["flowschemas", "prioritylevelconfigurations"],
+    ),
     ("scheduling.k8s.io", &["priorityclasses"]),
     ("storage.k8s.io", &["csidrivers"]),
     ("resource.k8s.io", &["resourceslices"]),
@@ -39,7 +48,13 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
     let now = object::timestamp(sources.now());
     let counting = counts_changes(&call.resource);
     let metadata = object::metadata_mut(value);
-    for field in ["selfLink", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+    for field in [
+        "selfLink",
+        "resourceVersion",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+    ] {
         metadata.remove(field);
     }
     metadata.insert("uid".to_owned(), json!(sources.uid()));
@@ -50,6 +65,9 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
     drop_empty(metadata);
     if call.resource.status {
         clear_status(&call.resource, value);
+    }
+    if let Origin::Builtin(row) = &call.resource.origin {
+        cambium_builtin::prepare_for_create(row, value);
     }
 }
 
@@ -73,14 +91,25 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
     let before = object::metadata(old);
     let metadata = object::metadata_mut(new);
     metadata.remove("selfLink");
-    for field in ["creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        let restored = before.get(field).or_else(|| metadata.get(field).filter(|_| field.starts_with("deletion")));
+    for field in [
+        "creationTimestamp",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        let restored = before
+            .get(field)
+            .or_else(|| metadata.get(field).filter(|_| field.starts_with("deletion")));
         match restored.cloned() {
             Some(value) => metadata.insert(field.to_owned(), value),
             None => metadata.remove(field),
         };
     }
-    if metadata.get("uid").and_then(Value::as_str).unwrap_or_default().is_empty()
+    if metadata
+        .get("uid")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty()
         && let Some(uid) = before.get("uid")
     {
         metadata.insert("uid".to_owned(), uid.clone());
@@ -111,7 +140,9 @@ fn wanted<'a>(resource: &Served, value: &'a Value) -> Vec<(&'a String, &'a Value
 fn counts_changes(resource: &Served) -> bool {
     match &resource.origin {
         Origin::Custom(..) => true,
-        Origin::Builtin(row) => COUNTING.iter().any(|(group, list)| *group == row.group && list.contains(&row.plural)),
+        Origin::Builtin(row) => COUNTING
+            .iter()
+            .any(|(group, list)| *group == row.group && list.contains(&row.plural)),
     }
 }
 
@@ -130,7 +161,13 @@ fn only_status(resource: &Served, new: &mut Value, old: &Value) {
     let metadata = object::metadata_mut(&mut result);
     let through: &[&str] = match custom {
         true => &["managedFields", "resourceVersion"],
-        false => &["managedFields", "resourceVersion", "annotations", "finalizers", "ownerReferences"],
+        false => &[
+            "managedFields",
+            "resourceVersion",
+            "annotations",
+            "finalizers",
+            "ownerReferences",
+        ],
     };
     for field in through {
         match given.get(*field) {
@@ -162,7 +199,9 @@ fn clear_status(resource: &Served, value: &mut Value) {
 
 /// Whether a namespace still waits for its content to be removed.
 pub(super) fn has_namespace_finalizers(namespace: &Value) -> bool {
-    object::at(namespace, "spec.finalizers").and_then(Value::as_array).is_some_and(|list| !list.is_empty())
+    object::at(namespace, "spec.finalizers")
+        .and_then(Value::as_array)
+        .is_some_and(|list| !list.is_empty())
 }
 
 /// Empty maps and lists of metadata mean nothing and are not kept.

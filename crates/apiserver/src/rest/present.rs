@@ -14,7 +14,11 @@ use crate::wire::{Body, Chunks, Encoding, Response, Shape, bytes_response, value
 /// One stored object.
 pub(super) async fn entry(call: &Call, code: StatusCode, entry: &Arc<Entry>) -> Result<Response> {
     if is_plain(call) && call.resource.is_sent_as_stored(entry) {
-        return Ok(bytes_response(code, Encoding::Json.media_type(), Body::full(entry.json.clone())));
+        return Ok(bytes_response(
+            code,
+            Encoding::Json.media_type(),
+            Body::full(entry.json.clone()),
+        ));
     }
     let value = convert::read(&call.server, &call.resource, entry).await?;
     Ok(object(call, code, value))
@@ -31,10 +35,15 @@ pub(super) fn object(call: &Call, code: StatusCode, value: Value) -> Response {
 }
 
 /// Many stored objects and the list's own metadata.
-pub(super) async fn list(call: &Call, entries: Vec<Arc<Entry>>, metadata: Map<String, Value>) -> Result<Response> {
+pub(super) async fn list(
+    call: &Call,
+    entries: Vec<Arc<Entry>>,
+    metadata: Map<String, Value>,
+) -> Result<Response> {
     let resource = &call.resource;
     if is_plain(call) && entries.iter().all(|entry| resource.is_sent_as_stored(entry)) {
-        let head = json!({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata});
+        let head =
+            json!({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata});
         let mut head = serde_json::to_vec(&head).expect("a JSON tree always encodes into memory");
         head.pop();
         head.extend_from_slice(b",\"items\":[");
@@ -53,7 +62,11 @@ pub(super) async fn list(call: &Call, entries: Vec<Arc<Entry>>, metadata: Map<St
             "metadata": metadata, "items": items.iter().map(metadata_only).collect::<Vec<_>>(),
         }),
     };
-    Ok(value_response(StatusCode::OK, call.representation.encoding, &shown))
+    Ok(value_response(
+        StatusCode::OK,
+        call.representation.encoding,
+        &shown,
+    ))
 }
 
 /// One object inside a watch event.
@@ -71,8 +84,15 @@ pub(super) fn is_plain(call: &Call) -> bool {
 }
 
 fn one_row(call: &Call, value: Value) -> Value {
-    let version = value.pointer("/metadata/resourceVersion").cloned().unwrap_or_default();
-    table::table(call, &[value], Map::from_iter([("resourceVersion".to_owned(), version)]))
+    let version = value
+        .pointer("/metadata/resourceVersion")
+        .cloned()
+        .unwrap_or_default();
+    table::table(
+        call,
+        &[value],
+        Map::from_iter([("resourceVersion".to_owned(), version)]),
+    )
 }
 
 fn metadata_only(object: &Value) -> Value {

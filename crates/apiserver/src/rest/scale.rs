@@ -12,7 +12,9 @@ use crate::{convert, object};
 
 /// Reads or writes the number of replicas.
 pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
-    let Some(paths) = call.resource.scale.clone() else { return Err(Status::no_such_path()) };
+    let Some(paths) = call.resource.scale.clone() else {
+        return Err(Status::no_such_path());
+    };
     let bucket = call.server.store.bucket(&call.resource.bucket);
     let entry = bucket.get(&call.key()).ok_or_else(|| call.not_found())?;
     let current = convert::read(&call.server, &call.resource, &entry).await?;
@@ -26,13 +28,18 @@ pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
     let change = to_patch(call, &wanted, &paths)?;
     let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"});
     let outcome = change::carry_out(call, &Intent::Patch(change), &options).await?;
-    Ok(value_response(StatusCode::OK, Encoding::Json, &view(&outcome.value, &paths)))
+    Ok(value_response(
+        StatusCode::OK,
+        Encoding::Json,
+        &view(&outcome.value, &paths),
+    ))
 }
 
 fn patched(call: &Call, mut scale: Value) -> Result<Value> {
     match patch::decode_plain(call)? {
-        patch::Patch::Json(patch) => json_patch::patch(&mut scale, &patch)
-            .map_err(|error| Status::unprocessable(error.to_string()))?,
+        patch::Patch::Json(patch) => {
+            json_patch::patch(&mut scale, &patch).map_err(|error| Status::unprocessable(error.to_string()))?
+        }
         patch::Patch::Merge(patch) | patch::Patch::Strategic(patch) | patch::Patch::Apply(patch) => {
             json_patch::merge(&mut scale, &patch);
         }
@@ -43,7 +50,8 @@ fn patched(call: &Call, mut scale: Value) -> Result<Value> {
 /// The change of the object that a changed Scale amounts to.
 fn to_patch(call: &Call, scale: &Value, paths: &ScalePaths) -> Result<patch::Patch> {
     let invalid = |why: &str, value: &Value| {
-        let error = cambium_schema::FieldError::invalid(cambium_schema::FieldPath::new("spec.replicas"), value, why);
+        let error =
+            cambium_schema::FieldError::invalid(cambium_schema::FieldPath::new("spec.replicas"), value, why);
         Err(Status::invalid("autoscaling", "Scale", &call.path.name, &[error]))
     };
     let replicas = match object::at(scale, "spec.replicas") {
@@ -66,7 +74,11 @@ fn to_patch(call: &Call, scale: &Value, paths: &ScalePaths) -> Result<patch::Pat
 }
 
 fn view(value: &Value, paths: &ScalePaths) -> Value {
-    let number = |path: &str| object::at(value, path).and_then(Value::as_i64).unwrap_or_default();
+    let number = |path: &str| {
+        object::at(value, path)
+            .and_then(Value::as_i64)
+            .unwrap_or_default()
+    };
     let metadata = object::metadata(value);
     let mut shown = serde_json::Map::new();
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
@@ -79,7 +91,9 @@ fn view(value: &Value, paths: &ScalePaths) -> Value {
         "spec": {"replicas": number(&paths.spec_replicas)},
         "status": {"replicas": number(&paths.status_replicas)},
     });
-    let selector = (!paths.selector.is_empty()).then(|| object::at(value, &paths.selector)).flatten();
+    let selector = (!paths.selector.is_empty())
+        .then(|| object::at(value, &paths.selector))
+        .flatten();
     match selector {
         Some(Value::String(text)) => scale["status"]["selector"] = json!(text),
         Some(selector @ Value::Object(_)) => scale["status"]["selector"] = json!(selector_text(selector)),
@@ -94,9 +108,17 @@ fn selector_text(selector: &Value) -> String {
     // ReplicationControllers select by a plain map.
     let plain = (selector.get("matchExpressions").is_none() && labels.is_none()).then_some(selector);
     let map = labels.or(plain).and_then(Value::as_object);
-    let mut terms: Vec<String> =
-        map.into_iter().flatten().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect();
-    for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+    let mut terms: Vec<String> = map
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    for expression in selector
+        .get("matchExpressions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
         let values = expression.get("values").and_then(Value::as_array);
         let mut values: Vec<&str> = values.into_iter().flatten().filter_map(Value::as_str).collect();

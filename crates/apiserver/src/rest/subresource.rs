@@ -29,11 +29,17 @@ pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
         ("ephemeralcontainers" | "resize", "patch") => patch::patch(&call).await,
         ("approval", "get") => get::get(&call).await,
         ("approval", "update") => update::update(&call).await,
-        ("log", "get") => Err(no_nodes(&call, "no logs are kept: pods here are simulated and run no containers")),
+        ("log", "get") => Err(no_nodes(
+            &call,
+            "no logs are kept: pods here are simulated and run no containers",
+        )),
         ("exec" | "attach" | "portforward" | "proxy", _) => {
             Err(no_nodes(&call, "pods here are simulated and run no containers"))
         }
-        ("token", "create") => Err(no_nodes(&call, "this server does not issue service account tokens")),
+        ("token", "create") => Err(no_nodes(
+            &call,
+            "this server does not issue service account tokens",
+        )),
         _ => Err(Status::verb_not_allowed()),
     }
 }
@@ -47,7 +53,9 @@ fn no_nodes(call: &Call, why: &str) -> Status {
 async fn finalize(call: &Call) -> Result<Response> {
     let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
     let intake = Intake::check(call, decoded)?;
-    let finalizers = object::at(&intake.object, "spec.finalizers").cloned().unwrap_or(Value::Null);
+    let finalizers = object::at(&intake.object, "spec.finalizers")
+        .cloned()
+        .unwrap_or(Value::Null);
     let mut change = json!({"spec": {"finalizers": finalizers}});
     let version = object::meta_text(&intake.object, "resourceVersion");
     if !version.is_empty() {
@@ -61,14 +69,17 @@ async fn finalize(call: &Call) -> Result<Response> {
 /// What a scheduler says: this pod runs on that node.
 async fn bind(call: &Call) -> Result<Response> {
     let binding = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
-    let node = object::at(&binding, "target.name").and_then(Value::as_str).unwrap_or_default();
+    let node = object::at(&binding, "target.name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if node.is_empty() {
         return Err(Status::bad_request("target.name: Required value"));
     }
     let change = json!({"spec": {"nodeName": node}});
     let options = json!({"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"});
     change::carry_out(call, &Intent::Patch(patch::Patch::Merge(change)), &options).await?;
-    let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    let done =
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(value_response(StatusCode::CREATED, Encoding::Json, &done))
 }
 
@@ -80,7 +91,11 @@ pub(super) fn review(call: &Call) -> Result<Response> {
     let status = match &*call.resource.kind {
         "SelfSubjectAccessReview" => access(call, &question, &call.user),
         "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-            let text = |path: &str| object::at(&question, path).and_then(Value::as_str).unwrap_or_default();
+            let text = |path: &str| {
+                object::at(&question, path)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            };
             let groups = object::at(&question, "spec.groups").and_then(Value::as_array);
             let groups: Vec<&str> = groups.into_iter().flatten().filter_map(Value::as_str).collect();
             let user = crate::auth::User::authenticated(text("spec.user"), &groups);
@@ -93,7 +108,9 @@ pub(super) fn review(call: &Call) -> Result<Response> {
             "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
         }),
         "TokenReview" => {
-            let token = object::at(&question, "spec.token").and_then(Value::as_str).unwrap_or_default();
+            let token = object::at(&question, "spec.token")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             match call.server.tokens.authenticate(&format!("Bearer {token}")) {
                 Ok(user) => json!({"authenticated": true, "user": user_info(&user)}),
                 Err(_) => json!({"authenticated": false}),
@@ -114,7 +131,11 @@ fn user_info(user: &crate::auth::User) -> Value {
 }
 
 fn access(call: &Call, question: &Value, user: &crate::auth::User) -> Value {
-    let text = |path: &str| object::at(question, path).and_then(Value::as_str).unwrap_or_default();
+    let text = |path: &str| {
+        object::at(question, path)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let about_resource = object::at(question, "spec.resourceAttributes").is_some();
     let resource = ResourceAction {
         group: text("spec.resourceAttributes.group"),
@@ -124,7 +145,11 @@ fn access(call: &Call, question: &Value, user: &crate::auth::User) -> Value {
         name: text("spec.resourceAttributes.name"),
     };
     let action = match about_resource {
-        true => Action { verb: text("spec.resourceAttributes.verb"), resource: Some(resource), path: "" },
+        true => Action {
+            verb: text("spec.resourceAttributes.verb"),
+            resource: Some(resource),
+            path: "",
+        },
         false => Action {
             verb: text("spec.nonResourceAttributes.verb"),
             resource: None,

@@ -12,7 +12,10 @@ pub(super) fn table(call: &Call, objects: &[Value], metadata: Map<String, Value>
     let now = call.server.sources.now();
     let row = |value: &Value| {
         let mut row = Map::new();
-        row.insert("cells".to_owned(), Value::Array(cells(&call.resource, value, now)));
+        row.insert(
+            "cells".to_owned(),
+            Value::Array(cells(&call.resource, value, now)),
+        );
         let object = match call.options.include_object {
             IncludeObject::None => None,
             IncludeObject::Object => Some(value.clone()),

@@ -48,10 +48,13 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         call,
     };
     watcher.begin(start);
-    Ok(stream_response(futures::stream::unfold(watcher, |mut watcher| async move {
-        let frame = watcher.next().await?;
-        Some((frame, watcher))
-    })))
+    Ok(stream_response(futures::stream::unfold(
+        watcher,
+        |mut watcher| async move {
+            let frame = watcher.next().await?;
+            Some((frame, watcher))
+        },
+    )))
 }
 
 /// Where a watch begins.
@@ -82,20 +85,31 @@ fn start(call: &Call) -> Result<Start> {
         _ => {}
     }
     match (options.send_initial_events, version) {
-        (Some(true), "" | "0") => Ok(Start::State { marked: options.allow_bookmarks }),
-        (Some(true), text) => known_version(call, text).map(|_| Start::State { marked: options.allow_bookmarks }),
+        (Some(true), "" | "0") => Ok(Start::State {
+            marked: options.allow_bookmarks,
+        }),
+        (Some(true), text) => known_version(call, text).map(|_| Start::State {
+            marked: options.allow_bookmarks,
+        }),
         (Some(false), "" | "0") => Ok(Start::Now),
         (None, "" | "0") => Ok(Start::State { marked: false }),
-        (_, text) => text.parse().map(Start::After).map_err(|_| Status::invalid_version(text)),
+        (_, text) => text
+            .parse()
+            .map(Start::After)
+            .map_err(|_| Status::invalid_version(text)),
     }
 }
 
 fn timeout(call: &Call) -> Duration {
-    let seconds = call.options.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or_else(|| {
-        let mut bytes = [0; 2];
-        (call.server.sources.entropy)(&mut bytes);
-        SHORTEST + u64::from(u16::from_le_bytes(bytes)) % SHORTEST
-    });
+    let seconds = call
+        .options
+        .timeout_seconds
+        .filter(|seconds| *seconds > 0)
+        .unwrap_or_else(|| {
+            let mut bytes = [0; 2];
+            (call.server.sources.entropy)(&mut bytes);
+            SHORTEST + u64::from(u16::from_le_bytes(bytes)) % SHORTEST
+        });
     Duration::from_secs(seconds.min(7 * 24 * 3600))
 }
 
@@ -199,7 +213,10 @@ impl Watcher {
 
     async fn tell_event(&mut self, event: &Event) {
         let is = event.kind == EventKind::Put && self.selection.matches(&event.entry);
-        let was = event.previous.as_ref().filter(|previous| self.selection.matches(previous));
+        let was = event
+            .previous
+            .as_ref()
+            .filter(|previous| self.selection.matches(previous));
         match (was, is) {
             (None, true) => self.tell("ADDED", &event.entry).await,
             (Some(_), true) => self.tell("MODIFIED", &event.entry).await,

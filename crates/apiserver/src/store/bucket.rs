@@ -57,8 +57,17 @@ struct State {
 
 impl Bucket {
     pub(crate) fn new(name: Arc<str>, history: History, compacted: u64) -> Self {
-        let state = RwLock::new(State { compacted, newest: compacted, ..State::default() });
-        Self { name, history, state, newest: watch::channel(compacted).0 }
+        let state = RwLock::new(State {
+            compacted,
+            newest: compacted,
+            ..State::default()
+        });
+        Self {
+            name,
+            history,
+            state,
+            newest: watch::channel(compacted).0,
+        }
     }
 
     /// The bucket's name: `group/resource`.
@@ -69,6 +78,11 @@ impl Bucket {
     /// One object.
     pub fn get(&self, key: &str) -> Option<Arc<Entry>> {
         read(&self.state).objects.get(key).cloned()
+    }
+
+    /// The revision of its newest change.
+    pub fn newest(&self) -> u64 {
+        read(&self.state).newest
     }
 
     /// How many objects there are.
@@ -92,14 +106,18 @@ impl Bucket {
     pub fn list_at(&self, revision: u64, prefix: &str, after: &str) -> Result<Vec<Arc<Entry>>, TooOld> {
         let state = read(&self.state);
         if revision < state.compacted {
-            return Err(TooOld { oldest: state.compacted });
+            return Err(TooOld {
+                oldest: state.compacted,
+            });
         }
         if revision >= state.newest {
             return Ok(state.range(prefix, after).cloned().collect());
         }
         // Undo what happened since: the oldest event of a key tells what it was before.
         let mut past: BTreeMap<Arc<str>, Option<Arc<Entry>>> = BTreeMap::new();
-        let since = state.log.partition_point(|event| event.entry.revision <= revision);
+        let since = state
+            .log
+            .partition_point(|event| event.entry.revision <= revision);
         for event in state.log.range(since..) {
             let key = &event.entry.key;
             if key.starts_with(prefix) && **key > *after {
@@ -107,7 +125,8 @@ impl Bucket {
             }
         }
         for entry in state.range(prefix, after) {
-            past.entry(entry.key.clone()).or_insert_with(|| Some(entry.clone()));
+            past.entry(entry.key.clone())
+                .or_insert_with(|| Some(entry.clone()));
         }
         Ok(past.into_values().flatten().collect())
     }
@@ -116,9 +135,13 @@ impl Bucket {
     pub fn events_after(&self, revision: u64, limit: usize) -> Result<Vec<Arc<Event>>, TooOld> {
         let state = read(&self.state);
         if revision < state.compacted {
-            return Err(TooOld { oldest: state.compacted });
+            return Err(TooOld {
+                oldest: state.compacted,
+            });
         }
-        let since = state.log.partition_point(|event| event.entry.revision <= revision);
+        let since = state
+            .log
+            .partition_point(|event| event.entry.revision <= revision);
         Ok(state.log.range(since..).take(limit).cloned().collect())
     }
 
@@ -137,7 +160,9 @@ impl Bucket {
         state.log_bytes += weight(&event);
         state.log.push_back(event);
         while state.log.len() > self.history.events || state.log_bytes > self.history.bytes {
-            let Some(oldest) = state.log.pop_front() else { break };
+            let Some(oldest) = state.log.pop_front() else {
+                break;
+            };
             state.log_bytes -= weight(&oldest);
             state.compacted = oldest.entry.revision;
         }
@@ -151,8 +176,15 @@ impl Bucket {
     pub(crate) fn restore(&self, objects: Vec<Arc<Entry>>, log: Vec<Arc<Event>>) {
         let mut state = write_lock(&self.state);
         let newest_object = objects.iter().map(|entry| entry.revision).max();
-        state.newest = log.last().map(|event| event.entry.revision).or(newest_object).unwrap_or(state.compacted);
-        state.objects = objects.into_iter().map(|entry| (entry.key.clone(), entry)).collect();
+        state.newest = log
+            .last()
+            .map(|event| event.entry.revision)
+            .or(newest_object)
+            .unwrap_or(state.compacted);
+        state.objects = objects
+            .into_iter()
+            .map(|entry| (entry.key.clone(), entry))
+            .collect();
         state.log_bytes = log.iter().map(|event| weight(event)).sum();
         state.log = log.into();
     }
@@ -165,7 +197,9 @@ impl State {
             false => Bound::Included(prefix),
         };
         let range = self.objects.range::<str, _>((from, Bound::Unbounded));
-        range.map(|(_, entry)| entry).take_while(move |entry| entry.key.starts_with(prefix))
+        range
+            .map(|(_, entry)| entry)
+            .take_while(move |entry| entry.key.starts_with(prefix))
     }
 }
 

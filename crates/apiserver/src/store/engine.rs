@@ -46,6 +46,12 @@ pub enum WriteError {
     Storage(Arc<str>),
 }
 
+/// A bucket's name and an object's key.
+type Place = (Arc<str>, Arc<str>);
+
+/// What one bucket is restored from.
+type Contents = (Vec<Arc<Entry>>, Vec<Arc<Event>>);
+
 pub(crate) struct Engine {
     tables: Tables,
     shared: Arc<Shared>,
@@ -55,7 +61,7 @@ impl Engine {
     pub(crate) fn load(tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
         let loaded = tables.load()?;
         shared.start_at(loaded.revision, loaded.compacted);
-        let mut buckets: HashMap<Arc<str>, (Vec<Arc<Entry>>, Vec<Arc<Event>>)> = HashMap::new();
+        let mut buckets: HashMap<Arc<str>, Contents> = HashMap::new();
         for event in replay(&loaded.objects, loaded.log)? {
             buckets.entry(event.bucket.clone()).or_default().1.push(event);
         }
@@ -76,7 +82,7 @@ impl Engine {
             return writes.iter().map(|_| Err(error.clone())).collect();
         }
         let mut revision = self.shared.revision();
-        let mut pending: HashMap<(Arc<str>, Arc<str>), Option<Arc<Entry>>> = HashMap::new();
+        let mut pending: HashMap<Place, Option<Arc<Entry>>> = HashMap::new();
         let mut events = Vec::with_capacity(writes.len());
         let mut answers = Vec::with_capacity(writes.len());
         for write in writes {
@@ -99,7 +105,10 @@ impl Engine {
         if let Err(error) = committed {
             tracing::error!(%error, "a group of writes failed");
             let error = WriteError::Storage(error.to_string().into());
-            return answers.into_iter().map(|answer| answer.and(Err(error.clone()))).collect();
+            return answers
+                .into_iter()
+                .map(|answer| answer.and(Err(error.clone())))
+                .collect();
         }
         for event in events {
             self.shared.publish(event);
@@ -140,14 +149,22 @@ fn event(write: Write, current: Option<Arc<Entry>>, revision: u64) -> Event {
         (None, Some(current)) => (EventKind::Delete, current.at(revision)),
         (None, None) => unreachable!("a deletion expects a revision, which was just found"),
     };
-    Event { bucket: write.bucket, kind, entry: Arc::new(entry), previous: current }
+    Event {
+        bucket: write.bucket,
+        kind,
+        entry: Arc::new(entry),
+        previous: current,
+    }
 }
 
 /// Rebuilds events from the durable log, which holds only what objects were *before*: what they
 /// became is in the next row of the same object, or in the object itself.
 fn replay(objects: &[(Arc<str>, Arc<Entry>)], log: Vec<LogRow>) -> Result<Vec<Arc<Event>>, OpenError> {
-    let mut became: HashMap<(Arc<str>, Arc<str>), Arc<Entry>> = HashMap::new();
-    let touched: std::collections::HashSet<_> = log.iter().map(|row| (row.bucket.clone(), row.key.clone())).collect();
+    let mut became: HashMap<Place, Arc<Entry>> = HashMap::new();
+    let touched: std::collections::HashSet<_> = log
+        .iter()
+        .map(|row| (row.bucket.clone(), row.key.clone()))
+        .collect();
     for (bucket, entry) in objects {
         let place = (bucket.clone(), entry.key.clone());
         if touched.contains(&place) {
@@ -171,7 +188,12 @@ fn replay(objects: &[(Arc<str>, Arc<Entry>)], log: Vec<LogRow>) -> Result<Vec<Ar
                 )));
             }
         };
-        events.push(Arc::new(Event { bucket: row.bucket, kind: row.kind, entry, previous: row.previous }));
+        events.push(Arc::new(Event {
+            bucket: row.bucket,
+            kind: row.kind,
+            entry,
+            previous: row.previous,
+        }));
     }
     events.reverse();
     Ok(events)

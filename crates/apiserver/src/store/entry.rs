@@ -45,7 +45,11 @@ impl Draft {
         before.extend_from_slice(b",\"kind\":");
         encode(&mut before, object.get("kind").unwrap_or(&Value::Null));
         before.extend_from_slice(b",\"metadata\":{");
-        for (name, value) in metadata.into_iter().flatten().filter(|(name, _)| *name != "resourceVersion") {
+        for (name, value) in metadata
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| *name != "resourceVersion")
+        {
             encode(&mut before, &Value::String(name.clone()));
             before.push(b':');
             encode(&mut before, value);
@@ -55,7 +59,9 @@ impl Draft {
 
         let mut after = b"\"}".to_vec();
         let rest = object.as_object().into_iter().flatten();
-        for (name, value) in rest.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata")) {
+        for (name, value) in
+            rest.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"))
+        {
             after.push(b',');
             encode(&mut after, &Value::String(name.clone()));
             after.push(b':');
@@ -64,7 +70,9 @@ impl Draft {
         after.push(b'}');
 
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-        let labels = metadata.and_then(|metadata| metadata.get("labels")).and_then(Value::as_object);
+        let labels = metadata
+            .and_then(|metadata| metadata.get("labels"))
+            .and_then(Value::as_object);
         let mut labels: Vec<(Box<str>, Box<str>)> = labels
             .into_iter()
             .flatten()
@@ -112,12 +120,16 @@ impl Draft {
 impl Entry {
     /// The object as a tree.
     pub fn value(&self) -> Value {
-        serde_json::from_slice(&self.json).expect("stored objects were encoded by this store and checked at load")
+        serde_json::from_slice(&self.json)
+            .expect("stored objects were encoded by this store and checked at load")
     }
 
     /// A label's value.
     pub fn label(&self, key: &str) -> Option<&str> {
-        let index = self.labels.binary_search_by(|(candidate, _)| (**candidate).cmp(key)).ok()?;
+        let index = self
+            .labels
+            .binary_search_by(|(candidate, _)| (**candidate).cmp(key))
+            .ok()?;
         Some(&self.labels[index].1)
     }
 
@@ -216,8 +228,18 @@ mod tests {
 
     #[test]
     fn what_this_store_did_not_write_is_not_loaded() {
-        for bad in ["", "{}", "[]", r#"{"apiVersion":"v1","metadata":{}}"#, r#"{"apiVersion":"v1","metadata":{"resourceVersion":"x"}}"#] {
-            assert_eq!(Entry::load("x".into(), Bytes::from_static(bad.as_bytes())), None, "{bad}");
+        for bad in [
+            "",
+            "{}",
+            "[]",
+            r#"{"apiVersion":"v1","metadata":{}}"#,
+            r#"{"apiVersion":"v1","metadata":{"resourceVersion":"x"}}"#,
+        ] {
+            assert_eq!(
+                Entry::load("x".into(), Bytes::from_static(bad.as_bytes())),
+                None,
+                "{bad}"
+            );
         }
     }
 }

@@ -45,7 +45,10 @@ pub struct History {
 
 impl Default for History {
     fn default() -> Self {
-        Self { events: 8192, bytes: 32 << 20 }
+        Self {
+            events: 8192,
+            bytes: 32 << 20,
+        }
     }
 }
 
@@ -77,7 +80,10 @@ impl Store {
     /// A store in a file, which it locks. Writes are grouped and synced by a thread of its own.
     pub fn open(path: &Path, history: History) -> Result<Self, OpenError> {
         let (shared, engine) = Self::load(Tables::open(path)?, history)?;
-        Ok(Self { shared, queue: Arc::new(Queue::threaded(engine)) })
+        Ok(Self {
+            shared,
+            queue: Arc::new(Queue::threaded(engine)),
+        })
     }
 
     /// A store on any redb backend, for fault injection; writes happen on the caller's thread.
@@ -90,7 +96,10 @@ impl Store {
 
     fn inline(tables: Tables, history: History) -> Result<Self, OpenError> {
         let (shared, engine) = Self::load(tables, history)?;
-        Ok(Self { shared, queue: Arc::new(Queue::inline(engine)) })
+        Ok(Self {
+            shared,
+            queue: Arc::new(Queue::inline(engine)),
+        })
     }
 
     fn load(tables: Tables, history: History) -> Result<(Arc<Shared>, Engine), OpenError> {
@@ -152,7 +161,11 @@ impl Shared {
         }
         let mut buckets = write_lock(&self.buckets);
         let bucket = buckets.entry(name.clone()).or_insert_with(|| {
-            Arc::new(Bucket::new(name.clone(), self.history, self.compacted.load(Ordering::Acquire)))
+            Arc::new(Bucket::new(
+                name.clone(),
+                self.history,
+                self.compacted.load(Ordering::Acquire),
+            ))
         });
         bucket.clone()
     }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
+use redb::{
+    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
+};
 
 use super::{Entry, Event, EventKind};
 
@@ -51,7 +53,9 @@ impl<E: Into<redb::Error>> From<E> for OpenError {
             redb::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 Self::Damaged("the file ends too early".to_owned())
             }
-            redb::Error::UpgradeRequired(_) => Self::Damaged("the file is of an older storage format".to_owned()),
+            redb::Error::UpgradeRequired(_) => {
+                Self::Damaged("the file is of an older storage format".to_owned())
+            }
             other => Self::Storage(Box::new(other)),
         }
     }
@@ -87,13 +91,18 @@ impl Tables {
     pub(crate) fn in_memory() -> Result<Self, OpenError> {
         let database = builder().create_with_backend(redb::backends::InMemoryBackend::new())?;
         // There is nothing to go back to when memory fails, so reopening starts empty; it cannot happen.
-        Self::prepare(Box::new(|| builder().create_with_backend(redb::backends::InMemoryBackend::new())), database)
+        Self::prepare(
+            Box::new(|| builder().create_with_backend(redb::backends::InMemoryBackend::new())),
+            database,
+        )
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+        create_whole(path)?;
         let path = path.to_owned();
         Self::on_backend(Box::new(move || {
-            let file = open_private(&path).map_err(|error| DatabaseError::Storage(redb::StorageError::Io(error)))?;
+            let file =
+                open_private(&path).map_err(|error| DatabaseError::Storage(redb::StorageError::Io(error)))?;
             builder().create_file(file)
         }))
     }
@@ -127,18 +136,26 @@ impl Tables {
             }
         }
         transaction.commit()?;
-        Ok(Self { database: Some(database), reopen })
+        Ok(Self {
+            database: Some(database),
+            reopen,
+        })
     }
 
     /// Reads everything, and refuses what this program did not write.
     pub(crate) fn load(&self) -> Result<Loaded, OpenError> {
-        let database = self.database.as_ref().ok_or_else(|| OpenError::Damaged("it is closed".to_owned()))?;
+        let database = self
+            .database
+            .as_ref()
+            .ok_or_else(|| OpenError::Damaged("it is closed".to_owned()))?;
         guarded(|| load(database))?
     }
 
     /// Makes a group of events durable, all or none.
     pub(crate) fn commit(&mut self, events: &[Arc<Event>]) -> Result<(), OpenError> {
-        let Some(database) = &self.database else { return Err(OpenError::Damaged("it is closed".to_owned())) };
+        let Some(database) = &self.database else {
+            return Err(OpenError::Damaged("it is closed".to_owned()));
+        };
         let result = guarded(|| commit(database, events)).and_then(|result| result);
         if result.is_err() {
             // redb refuses everything after an I/O error until the file is opened again.
@@ -165,6 +182,34 @@ fn builder() -> Builder {
     builder
 }
 
+/// Makes an empty store aside and moves it into place, so that a crash leaves a whole one or none.
+fn create_whole(path: &Path) -> Result<(), OpenError> {
+    if path.exists() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| OpenError::from(redb::StorageError::Io(error));
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".new");
+    let aside = Path::new(&aside);
+    if aside.exists() {
+        // What a crash left of an earlier attempt holds nothing.
+        std::fs::remove_file(aside).map_err(failed)?;
+    }
+    let database = builder().create_file(open_private(aside).map_err(failed)?)?;
+    drop(Tables::prepare(
+        Box::new(|| Err(DatabaseError::RepairAborted)),
+        database,
+    )?);
+    std::fs::rename(aside, path).map_err(failed)?;
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    std::fs::File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(failed)
+}
+
 /// Only the owner may read what clusters hold.
 fn open_private(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
@@ -184,14 +229,22 @@ fn load(database: &Database) -> Result<Loaded, OpenError> {
     let transaction = database.begin_read()?;
     let meta = transaction.open_table(META)?;
     let number = |name: &str| -> Result<u64, OpenError> {
-        let value = meta.get(name)?.ok_or_else(|| OpenError::Damaged(format!("it has no {name}")))?;
+        let value = meta
+            .get(name)?
+            .ok_or_else(|| OpenError::Damaged(format!("it has no {name}")))?;
         Ok(value.value())
     };
-    let mut loaded =
-        Loaded { revision: number("revision")?, compacted: number("compacted")?, objects: vec![], log: vec![] };
+    let mut loaded = Loaded {
+        revision: number("revision")?,
+        compacted: number("compacted")?,
+        objects: vec![],
+        log: vec![],
+    };
 
     let table = transaction.open_table(OBJECTS)?;
-    loaded.objects.reserve(usize::try_from(table.len()?).unwrap_or_default());
+    loaded
+        .objects
+        .reserve(usize::try_from(table.len()?).unwrap_or_default());
     for row in table.iter()? {
         let (key, json) = row?;
         let (bucket, key) = split(key.value())?;
@@ -212,8 +265,18 @@ fn load(database: &Database) -> Result<Loaded, OpenError> {
             true => None,
             false => Some(Arc::new(entry(&bucket, key.clone(), previous)?)),
         };
-        let kind = if deleted == 0 { EventKind::Put } else { EventKind::Delete };
-        loaded.log.push(LogRow { revision: revision.value(), bucket, key, kind, previous });
+        let kind = if deleted == 0 {
+            EventKind::Put
+        } else {
+            EventKind::Delete
+        };
+        loaded.log.push(LogRow {
+            revision: revision.value(),
+            bucket,
+            key,
+            kind,
+            previous,
+        });
     }
     Ok(loaded)
 }
@@ -253,8 +316,9 @@ fn commit(database: &Database, events: &[Arc<Event>]) -> Result<(), OpenError> {
 }
 
 fn split(key: &str) -> Result<(Arc<str>, Arc<str>), OpenError> {
-    let (bucket, key) =
-        key.split_once('\0').ok_or_else(|| OpenError::Damaged(format!("{key:?} is not a key of this store")))?;
+    let (bucket, key) = key
+        .split_once('\0')
+        .ok_or_else(|| OpenError::Damaged(format!("{key:?} is not a key of this store")))?;
     Ok((bucket.into(), key.into()))
 }
 

@@ -15,10 +15,15 @@ pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> 
     let path = FieldPath::new("metadata");
     let mut errors = Vec::new();
     match object::name(object) {
-        "" => errors.push(FieldError::required(path.child("name"), "name or generateName is required")),
+        "" => errors.push(FieldError::required(
+            path.child("name"),
+            "name or generateName is required",
+        )),
         name => {
             let problems = rule(name).into_iter();
-            errors.extend(problems.map(|problem| FieldError::invalid(path.child("name"), &json!(name), problem)));
+            errors.extend(
+                problems.map(|problem| FieldError::invalid(path.child("name"), &json!(name), problem)),
+            );
         }
     }
     match (namespaced, object::namespace(object)) {
@@ -26,10 +31,15 @@ pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> 
         (true, namespace) => {
             let problems = names::dns1123_label(namespace).into_iter();
             let field = path.child("namespace");
-            errors.extend(problems.map(|problem| FieldError::invalid(field.clone(), &json!(namespace), problem)));
+            errors.extend(
+                problems.map(|problem| FieldError::invalid(field.clone(), &json!(namespace), problem)),
+            );
         }
         (false, "") => {}
-        (false, _) => errors.push(FieldError::forbidden(path.child("namespace"), "not allowed on this type")),
+        (false, _) => errors.push(FieldError::forbidden(
+            path.child("namespace"),
+            "not allowed on this type",
+        )),
     }
     errors.extend(validate_common(object, &path));
     errors.extend(validate_finalizers(object, &path.child("finalizers")));
@@ -42,21 +52,39 @@ pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if object::is_deleting(old) {
         let before = object::finalizers(old);
-        let mut added: Vec<_> = object::finalizers(new).into_iter().filter(|one| !before.contains(one)).collect();
+        let mut added: Vec<_> = object::finalizers(new)
+            .into_iter()
+            .filter(|one| !before.contains(one))
+            .collect();
         added.sort_unstable();
         if !added.is_empty() {
-            let list = added.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>().join(", ");
+            let list = added
+                .iter()
+                .map(|one| format!("{one:?}"))
+                .collect::<Vec<_>>()
+                .join(", ");
             let why = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{list}}}"
             );
             errors.push(FieldError::forbidden(path.child("finalizers"), why));
         }
     }
-    for field in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for field in [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         let (now, before) = (object::metadata(new).get(field), object::metadata(old).get(field));
         if now != before {
             let value = now.cloned().unwrap_or(Value::Null);
-            errors.push(FieldError::invalid(path.child(field), &value, "field is immutable"));
+            errors.push(FieldError::invalid(
+                path.child(field),
+                &value,
+                "field is immutable",
+            ));
         }
     }
     errors.extend(validate_common(new, &path));
@@ -85,7 +113,9 @@ pub(crate) fn validate_labels(labels: Option<&Value>, path: &FieldPath) -> Vec<F
 fn validate_annotations(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut size = 0;
-    let annotations = object::metadata(object).get("annotations").and_then(Value::as_object);
+    let annotations = object::metadata(object)
+        .get("annotations")
+        .and_then(Value::as_object);
     for (key, value) in annotations.into_iter().flatten() {
         let problems = names::qualified_name(&key.to_lowercase()).into_iter();
         errors.extend(problems.map(|problem| FieldError::invalid(path.clone(), &json!(key), problem)));
@@ -100,15 +130,33 @@ fn validate_annotations(object: &Value, path: &FieldPath) -> Vec<FieldError> {
 fn validate_owners(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut controller: Option<String> = None;
-    let owners = object::metadata(object).get("ownerReferences").and_then(Value::as_array);
+    let owners = object::metadata(object)
+        .get("ownerReferences")
+        .and_then(Value::as_array);
     for owner in owners.into_iter().flatten() {
         let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
-        if text("apiVersion").rsplit('/').next().unwrap_or_default().is_empty() {
+        if text("apiVersion")
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .is_empty()
+        {
             let value = json!(text("apiVersion"));
-            errors.push(FieldError::invalid(path.child("apiVersion"), &value, "version must not be empty"));
+            errors.push(FieldError::invalid(
+                path.child("apiVersion"),
+                &value,
+                "version must not be empty",
+            ));
         }
-        for field in ["kind", "name", "uid"].into_iter().filter(|field| text(field).is_empty()) {
-            errors.push(FieldError::invalid(path.child(field), &json!(""), "must not be empty"));
+        for field in ["kind", "name", "uid"]
+            .into_iter()
+            .filter(|field| text(field).is_empty())
+        {
+            errors.push(FieldError::invalid(
+                path.child(field),
+                &json!(""),
+                "must not be empty",
+            ));
         }
         if (text("apiVersion"), text("kind")) == ("v1", "Event") {
             errors.push(FieldError::invalid(
@@ -123,7 +171,10 @@ fn validate_owners(object: &Value, path: &FieldPath) -> Vec<FieldError> {
                 let why = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
                 );
-                let all = object::metadata(object).get("ownerReferences").cloned().unwrap_or_default();
+                let all = object::metadata(object)
+                    .get("ownerReferences")
+                    .cloned()
+                    .unwrap_or_default();
                 errors.push(FieldError::invalid(path.clone(), &all, why));
             }
             controller.get_or_insert(this);

@@ -1,3 +1,4 @@
 //! Checks that hold for every object: names, labels, annotations, owners, finalizers.
 
 pub(crate) mod metadata;
+pub(crate) mod webhooks;

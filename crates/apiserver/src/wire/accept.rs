@@ -49,14 +49,21 @@ pub(crate) struct Alternative<'a> {
 
 impl<'a> Alternative<'a> {
     pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
-        self.parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+        self.parameters
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
     }
 }
 
 /// The alternatives of an `Accept` header, best first.
 pub(crate) fn alternatives(header: &str) -> Vec<Alternative<'_>> {
     let mut list: Vec<Alternative<'_>> = Vec::new();
-    for clause in header.split(',').map(str::trim).filter(|clause| !clause.is_empty()) {
+    for clause in header
+        .split(',')
+        .map(str::trim)
+        .filter(|clause| !clause.is_empty())
+    {
         let mut parts = clause.split(';').map(str::trim);
         let media = parts.next().unwrap_or_default();
         let mut quality = 1.0;
@@ -67,7 +74,11 @@ pub(crate) fn alternatives(header: &str) -> Vec<Alternative<'_>> {
                 _ => parameters.push((key, value)),
             }
         }
-        list.push(Alternative { media, parameters, quality });
+        list.push(Alternative {
+            media,
+            parameters,
+            quality,
+        });
     }
     list.sort_by(|a, b| b.quality.total_cmp(&a.quality));
     list
@@ -75,11 +86,16 @@ pub(crate) fn alternatives(header: &str) -> Vec<Alternative<'_>> {
 
 impl Representation {
     /// The plain one.
-    pub(crate) const JSON: Self = Self { encoding: Encoding::Json, shape: Shape::Object };
+    pub(crate) const JSON: Self = Self {
+        encoding: Encoding::Json,
+        shape: Shape::Object,
+    };
 
     /// Chooses by an `Accept` header; shapes other than the object only where there is a kind to show.
     pub(crate) fn choose(header: Option<&str>) -> Result<Self> {
-        let Some(header) = header.filter(|header| !header.trim().is_empty()) else { return Ok(Self::JSON) };
+        let Some(header) = header.filter(|header| !header.trim().is_empty()) else {
+            return Ok(Self::JSON);
+        };
         for alternative in alternatives(header) {
             let encoding = match alternative.media {
                 "application/json" | "*/*" | "application/*" => Encoding::Json,
@@ -93,7 +109,9 @@ impl Representation {
             let shape = match alternative.parameter("as") {
                 None => Shape::Object,
                 Some("Table") if known_version => Shape::Table,
-                Some("PartialObjectMetadata" | "PartialObjectMetadataList") if known_version => Shape::Metadata,
+                Some("PartialObjectMetadata" | "PartialObjectMetadataList") if known_version => {
+                    Shape::Metadata
+                }
                 Some(_) => continue,
             };
             return Ok(Self { encoding, shape });
@@ -109,7 +127,10 @@ mod tests {
     #[test]
     fn the_best_spoken_alternative_wins() {
         let choose = |header| Representation::choose(Some(header)).map(|r| (r.encoding, r.shape));
-        assert_eq!(choose("application/vnd.kubernetes.protobuf,application/json"), Ok((Encoding::Json, Shape::Object)));
+        assert_eq!(
+            choose("application/vnd.kubernetes.protobuf,application/json"),
+            Ok((Encoding::Json, Shape::Object))
+        );
         assert_eq!(
             choose("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
             Ok((Encoding::Json, Shape::Table))
@@ -118,9 +139,17 @@ mod tests {
             choose("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
             Ok((Encoding::Json, Shape::Object))
         );
-        assert_eq!(choose("application/json;q=0.5,application/yaml"), Ok((Encoding::Yaml, Shape::Object)));
+        assert_eq!(
+            choose("application/json;q=0.5,application/yaml"),
+            Ok((Encoding::Yaml, Shape::Object))
+        );
         assert_eq!(choose("*/*"), Ok((Encoding::Json, Shape::Object)));
         assert_eq!(choose("text/html").unwrap_err().reason, "NotAcceptable");
-        assert_eq!(choose("application/json;as=BogusKind;v=v1;g=meta.k8s.io").unwrap_err().code, 406);
+        assert_eq!(
+            choose("application/json;as=BogusKind;v=v1;g=meta.k8s.io")
+                .unwrap_err()
+                .code,
+            406
+        );
     }
 }

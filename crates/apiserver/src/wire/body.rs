@@ -34,7 +34,12 @@ impl Chunks {
     const FRAME: usize = 64 << 10;
 
     pub(crate) fn new(head: Vec<u8>, entries: Vec<Arc<Entry>>, tail: &'static [u8]) -> Self {
-        Self { head: head.into(), entries: entries.into(), started: false, tail: Some(Bytes::from_static(tail)) }
+        Self {
+            head: head.into(),
+            entries: entries.into(),
+            started: false,
+            tail: Some(Bytes::from_static(tail)),
+        }
     }
 
     fn len(&self) -> usize {
@@ -54,7 +59,9 @@ impl Iterator for Chunks {
             frame.put(std::mem::take(&mut self.head));
         }
         while frame.len() < Self::FRAME {
-            let Some(entry) = self.entries.pop_front() else { break };
+            let Some(entry) = self.entries.pop_front() else {
+                break;
+            };
             if self.started {
                 frame.put_u8(b',');
             }
@@ -101,7 +108,10 @@ impl http_body::Body for Body {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let bytes = match &mut self.get_mut().0 {
             Content::Full(bytes) => bytes.take(),
             Content::Chunks(chunks) => chunks.next(),

@@ -18,9 +18,15 @@ const THRESHOLD: u64 = 128 << 10;
 pub(crate) fn compress(request: &HeaderMap, response: Response) -> Response {
     let takes = |value: &HeaderValue| {
         let names = value.to_str().unwrap_or_default().split(',');
-        names.map(|name| name.split(';').next().unwrap_or_default().trim()).any(|name| name == "gzip")
+        names
+            .map(|name| name.split(';').next().unwrap_or_default().trim())
+            .any(|name| name == "gzip")
     };
-    let large = response.body().size_hint().exact().is_some_and(|size| size >= THRESHOLD);
+    let large = response
+        .body()
+        .size_hint()
+        .exact()
+        .is_some_and(|size| size >= THRESHOLD);
     if !large || !request.get_all(ACCEPT_ENCODING).iter().any(takes) {
         return response;
     }
@@ -30,8 +36,10 @@ pub(crate) fn compress(request: &HeaderMap, response: Response) -> Response {
         Content::Chunks(chunks) => Body::stream(futures::stream::iter(Gzip::new(chunks))),
         other => Body::from_content(other),
     };
-    head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    head.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    head.headers
+        .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    head.headers
+        .append(VARY, HeaderValue::from_static("Accept-Encoding"));
     Response::from_parts(head, body)
 }
 
@@ -43,7 +51,10 @@ struct Gzip<I> {
 
 impl<I: Iterator<Item = Bytes>> Gzip<I> {
     fn new(pieces: I) -> Self {
-        Self { pieces, encoder: Some(GzEncoder::new(Vec::new(), Compression::fast())) }
+        Self {
+            pieces,
+            encoder: Some(GzEncoder::new(Vec::new(), Compression::fast())),
+        }
     }
 }
 

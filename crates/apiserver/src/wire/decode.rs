@@ -8,7 +8,7 @@ use super::json;
 use crate::status::{Result, Status};
 
 /// The largest request body.
-pub(crate) const BODY_LIMIT: usize = 3 << 20;
+const BODY_LIMIT: usize = 3 << 20;
 
 /// What a body is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,12 @@ pub(crate) enum Media {
 impl Media {
     /// Reads a `Content-Type`; none at all is JSON.
     pub(crate) fn of(content_type: Option<&str>) -> Result<Self> {
-        let media = content_type.unwrap_or("application/json").split(';').next().unwrap_or_default().trim();
+        let media = content_type
+            .unwrap_or("application/json")
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim();
         match media {
             "application/json" | "" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
@@ -52,7 +57,8 @@ where
     let mut body = std::pin::pin!(body);
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Status::bad_request(format!("unable to read the request body: {error}")))?;
+        let frame = frame
+            .map_err(|error| Status::bad_request(format!("unable to read the request body: {error}")))?;
         if let Ok(data) = frame.into_data() {
             if whole.len() + data.len() > BODY_LIMIT {
                 return Err(Status::too_large(format!(
@@ -71,7 +77,9 @@ where
 /// Decodes a body into a tree.
 pub(crate) fn decode(media: Media, bytes: &[u8]) -> Result<Decoded> {
     let refuse = |error: String| {
-        Status::bad_request(format!("the object provided is unrecognized (must be of type {{}}): {error}"))
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {{}}): {error}"
+        ))
     };
     match media {
         Media::Json => {
@@ -82,11 +90,18 @@ pub(crate) fn decode(media: Media, bytes: &[u8]) -> Result<Decoded> {
             let text = std::str::from_utf8(bytes).map_err(|error| refuse(error.to_string()))?;
             let value = serde_saphyr::from_str(text)
                 .map_err(|error| Status::bad_request(format!("error converting YAML to JSON: {error}")))?;
-            Ok(Decoded { value, duplicates: vec![] })
+            Ok(Decoded {
+                value,
+                duplicates: vec![],
+            })
         }
         Media::Protobuf => {
-            let value = cambium_builtin::protobuf::decode(bytes).map_err(|error| refuse(error.to_string()))?;
-            Ok(Decoded { value, duplicates: vec![] })
+            let value =
+                cambium_builtin::protobuf::decode(bytes).map_err(|error| refuse(error.to_string()))?;
+            Ok(Decoded {
+                value,
+                duplicates: vec![],
+            })
         }
     }
 }

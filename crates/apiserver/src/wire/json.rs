@@ -7,7 +7,10 @@ use serde_json::{Map, Number, Value};
 
 /// Reads a JSON document, and the paths of fields that occur more than once (the last one counts).
 pub(crate) fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
-    let mut reader = Reader { path: Vec::new(), duplicates: Vec::new() };
+    let mut reader = Reader {
+        path: Vec::new(),
+        duplicates: Vec::new(),
+    };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Tree(&mut reader).deserialize(&mut deserializer)?;
     deserializer.end()?;
@@ -72,7 +75,9 @@ impl<'de> Visitor<'de> for Tree<'_> {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("not a finite number"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {

@@ -13,5 +13,7 @@ pub(crate) use accept::{Encoding, Representation, Shape, alternatives};
 pub use body::Body;
 pub(crate) use body::Chunks;
 pub(crate) use compress::compress;
-pub(crate) use decode::{BODY_LIMIT, Decoded, Media, decode, read_body};
-pub(crate) use response::{Response, bytes_response, status_response, stream_response, text_response, value_response};
+pub(crate) use decode::{Decoded, Media, decode, read_body};
+pub(crate) use response::{
+    Response, bytes_response, status_response, stream_response, text_response, value_response,
+};

@@ -30,15 +30,23 @@ pub(crate) fn value_response(code: StatusCode, encoding: Encoding, value: &Value
 /// Encodes a tree.
 pub(crate) fn encode(encoding: Encoding, value: &Value) -> Bytes {
     match encoding {
-        Encoding::Json => serde_json::to_vec(value).expect("a JSON tree always encodes into memory").into(),
-        Encoding::Yaml => serde_saphyr::to_string(value).unwrap_or_default().into_bytes().into(),
+        Encoding::Json => serde_json::to_vec(value)
+            .expect("a JSON tree always encodes into memory")
+            .into(),
+        Encoding::Yaml => serde_saphyr::to_string(value)
+            .unwrap_or_default()
+            .into_bytes()
+            .into(),
     }
 }
 
 /// A failure.
 pub(crate) fn status_response(status: &Status) -> Response {
     let mut response = value_response(status.code, Encoding::Json, &status.to_json());
-    let wait = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    let wait = status
+        .details
+        .as_ref()
+        .map_or(0, |details| details.retry_after_seconds);
     if wait > 0 {
         response.headers_mut().insert(RETRY_AFTER, wait.into());
     }
@@ -48,7 +56,9 @@ pub(crate) fn status_response(status: &Status) -> Response {
 /// Plain text: health checks.
 pub(crate) fn text_response(code: StatusCode, text: impl Into<String>) -> Response {
     let mut response = bytes_response(code, "text/plain; charset=utf-8", Body::full(text.into()));
-    response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+        .headers_mut()
+        .insert("x-content-type-options", HeaderValue::from_static("nosniff"));
     response
 }
 

@@ -1,11 +1,99 @@
 //! What the server refuses.
+//!
+//! Objects come here decoded and defaulted; their metadata is checked elsewhere, and so are
+//! CustomResourceDefinitions.
+//!
+//! ```text
+//! at, rule, selector          the words that rules are written in
+//! pod                         pods and their templates
+//! workload, batch, cron       what makes pods
+//! service, endpoints, ingress, network_policy
+//! configuration, storage      what pods use
+//! autoscaling, policy, access, webhook, cluster
+//! ```
+
+mod access;
+mod at;
+mod autoscaling;
+mod batch;
+mod cluster;
+mod configuration;
+mod cron;
+mod endpoints;
+mod ingress;
+mod network_policy;
+mod pod;
+mod policy;
+mod rule;
+mod selector;
+mod service;
+mod storage;
+mod webhook;
+mod workload;
 
 use cambium_schema::FieldError;
 use serde_json::Value;
 
+use self::access::Reach;
+use self::at::At;
 use crate::Resource;
 
 /// What is wrong with an object, by itself and as a change of `old`.
-pub fn validate(_resource: &Resource, _new: &Value, _old: Option<&Value>) -> Vec<FieldError> {
-    vec![]
+pub fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut found = Vec::new();
+    let errors = &mut found;
+    let (at, before) = (At::root(new), old.map(At::root));
+    let before = before.as_ref();
+    match (resource.group, resource.kind) {
+        ("", "Pod") => pod::check(new, old, errors),
+        ("", "PodTemplate") => pod::template(&at.field("template"), &[], errors),
+        ("", "ReplicationController") => workload::replication_controller(&at, errors),
+        ("", "Service") => service::check(&at, before, errors),
+        ("", "Endpoints") => endpoints::endpoints(&at, errors),
+        ("", "ConfigMap") => configuration::config_map(&at, before, errors),
+        ("", "Secret") => configuration::secret(&at, before, errors),
+        ("", "Namespace") => cluster::namespace(&at, errors),
+        ("", "Event") => cluster::event(&at, errors),
+        ("", "PersistentVolumeClaim") => storage::claim(&at, before, errors),
+        ("", "PersistentVolume") => storage::volume(&at, before, errors),
+        ("", "LimitRange") => cluster::limit_range(&at, errors),
+        ("", "ResourceQuota") => cluster::resource_quota(&at, errors),
+        ("apps", "Deployment") => workload::deployment(&at, before, errors),
+        ("apps", "ReplicaSet") => workload::replica_set(&at, before, errors),
+        ("apps", "StatefulSet") => workload::stateful_set(&at, before, errors),
+        ("apps", "DaemonSet") => workload::daemon_set(&at, before, errors),
+        ("apps", "ControllerRevision") => cluster::controller_revision(&at, before, errors),
+        ("batch", "Job") => batch::job(&at, before, errors),
+        ("batch", "CronJob") => batch::cron_job(&at, errors),
+        ("networking.k8s.io", "Ingress") => ingress::check(&at, errors),
+        ("networking.k8s.io", "IngressClass") => ingress::class(&at, before, errors),
+        ("networking.k8s.io", "NetworkPolicy") => network_policy::check(&at, errors),
+        ("discovery.k8s.io", "EndpointSlice") => endpoints::slice(&at, before, errors),
+        ("autoscaling", "HorizontalPodAutoscaler") if resource.version == "v2" => {
+            autoscaling::check(&at, errors);
+        }
+        ("policy", "PodDisruptionBudget") => policy::disruption_budget(&at, errors),
+        ("rbac.authorization.k8s.io", "Role") => access::role(&at, Reach::Namespace, errors),
+        ("rbac.authorization.k8s.io", "ClusterRole") => access::role(&at, Reach::Cluster, errors),
+        ("rbac.authorization.k8s.io", "RoleBinding") => {
+            access::binding(&at, before, Reach::Namespace, errors);
+        }
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding") => {
+            access::binding(&at, before, Reach::Cluster, errors);
+        }
+        (
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+        ) => webhook::check(&at, errors),
+        ("storage.k8s.io", "StorageClass") => storage::storage_class(&at, before, errors),
+        ("storage.k8s.io", "CSIDriver") => storage::csi_driver(&at, errors),
+        ("scheduling.k8s.io", "PriorityClass") => cluster::priority_class(&at, before, errors),
+        ("node.k8s.io", "RuntimeClass") => cluster::runtime_class(&at, before, errors),
+        ("coordination.k8s.io", "Lease") => cluster::lease(&at, errors),
+        _ => {}
+    }
+    found
 }
+
+#[cfg(test)]
+mod tests;

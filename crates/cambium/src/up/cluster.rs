@@ -38,14 +38,25 @@ impl Cluster {
         }
         // The store first: it is what tells a second instance to stay away.
         let path = data.clone().unwrap_or_default();
-        let server = builder.build().await.map_err(|source| UpError::Store { path, source })?;
+        let server = builder
+            .build()
+            .await
+            .map_err(|source| UpError::Store { path, source })?;
         let authority = match &data {
             Some(data) => Authority::load_or_generate(data, now)?,
             None => Authority::generate(now)?,
         };
         let listener = bind(listen).await?;
         let address = listener.local_addr()?;
-        let names = ["127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1"];
+        let names = [
+            "127.0.0.1",
+            "::1",
+            "localhost",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "10.96.0.1",
+        ];
         let mut names: Vec<String> = names.map(str::to_owned).to_vec();
         names.push(address.ip().to_string());
         names.dedup();
@@ -57,7 +68,15 @@ impl Cluster {
             let _ = stopped.await;
         }));
         tracing::info!(cluster = name, %address, "listening");
-        Ok(Self { name: name.to_owned(), address, authority: authority.certificate().to_owned(), admin, server, stop, task })
+        Ok(Self {
+            name: name.to_owned(),
+            address,
+            authority: authority.certificate().to_owned(),
+            admin,
+            server,
+            stop,
+            task,
+        })
     }
 
     /// Lets open requests end, then closes.
@@ -79,7 +98,9 @@ async fn bind(listen: Listen) -> Result<TcpListener, UpError> {
         Err(error) if elsewhere => {
             tracing::info!(%address, %error, "taking a free port instead");
             let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            TcpListener::bind(any).await.map_err(|source| UpError::Listen { address: any, source })
+            TcpListener::bind(any)
+                .await
+                .map_err(|source| UpError::Listen { address: any, source })
         }
         Err(source) => Err(UpError::Listen { address, source }),
     }

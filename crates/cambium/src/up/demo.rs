@@ -12,15 +12,30 @@ use super::cluster::Cluster;
 
 /// What is applied, in this order: the same files a newcomer can apply by hand.
 const FILES: [(&str, &str); 2] = [
-    ("examples/greeting-crd.yaml", include_str!("../../../../examples/greeting-crd.yaml")),
-    ("examples/greetings.yaml", include_str!("../../../../examples/greetings.yaml")),
+    (
+        "examples/greeting-crd.yaml",
+        include_str!("../../../../examples/greeting-crd.yaml"),
+    ),
+    (
+        "examples/greetings.yaml",
+        include_str!("../../../../examples/greetings.yaml"),
+    ),
 ];
 
 /// What is shown.
 const SHOWN: [(&str, &str); 3] = [
-    ("kubectl get crds", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
-    ("kubectl get greetings", "/apis/demo.cambium.dev/v1/namespaces/default/greetings"),
-    ("kubectl get deployments", "/apis/apps/v1/namespaces/default/deployments"),
+    (
+        "kubectl get crds",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    ),
+    (
+        "kubectl get greetings",
+        "/apis/demo.cambium.dev/v1/namespaces/default/greetings",
+    ),
+    (
+        "kubectl get deployments",
+        "/apis/apps/v1/namespaces/default/deployments",
+    ),
 ];
 
 /// Applies the example and prints it as kubectl would.
@@ -31,13 +46,16 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
         writeln!(output, "$ kubectl apply --server-side -f {name}")?;
         let documents: Vec<DynamicObject> = serde_saphyr::from_multiple(text).context(name)?;
         for object in documents {
-            let line = apply(&client, &object).await.with_context(|| format!("{name}: {}", object.name_any()))?;
+            let line = apply(&client, &object)
+                .await
+                .with_context(|| format!("{name}: {}", object.name_any()))?;
             writeln!(output, "{line}")?;
         }
     }
     for (command, path) in SHOWN {
         writeln!(output, "\n$ {command}")?;
-        let request = http::Request::get(path).header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+        let request =
+            http::Request::get(path).header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
         let table: Value = client.request(request.body(Vec::new())?).await.context(command)?;
         write!(output, "{}", print(&table))?;
     }
@@ -64,7 +82,8 @@ async fn apply(client: &Client, object: &DynamicObject) -> anyhow::Result<String
         Scope::Namespaced => Api::default_namespaced_with(client.clone(), &resource),
     };
     let parameters = PatchParams::apply("cambium-demo").force();
-    api.patch(&object.name_any(), &parameters, &Patch::Apply(object)).await?;
+    api.patch(&object.name_any(), &parameters, &Patch::Apply(object))
+        .await?;
     let kind = match resource.group.is_empty() {
         true => resource.kind.to_lowercase(),
         false => format!("{}.{}", resource.kind.to_lowercase(), resource.group),
@@ -75,8 +94,15 @@ async fn apply(client: &Client, object: &DynamicObject) -> anyhow::Result<String
 /// A Table as kubectl prints it: columns padded with three spaces.
 fn print(table: &Value) -> String {
     let columns = table["columnDefinitions"].as_array().cloned().unwrap_or_default();
-    let shown: Vec<usize> = (0..columns.len()).filter(|index| columns[*index]["priority"] == 0).collect();
-    let heading = shown.iter().map(|index| columns[*index]["name"].as_str().unwrap_or_default().to_uppercase());
+    let shown: Vec<usize> = (0..columns.len())
+        .filter(|index| columns[*index]["priority"] == 0)
+        .collect();
+    let heading = shown.iter().map(|index| {
+        columns[*index]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_uppercase()
+    });
     let mut lines: Vec<Vec<String>> = vec![heading.collect()];
     for row in table["rows"].as_array().into_iter().flatten() {
         let cell = |index: &usize| match &row["cells"][*index] {
@@ -86,11 +112,21 @@ fn print(table: &Value) -> String {
         };
         lines.push(shown.iter().map(cell).collect());
     }
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
+    let width = |column: usize| {
+        lines
+            .iter()
+            .map(|line| line[column].chars().count())
+            .max()
+            .unwrap_or_default()
+    };
     let widths: Vec<usize> = (0..shown.len()).map(width).collect();
     let mut text = String::new();
     for line in &lines {
-        let padded: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let padded: Vec<String> = line
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         text.push_str(padded.join("   ").trim_end());
         text.push('\n');
     }
@@ -108,6 +144,9 @@ mod tests {
             "columnDefinitions": [{"name": "Name", "priority": 0}, {"name": "Hidden", "priority": 1}, {"name": "Age", "priority": 0}],
             "rows": [{"cells": ["a-long-name", "x", "5s"]}, {"cells": ["b", "x", null]}],
         });
-        assert_eq!(print(&table), "NAME          AGE\na-long-name   5s\nb             <none>\n");
+        assert_eq!(
+            print(&table),
+            "NAME          AGE\na-long-name   5s\nb             <none>\n"
+        );
     }
 }

@@ -18,7 +18,9 @@ pub(crate) fn check(path: &Path) -> Result<(), UpError> {
     match std::fs::read_to_string(path) {
         Ok(text) if text.starts_with(MARK) || text.is_empty() => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Ok(_) | Err(_) => Err(UpError::ForeignKubeconfig { path: path.to_owned() }),
+        Ok(_) | Err(_) => Err(UpError::ForeignKubeconfig {
+            path: path.to_owned(),
+        }),
     }
 }
 

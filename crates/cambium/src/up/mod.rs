@@ -17,29 +17,28 @@ use cluster::Cluster;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpError {
     #[error("{}", store_message(path, source))]
-    Store {
-        path: PathBuf,
-        source: OpenError,
-    },
+    Store { path: PathBuf, source: OpenError },
     #[error("cannot listen on {address}: {source}; choose another with --listen")]
     Listen {
         address: SocketAddr,
         source: std::io::Error,
     },
     #[error("cannot use {path}: {source}")]
-    Directory {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Directory { path: PathBuf, source: std::io::Error },
     #[error("{} exists and was not written by cambium; choose another file with --kubeconfig", path.display())]
     ForeignKubeconfig { path: PathBuf },
-    #[error("neither XDG_DATA_HOME nor HOME is set; say where to keep data with --data-dir, or use --ephemeral")]
+    #[error(
+        "neither XDG_DATA_HOME nor HOME is set; say where to keep data with --data-dir, or use --ephemeral"
+    )]
     NoHome,
 }
 
 fn store_message(path: &Path, source: &OpenError) -> String {
     match source {
-        OpenError::InUse => format!("{} is in use by another cambium; stop it, or use another --data-dir", path.display()),
+        OpenError::InUse => format!(
+            "{} is in use by another cambium; stop it, or use another --data-dir",
+            path.display()
+        ),
         other => format!("{}: {other}", path.display()),
     }
 }
@@ -137,10 +136,17 @@ impl Home {
                 (directory.clone(), Some(directory))
             }
         };
-        let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.join("kubeconfig"));
+        let kubeconfig = options
+            .kubeconfig
+            .clone()
+            .unwrap_or_else(|| directory.join("kubeconfig"));
         let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
         kubeconfig::check(&kubeconfig)?;
-        Ok(Self { data, kubeconfig, temporary })
+        Ok(Self {
+            data,
+            kubeconfig,
+            temporary,
+        })
     }
 
     fn data(&self, cluster: &str) -> Option<PathBuf> {
@@ -156,7 +162,11 @@ impl Home {
 }
 
 fn default_directory() -> Result<PathBuf, UpError> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let base = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
     base.map(|base| base.join("cambium")).ok_or(UpError::NoHome)
 }
@@ -166,5 +176,8 @@ pub(crate) fn make_private(path: &Path) -> Result<(), UpError> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| UpError::Directory { path: path.to_owned(), source })
+    builder.create(path).map_err(|source| UpError::Directory {
+        path: path.to_owned(),
+        source,
+    })
 }

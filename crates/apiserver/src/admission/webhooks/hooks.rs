@@ -1,0 +1,137 @@
+//! Webhook configurations, parsed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::selector::LabelSelector;
+use crate::server::Server;
+
+/// One webhook of one configuration.
+pub(super) struct Hook {
+    pub(super) name: String,
+    pub(super) client_config: Value,
+    pub(super) rules: Vec<Rule>,
+    pub(super) equivalent: bool,
+    pub(super) namespace_selector: LabelSelector,
+    pub(super) object_selector: LabelSelector,
+    pub(super) conditions: Vec<Value>,
+    pub(super) fails_closed: bool,
+    pub(super) has_side_effects: bool,
+    pub(super) timeout: Duration,
+    pub(super) reinvokes: bool,
+    pub(super) review_versions: Vec<String>,
+}
+
+/// Which requests a webhook is for.
+pub(super) struct Rule {
+    pub(super) operations: Vec<String>,
+    pub(super) groups: Vec<String>,
+    pub(super) versions: Vec<String>,
+    pub(super) resources: Vec<String>,
+    pub(super) scope: String,
+}
+
+/// The webhooks of a server, parsed again only when their configurations change.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    mutating: Cached,
+    validating: Cached,
+}
+
+/// Webhooks, and the revision of the configurations they were parsed from.
+#[derive(Default)]
+struct Cached(Mutex<(u64, Arc<Vec<Hook>>)>);
+
+impl Hooks {
+    pub(super) fn mutating(&self, server: &Server) -> Arc<Vec<Hook>> {
+        self.mutating.get(
+            server,
+            "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+        )
+    }
+
+    pub(super) fn validating(&self, server: &Server) -> Arc<Vec<Hook>> {
+        self.validating.get(
+            server,
+            "admissionregistration.k8s.io/validatingwebhookconfigurations",
+        )
+    }
+}
+
+impl Cached {
+    fn get(&self, server: &Server, bucket: &str) -> Arc<Vec<Hook>> {
+        let bucket = server.store.bucket(&bucket.into());
+        let newest = bucket.newest();
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.0 != newest {
+            let hooks = bucket
+                .list("")
+                .0
+                .iter()
+                .flat_map(|entry| parse(&entry.value()))
+                .collect();
+            *cached = (newest, Arc::new(hooks));
+        }
+        cached.1.clone()
+    }
+}
+
+fn parse(configuration: &Value) -> Vec<Hook> {
+    let hooks = configuration.get("webhooks").and_then(Value::as_array);
+    hooks.into_iter().flatten().map(hook).collect()
+}
+
+fn hook(hook: &Value) -> Hook {
+    let text = |field: &str| hook.get(field).and_then(Value::as_str).unwrap_or_default();
+    let selector = |field: &str| {
+        hook.get(field)
+            .and_then(LabelSelector::from_json)
+            .unwrap_or_default()
+    };
+    let list = |field: &str| {
+        hook.get(field)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
+    Hook {
+        name: text("name").to_owned(),
+        client_config: hook.get("clientConfig").cloned().unwrap_or_default(),
+        rules: list("rules").iter().map(rule).collect(),
+        equivalent: text("matchPolicy") != "Exact",
+        namespace_selector: selector("namespaceSelector"),
+        object_selector: selector("objectSelector"),
+        conditions: list("matchConditions"),
+        fails_closed: text("failurePolicy") != "Ignore",
+        has_side_effects: !matches!(text("sideEffects"), "None" | "NoneOnDryRun"),
+        timeout: Duration::from_secs(
+            hook.get("timeoutSeconds")
+                .and_then(Value::as_u64)
+                .unwrap_or(10)
+                .clamp(1, 30),
+        ),
+        reinvokes: text("reinvocationPolicy") == "IfNeeded",
+        review_versions: texts(hook, "admissionReviewVersions"),
+    }
+}
+
+fn rule(rule: &Value) -> Rule {
+    Rule {
+        operations: texts(rule, "operations"),
+        groups: texts(rule, "apiGroups"),
+        versions: texts(rule, "apiVersions"),
+        resources: texts(rule, "resources"),
+        scope: rule
+            .get("scope")
+            .and_then(Value::as_str)
+            .unwrap_or("*")
+            .to_owned(),
+    }
+}
+
+fn texts(value: &Value, field: &str) -> Vec<String> {
+    let list = value.get(field).and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(Value::as_str).map(str::to_owned).collect()
+}

@@ -1,0 +1,167 @@
+//! One call of one webhook.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde_json::Value;
+use tokio_rustls::TlsConnector;
+
+use super::connect::{Connector, ServiceReference, ServiceResolver};
+
+/// The largest answer that is read.
+const ANSWER_LIMIT: usize = 10 << 20;
+
+/// Why a webhook gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct CallError(pub(crate) String);
+
+/// Whom a client trusts, and where it connects if not where the URL says.
+type Target = (String, Option<SocketAddr>);
+
+type HttpsClient = Client<Connector, Full<Bytes>>;
+
+/// The clients of all webhooks, by whom they trust and where they connect, so that connections are reused.
+#[derive(Default)]
+pub(crate) struct Webhooks {
+    resolver: Option<ServiceResolver>,
+    clients: Mutex<HashMap<Target, HttpsClient>>,
+}
+
+impl Webhooks {
+    pub(crate) fn new(resolver: Option<ServiceResolver>) -> Self {
+        Self {
+            resolver,
+            clients: Mutex::default(),
+        }
+    }
+
+    /// Posts a review and reads the answer. `config` is the `clientConfig` of a webhook.
+    pub(crate) async fn call(
+        &self,
+        config: &Value,
+        review: &Value,
+        timeout: Duration,
+    ) -> Result<Value, CallError> {
+        let (url, address) = self.place(config)?;
+        let url = format!("{url}?timeout={}s", timeout.as_secs());
+        let bundle = config.get("caBundle").and_then(Value::as_str).unwrap_or_default();
+        let client = self.client(bundle, address)?;
+        let body = serde_json::to_vec(review).expect("a JSON tree always encodes into memory");
+        let request = http::Request::post(&url)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, */*")
+            .header(USER_AGENT, "kube-apiserver-admission")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|error| CallError(error.to_string()))?;
+        let failed = |why: String| CallError(format!("Post {url:?}: {why}"));
+        let exchange = async {
+            let response = client
+                .request(request)
+                .await
+                .map_err(|error| failed(root_cause(&error)))?;
+            let code = response.status();
+            let body = Limited::new(response.into_body(), ANSWER_LIMIT).collect().await;
+            let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
+            match code.as_u16() {
+                200..=299 => serde_json::from_slice(&body).map_err(|error| failed(error.to_string())),
+                404 => Err(CallError(
+                    "the server could not find the requested resource".to_owned(),
+                )),
+                _ => Err(CallError(
+                    "the server rejected our request for an unknown reason".to_owned(),
+                )),
+            }
+        };
+        match tokio::time::timeout(timeout, exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(failed("context deadline exceeded".to_owned())),
+        }
+    }
+
+    /// The URL to post to, and the address to connect to if it is not the URL's.
+    fn place(&self, config: &Value) -> Result<(String, Option<SocketAddr>), CallError> {
+        if let Some(url) = config.get("url").and_then(Value::as_str) {
+            return Ok((url.to_owned(), None));
+        }
+        let service = config
+            .get("service")
+            .ok_or_else(|| CallError("neither url nor service is set".to_owned()))?;
+        let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or_default();
+        let port = service
+            .get("port")
+            .and_then(Value::as_u64)
+            .and_then(|port| port.try_into().ok())
+            .unwrap_or(443);
+        let reference = ServiceReference {
+            namespace: text("namespace").to_owned(),
+            name: text("name").to_owned(),
+            port,
+        };
+        let address = self.resolver.as_ref().and_then(|resolver| resolver(&reference));
+        let address = address.ok_or_else(|| CallError(format!("service {:?} not found", reference.name)))?;
+        let host = format!("{}.{}.svc", reference.name, reference.namespace);
+        let path = text("path").trim_start_matches('/');
+        Ok((format!("https://{host}:{port}/{path}"), Some(address)))
+    }
+
+    fn client(&self, bundle: &str, address: Option<SocketAddr>) -> Result<HttpsClient, CallError> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (bundle.to_owned(), address);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let connector = Connector {
+            tls: trusting(bundle)?,
+            address,
+        };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(60))
+            .build(connector);
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+}
+
+/// TLS that believes the certificates of a bundle (base64 of PEM), and nobody else.
+fn trusting(bundle: &str) -> Result<TlsConnector, CallError> {
+    let broken = |what: &str| CallError(format!("unable to load root certificates: {what}"));
+    let pem = base64::engine::general_purpose::STANDARD
+        .decode(bundle)
+        .map_err(|_| broken("not base64"))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        let certificate = certificate.map_err(|error| broken(&error.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|error| broken(&error.to_string()))?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| broken(&error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// The innermost error: what went wrong, without who passed it on.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

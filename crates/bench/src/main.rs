@@ -1,0 +1,47 @@
+//! `cargo xtask bench apiserver`: the same load on the embedded API server and on Kubernetes, over
+//! TLS, on this machine, in one run. It prints a table with both columns and the ratio.
+//!
+//! ```text
+//! target    a server under test: how to start it, what it costs
+//! wire      the client: one TLS connection, requests one after the other
+//! load      what is measured
+//! table     what is printed
+//! ```
+
+mod load;
+mod table;
+mod target;
+mod wire;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let cambium = PathBuf::from(
+        arguments
+            .next()
+            .context("usage: cambium-bench CAMBIUM [KUBERNETES-BINARIES]")?,
+    );
+    let kubernetes = arguments.next().map(PathBuf::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut columns = vec![(
+            "cambium",
+            load::measure(&mut target::cambium(&cambium).await?).await?,
+        )];
+        if let Some(assets) = kubernetes {
+            columns.push((
+                "kubernetes",
+                load::measure(&mut target::kubernetes(&assets).await?).await?,
+            ));
+        }
+        table::print(
+            &columns,
+            &load::in_process().await?,
+            std::fs::metadata(&cambium)?.len(),
+        );
+        Ok(())
+    })
+}

@@ -1,0 +1,173 @@
+//! Servers under test.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::wire::Address;
+
+/// A server, up and ready.
+pub(crate) struct Target {
+    pub(crate) address: Address,
+    /// From the first process's start until it said it was ready.
+    pub(crate) start: Duration,
+    children: Vec<Child>,
+    _directory: tempfile::TempDir,
+}
+
+impl Target {
+    /// Resident memory of all its processes, in bytes.
+    pub(crate) fn memory(&self) -> Result<u64> {
+        let mut total = 0;
+        for child in &self.children {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix("VmRSS:"))
+                .context("VmRSS")?;
+            let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
+            total += kilobytes * 1024;
+        }
+        Ok(total)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // Gone already is as good as gone now.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// `cambium up` with an empty data directory.
+pub(crate) async fn cambium(binary: &Path) -> Result<Target> {
+    let directory = tempfile::tempdir()?;
+    let [port] = free_ports()?;
+    let kubeconfig = directory.path().join("kubeconfig");
+    let begin = Instant::now();
+    let child = Command::new(binary)
+        .args(["up", "--listen", &format!("127.0.0.1:{port}")])
+        .arg("--data-dir")
+        .arg(directory.path().join("data"))
+        .arg("--kubeconfig")
+        .arg(&kubeconfig)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let text = loop {
+        match std::fs::read_to_string(&kubeconfig) {
+            Ok(text) => break text,
+            Err(_) if begin.elapsed() > Duration::from_secs(30) => bail!("cambium did not start"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
+        }
+    };
+    let config: Value = serde_saphyr::from_str(&text)?;
+    let decode = |field: &str| -> Result<String> {
+        use base64::Engine as _;
+        let text = config["users"][0]["user"][field]
+            .as_str()
+            .context("a credential")?;
+        Ok(String::from_utf8(
+            base64::engine::general_purpose::STANDARD.decode(text)?,
+        )?)
+    };
+    let identity = Some((decode("client-certificate-data")?, decode("client-key-data")?));
+    let address = Address {
+        port,
+        identity,
+        token: None,
+    };
+    until_ready(&address).await?;
+    Ok(Target {
+        address,
+        start: begin.elapsed(),
+        children: vec![child],
+        _directory: directory,
+    })
+}
+
+/// etcd and kube-apiserver, as `cargo xtask kubernetes` builds them.
+pub(crate) async fn kubernetes(assets: &Path) -> Result<Target> {
+    let directory = tempfile::tempdir()?;
+    let root = directory.path();
+    let [etcd, peer, port] = free_ports()?;
+    let now = jiff::Timestamp::now();
+    let keys = cambium_apiserver::pki::Authority::generate(now)?.client("service-accounts", &[], now)?;
+    std::fs::write(root.join("sa.key"), &keys.key)?;
+    std::fs::write(root.join("sa.crt"), &keys.certificate)?;
+    std::fs::write(root.join("tokens.csv"), "bench,admin,admin,\"system:masters\"\n")?;
+    let path = |name: &str| root.join(name).display().to_string();
+    let (client, peers) = (
+        format!("http://127.0.0.1:{etcd}"),
+        format!("http://127.0.0.1:{peer}"),
+    );
+    let begin = Instant::now();
+    let quiet = |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let store = quiet(Command::new(assets.join("etcd")).args([
+        format!("--data-dir={}", path("etcd")),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peers}"),
+        format!("--initial-advertise-peer-urls={peers}"),
+        format!("--initial-cluster=default={peers}"),
+    ]))?;
+    let server = quiet(Command::new(assets.join("kube-apiserver")).args([
+        format!("--etcd-servers={client}"),
+        "--bind-address=127.0.0.1".to_owned(),
+        format!("--secure-port={port}"),
+        format!("--cert-dir={}", path("certs")),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        format!("--service-account-key-file={}", path("sa.crt")),
+        format!("--service-account-signing-key-file={}", path("sa.key")),
+        format!("--token-auth-file={}", path("tokens.csv")),
+        "--authorization-mode=RBAC".to_owned(),
+        "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+        "--disable-admission-plugins=ServiceAccount".to_owned(),
+    ]))?;
+    let address = Address {
+        port,
+        identity: None,
+        token: Some("bench".to_owned()),
+    };
+    until_ready(&address).await?;
+    Ok(Target {
+        address,
+        start: begin.elapsed(),
+        children: vec![server, store],
+        _directory: directory,
+    })
+}
+
+async fn until_ready(address: &Address) -> Result<()> {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(60) {
+        if let Ok(mut connection) = address.connect().await
+            && let Ok((200, _)) = connection.send("GET", "/readyz", "", &Bytes::new()).await
+        {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    bail!("the server did not become ready")
+}
+
+fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let listeners: Vec<TcpListener> = (0..N)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect::<std::io::Result<_>>()?;
+    let ports: Vec<u16> = listeners
+        .iter()
+        .map(|one| Ok(one.local_addr()?.port()))
+        .collect::<std::io::Result<_>>()?;
+    ports
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("as many ports as listeners"))
+}
