@@ -216,7 +216,10 @@ impl Version {
         }
         // Rules may rely on the shape that the schema promises.
         let blocking = |error: &FieldError| {
-            matches!(error.kind, ErrorKind::Required | ErrorKind::TooLong | ErrorKind::TooMany | ErrorKind::TypeInvalid)
+            matches!(
+                error.kind,
+                ErrorKind::Required | ErrorKind::TooLong | ErrorKind::TooMany | ErrorKind::TypeInvalid
+            )
         };
         match errors.iter().any(blocking) {
             true => errors.push(FieldError::invalid(

@@ -196,6 +196,19 @@ pub(super) fn normalise(resource: &Served, object: &mut Value) {
     resource.default(object);
 }
 
+/// Lets admission change or refuse an object, and brings what it changed back into shape.
+pub(super) async fn admit(call: &Call, attributes: &Attributes<'_>, object: Value) -> Result<Value> {
+    let before = admission::may_change(&call.server).then(|| object.clone());
+    let mut object = admission::mutate(&call.server, attributes, Some(object))
+        .await?
+        .unwrap_or_default();
+    if let Some(before) = before.filter(|before| *before != object) {
+        normalise(&call.resource, &mut object);
+        managed::restore_if_broken(&before, &mut object);
+    }
+    Ok(object)
+}
+
 /// What is wrong with an object of this kind.
 pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match &resource.origin {
@@ -367,14 +380,7 @@ async fn attempt(
         old: Some(&old),
         warnings: &call.warnings,
     };
-    let before = new.clone();
-    let mut new = admission::mutate(&call.server, &attributes, Some(new))
-        .await?
-        .unwrap_or_default();
-    if new != before {
-        normalise(resource, &mut new);
-        managed::restore_if_broken(&before, &mut new);
-    }
+    let mut new = admit(call, &attributes, new).await?;
     prepare::count_change(resource, &mut new, &old);
     allocate(call, &mut new, Some(&old))?;
 
@@ -400,7 +406,7 @@ async fn attempt(
     let draft = match finished {
         true => None,
         false => {
-            let draft = Draft::new(&convert::to_storage(&call.server, resource, new.clone()).await?);
+            let draft = convert::draft(&call.server, resource, &new).await?;
             check_size(&draft)?;
             Some(draft)
         }

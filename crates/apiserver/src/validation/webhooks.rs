@@ -7,11 +7,20 @@ use serde_json::{Value, json};
 /// Checks the conditions of a configuration's webhooks.
 pub(crate) fn conditions(configuration: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let list = |value: &Value, field: &str| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+    let list = |value: &Value, field: &str| {
+        value
+            .get(field)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
     for (index, hook) in list(configuration, "webhooks").iter().enumerate() {
         let path = FieldPath::new("webhooks").index(index).child("matchConditions");
         for (index, condition) in list(hook, "matchConditions").iter().enumerate() {
-            let source = condition.get("expression").and_then(Value::as_str).unwrap_or_default();
+            let source = condition
+                .get("expression")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             errors.extend(check_condition(source, &path.index(index).child("expression")));
         }
     }

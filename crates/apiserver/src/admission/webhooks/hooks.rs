@@ -119,9 +119,24 @@ fn hook(hook: &Value) -> Hook {
 }
 
 fn conditions(list: &[Value]) -> Option<Conditions> {
-    let text = |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let pairs: Vec<(String, String)> = list.iter().map(|one| (text(one, "name"), text(one, "expression"))).collect();
-    (!pairs.is_empty()).then(|| Conditions::compile(pairs.iter().map(|(name, source)| (name.as_str(), source.as_str()))))
+    let text = |condition: &Value, field: &str| {
+        condition
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let pairs: Vec<(String, String)> = list
+        .iter()
+        .map(|one| (text(one, "name"), text(one, "expression")))
+        .collect();
+    (!pairs.is_empty()).then(|| {
+        Conditions::compile(
+            pairs
+                .iter()
+                .map(|(name, source)| (name.as_str(), source.as_str())),
+        )
+    })
 }
 
 fn rule(rule: &Value) -> Rule {

@@ -53,7 +53,11 @@ fn meets(
     invocation: Invocation,
 ) -> Result<Option<Invocation>> {
     let request = review::request(attributes, &invocation, "", None, None);
-    let namespace = server.store.bucket(&server.namespaces).get(attributes.namespace).map(|entry| entry.value());
+    let namespace = server
+        .store
+        .bucket(&server.namespaces)
+        .get(attributes.namespace)
+        .map(|entry| entry.value());
     let input = ConditionInput {
         object,
         old_object: attributes.old,
@@ -66,7 +70,12 @@ fn meets(
         Matched::Unknown(_) if !hook.fails_closed => Ok(None),
         Matched::Unknown(why) => {
             let resource = attributes.resource;
-            Err(Status::forbidden(&resource.group, &resource.plural, attributes.name, &why.join(", ")))
+            Err(Status::forbidden(
+                &resource.group,
+                &resource.plural,
+                attributes.name,
+                &why.join(", "),
+            ))
         }
     }
 }
