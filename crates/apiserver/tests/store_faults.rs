@@ -1,5 +1,7 @@
 //! The store on bad days: crashes at every sync, torn writes, a full disk, rotten bits.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod disk;
 
 use std::sync::Arc;
