@@ -52,6 +52,7 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
             writeln!(output, "{line}")?;
         }
     }
+    until_ready(&client).await?;
     for (command, path) in SHOWN {
         writeln!(output, "\n$ {command}")?;
         let request =
@@ -60,6 +61,20 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
         write!(output, "{}", print(&table))?;
     }
     writeln!(output)?;
+    Ok(())
+}
+
+/// Waits a moment for the example's pods, so that there is something to see.
+async fn until_ready(client: &Client) -> anyhow::Result<()> {
+    for _ in 0..200 {
+        let request =
+            http::Request::get("/apis/apps/v1/namespaces/default/deployments/greeter").body(Vec::new())?;
+        let deployment: Value = client.request(request).await?;
+        if deployment["status"]["readyReplicas"] == deployment["spec"]["replicas"] {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
     Ok(())
 }
 
