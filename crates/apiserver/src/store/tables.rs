@@ -17,6 +17,8 @@ const LOG: TableDefinition<'_, u64, (&str, u8, &[u8])> = TableDefinition::new("l
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 
 const FORMAT: u64 = 1;
+/// The empty store: clients read 0 as "any".
+const FIRST_REVISION: u64 = 1;
 /// Rows of the durable log. Watches that were away for longer start over.
 const LOG_ROWS: u64 = 4096;
 /// Objects are read from memory, so redb needs little more than the pages it is writing.
@@ -127,8 +129,6 @@ impl Tables {
             match format {
                 None => {
                     meta.insert("format", FORMAT)?;
-                    // Revision 1 is the empty store: clients read 0 as "any".
-                    meta.insert("revision", 1)?;
                     meta.insert("compacted", 0)?;
                 }
                 Some(FORMAT) => {}
@@ -234,8 +234,11 @@ fn load(database: &Database) -> Result<Loaded, OpenError> {
             .ok_or_else(|| OpenError::Damaged(format!("it has no {name}")))?;
         Ok(value.value())
     };
+    let log = transaction.open_table(LOG)?;
+    let last = log.last()?.map(|(revision, _)| revision.value());
     let mut loaded = Loaded {
-        revision: number("revision")?,
+        // An empty log is a store that was never written.
+        revision: last.unwrap_or(FIRST_REVISION),
         compacted: number("compacted")?,
         objects: vec![],
         log: vec![],
@@ -257,7 +260,7 @@ fn load(database: &Database) -> Result<Loaded, OpenError> {
         }
         loaded.objects.push((bucket, Arc::new(entry)));
     }
-    for row in transaction.open_table(LOG)?.iter()? {
+    for row in log.iter()? {
         let (revision, row) = row?;
         let (key, deleted, previous) = row.value();
         let (bucket, key) = split(key)?;
@@ -282,7 +285,9 @@ fn load(database: &Database) -> Result<Loaded, OpenError> {
 }
 
 fn commit(database: &Database, events: &[Arc<Event>]) -> Result<(), OpenError> {
-    let Some(last) = events.last() else { return Ok(()) };
+    if events.is_empty() {
+        return Ok(());
+    }
     let transaction = database.begin_write()?;
     {
         let mut objects = transaction.open_table(OBJECTS)?;
@@ -297,9 +302,9 @@ fn commit(database: &Database, events: &[Arc<Event>]) -> Result<(), OpenError> {
             let deleted = u8::from(event.kind == EventKind::Delete);
             log.insert(event.entry.revision, (key.as_str(), deleted, previous))?;
         }
-        let mut meta = transaction.open_table(META)?;
+        // Trimming in strides keeps the common commit free of it, and of a third table: the newest
+        // revision is the log's last row.
         let excess = log.len()?.saturating_sub(LOG_ROWS);
-        // Trimming in strides keeps the common commit free of it.
         if excess > LOG_ROWS / 8 {
             let mut compacted = 0;
             for _ in 0..excess {
@@ -307,9 +312,8 @@ fn commit(database: &Database, events: &[Arc<Event>]) -> Result<(), OpenError> {
                     compacted = revision.value();
                 }
             }
-            meta.insert("compacted", compacted)?;
+            transaction.open_table(META)?.insert("compacted", compacted)?;
         }
-        meta.insert("revision", last.entry.revision)?;
     }
     transaction.commit()?;
     Ok(())
