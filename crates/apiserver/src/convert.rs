@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::registry::{Origin, Served};
 use crate::server::Server;
 use crate::status::Result;
-use crate::store::Entry;
+use crate::store::{Draft, Entry};
 
 /// A stored object, at the resource's version.
 pub(crate) async fn read(server: &Server, resource: &Served, entry: &Arc<Entry>) -> Result<Value> {
@@ -42,12 +42,8 @@ pub(crate) async fn read_many(
 }
 
 /// An object at the resource's version, as it is to be stored.
-pub(crate) async fn to_storage(server: &Server, resource: &Served, mut object: Value) -> Result<Value> {
+async fn to_storage(server: &Server, resource: &Served, mut object: Value) -> Result<Value> {
     match &resource.origin {
-        Origin::Builtin(_) if resource.stored_as == resource.api_version => {
-            object["apiVersion"] = json!(resource.stored_as);
-            object["kind"] = json!(resource.kind);
-        }
         Origin::Builtin(row) => object = cambium_builtin::convert::to_stored(row, object),
         Origin::Custom(definition, _) => {
             let storage = definition.storage_version().to_owned();
@@ -56,6 +52,14 @@ pub(crate) async fn to_storage(server: &Server, resource: &Served, mut object: V
         }
     }
     Ok(object)
+}
+
+/// An object at the resource's version, encoded as it is to be stored.
+pub(crate) async fn draft(server: &Server, resource: &Served, object: &Value) -> Result<Draft> {
+    match resource.stored_as == resource.api_version {
+        true => Ok(Draft::new(object)),
+        false => Ok(Draft::new(&to_storage(server, resource, object.clone()).await?)),
+    }
 }
 
 /// An object from one of the resource's versions to another, without anything else done to it.

@@ -67,10 +67,6 @@ impl Loopback {
         &self.name
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Result<Value, Refused> {
-        self.send(Method::GET, path, "", Bytes::new()).await
-    }
-
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Result<Value, Refused> {
         self.send(Method::POST, path, "application/json", encode(object))
             .await

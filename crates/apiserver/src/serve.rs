@@ -20,8 +20,10 @@ use crate::auth::User;
 use crate::builder::ApiServer;
 use crate::pki::Identity;
 
-/// How long a client may take to say hello, and to send a request's head.
+/// How long a client may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an HTTP/1.1 connection may be idle, or take to send a request's head.
+const IDLE: Duration = Duration::from_secs(120);
 /// How long open requests get when the server stops.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -111,7 +113,7 @@ async fn connection(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(IDLE)
         .pipeline_flush(true);
     builder
         .http2()

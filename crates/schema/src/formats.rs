@@ -11,7 +11,7 @@ mod dates;
 mod internet;
 
 /// Checks a string against a format: `None` when the format is unknown.
-pub(crate) fn check(format: &str, text: &str) -> Option<bool> {
+pub fn check(format: &str, text: &str) -> Option<bool> {
     let known = match &*format.replace('-', "") {
         "bsonobjectid" => text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
         "uri" => internet::is_request_uri(text),

@@ -35,6 +35,7 @@ mod validate;
 
 pub use default::{default, drop_nulls};
 pub use field::{ErrorKind, FieldError, FieldPath};
+pub use formats::check as check_format;
 pub use lists::{list_map_key, validate_lists};
 pub use metadata::{
     Malformed, coerce_embedded, coerce_object, object_meta, validate_embedded, validate_object,
@@ -43,7 +44,7 @@ pub use model::{
     Additional, Child, Constraints, JsonType, ListType, MapType, PatchStrategy, Property, Rule, Schema,
 };
 pub use parse::{check_status_root, parse, rule_field_path, visit_defaults};
-pub use pattern::Matcher;
+pub use pattern::{Matcher, compile as compile_pattern};
 pub use prune::{prune, unknown_fields};
 pub use rules::{RuleSite, visit_rules};
 pub use validate::{validate, validate_values};

@@ -39,7 +39,7 @@ impl Matcher {
 const SIZE_LIMIT: usize = 32 << 20;
 
 /// Compiles a pattern of Go's dialect; the error is worded as Go words it, as far as the cause is known.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+pub fn compile(pattern: &str) -> Result<Regex, String> {
     let translated =
         translate::translate(pattern).map_err(|cause| format!("error parsing regexp: {cause}"))?;
     RegexBuilder::new(&translated)

@@ -143,7 +143,9 @@ async fn a_validating_webhook_refuses_and_warns() -> Result<()> {
         json!({"name": "warn.example.com", "clientConfig": client("/warn")}),
         json!({"name": "broken.example.com", "clientConfig": client("/broken"), "failurePolicy": "Ignore"}),
         json!({"name": "strict.example.com", "clientConfig": client("/broken"), "objectSelector": {"matchLabels": {"break": "me"}}}),
-        json!({"name": "effects.example.com", "clientConfig": client("/warn"), "sideEffects": "None", "objectSelector": {"matchLabels": {"other": "thing"}}}),
+        json!({"name": "picky.example.com", "clientConfig": client("/deny"), "matchConditions": [
+            {"name": "only-updates", "expression": "request.operation == 'UPDATE'"},
+            {"name": "only-picked", "expression": "object.data.k == 'pick me'"}]}),
     ];
     let made = raw
         .post(

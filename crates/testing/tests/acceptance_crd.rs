@@ -380,6 +380,109 @@ async fn wrong_crds_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
+async fn rules_are_checked_when_they_are_written_and_when_they_are_used() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let raw = cluster.raw();
+    let group = format!("{}.example.com", cluster.unique("rules"));
+    let with_rules = |rules: Value| {
+        let mut crd = widget(&group);
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] =
+            rules;
+        crd
+    };
+    let refused = raw
+        .post(CRDS, &with_rules(json!([{"rule": "self.colour == 'red'"}])))
+        .await?;
+    assert_eq!(refused.code, 422);
+    assert!(
+        refused.message().contains("undefined field 'colour'"),
+        "{}",
+        refused.message()
+    );
+    let refused = raw
+        .post(CRDS, &with_rules(json!([{"rule": "self.size"}])))
+        .await?;
+    assert!(
+        refused
+            .message()
+            .contains("cel expression must evaluate to a bool"),
+        "{}",
+        refused.message()
+    );
+    let rules = json!([
+        {"rule": "self.color != 'red' || self.size < 5", "message": "red is for the small"},
+        {"rule": "self.size >= oldSelf.size", "messageExpression": "self.size > 5 ? 'a little down' : 'far down'"},
+    ]);
+    established(&raw, &with_rules(rules)).await?;
+    let path = format!(
+        "/apis/{group}/v1/namespaces/{}/widgets",
+        cluster.namespace("rules").await?
+    );
+    let refused = raw
+        .post(&path, &object(&group, "a", json!({"color": "red", "size": 7})))
+        .await?;
+    assert_eq!(
+        (refused.code, &refused.body["details"]["causes"][0]["field"]),
+        (422, &json!("spec"))
+    );
+    assert!(
+        refused.message().ends_with("red is for the small"),
+        "{}",
+        refused.message()
+    );
+    assert_eq!(
+        raw.post(&path, &object(&group, "a", json!({"color": "blue", "size": 7})))
+            .await?
+            .code,
+        201
+    );
+    let refused = raw
+        .patch("merge", &format!("{path}/a"), &json!({"spec": {"size": 6}}))
+        .await?;
+    assert_eq!(refused.code, 422);
+    assert!(
+        refused.message().ends_with("a little down"),
+        "{}",
+        refused.message()
+    );
+    assert_eq!(
+        raw.patch("merge", &format!("{path}/a"), &json!({"spec": {"size": 8}}))
+            .await?
+            .code,
+        200
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_wrong_before_may_stay_wrong() -> Result<()> {
+    let Widgets { raw, group, path, .. } = &widgets("ratchet").await?;
+    raw.post(path, &object(group, "a", json!({"color": "red"})))
+        .await?;
+    let tighten = json!([{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/color/enum", "value": ["blue"]}]);
+    let crd = raw
+        .patch("json", &format!("{CRDS}/widgets.{group}"), &tighten)
+        .await?;
+    assert_eq!(crd.code, 200, "{crd:?}");
+    eventually("the new schema is in force", || async {
+        Ok(raw
+            .post(
+                &format!("{path}?dryRun=All"),
+                &object(group, "b", json!({"color": "red"})),
+            )
+            .await?
+            .code
+            == 422)
+    })
+    .await?;
+    let unrelated = raw
+        .patch("merge", &format!("{path}/a"), &json!({"spec": {"size": 5}}))
+        .await?;
+    assert_eq!(unrelated.code, 200, "{unrelated:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_crd_goes_with_its_objects() -> Result<()> {
     let Widgets { raw, group, path, .. } = &widgets("goes").await?;
     let mut held = object(group, "held", json!({"color": "red"}));

@@ -165,7 +165,8 @@ async fn nothing_is_deleted_on_a_guess() -> Result<()> {
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Unheard", "name": "of", "uid": ABSENT});
     let gone =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": ABSENT.replace('1', "9")});
-    at.map("of-an-unknown-kind", &[unknown.clone()]).await?;
+    at.map("of-an-unknown-kind", std::slice::from_ref(&unknown))
+        .await?;
     at.map("of-both", &[gone, unknown]).await?;
     // A cluster-scoped object cannot be owned by something in a namespace.
     let near = at.map("near", &[]).await?;

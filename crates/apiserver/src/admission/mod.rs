@@ -52,6 +52,11 @@ pub(crate) struct Attributes<'a> {
     pub(crate) warnings: &'a Warnings,
 }
 
+/// Whether any mutating step might change an object at all.
+pub(crate) fn may_change(server: &Server) -> bool {
+    webhooks::any_mutating(server)
+}
+
 /// Lets every mutating step change the object (`None` on delete), or refuse it.
 pub(crate) async fn mutate(
     server: &Server,

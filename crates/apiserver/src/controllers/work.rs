@@ -28,6 +28,8 @@ use crate::store::Event;
 
 /// Most keys that one controller acts on at one time.
 const AT_ONCE: usize = 16;
+/// How often a key may fail before events no longer cut its back-off short.
+const PATIENCE: u32 = 4;
 const FIRST_BACK_OFF: Duration = Duration::from_millis(5);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(60);
 
@@ -99,8 +101,16 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Wants a key looked at, soon.
+    /// Wants a key looked at, soon. A key that is refused again and again waits for its time: what it
+    /// writes about the refusal must not bring it back at once.
     pub(crate) fn add(&mut self, key: K) {
+        let stubborn = self
+            .failures
+            .get(&key)
+            .is_some_and(|failures| *failures >= PATIENCE);
+        if stubborn && self.timer_of.contains_key(&key) {
+            return;
+        }
         if self.running.contains(&key) {
             self.again.insert(key);
         } else if self.queued.insert(key.clone()) {
@@ -157,8 +167,8 @@ impl<K: Clone + Eq + Hash> Queue<K> {
             .saturating_mul(1 << (*failures).min(20))
             .min(LONGEST_BACK_OFF);
         *failures += 1;
-        self.release(key);
         self.add_after(key.clone(), delay);
+        self.release(key);
     }
 
     fn release(&mut self, key: &K) {
@@ -276,5 +286,19 @@ mod tests {
             assert_eq!(queue.take(), None);
             tokio::time::advance(Duration::from_millis(1)).await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_cuts_a_back_off_short_but_not_for_ever() {
+        let mut queue = Queue::new();
+        for _ in 0..PATIENCE {
+            queue.add("a");
+            assert_eq!(queue.take(), Some("a"));
+            queue.failed(&"a");
+        }
+        queue.add("a");
+        assert_eq!(queue.take(), None);
+        tokio::time::advance(LONGEST_BACK_OFF).await;
+        assert_eq!(queue.take(), Some("a"));
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cambium_schema::{FieldError, FieldPath, Schema, names};
+use cambium_expression::rules::CompiledRules;
+use cambium_schema::{ErrorKind, FieldError, FieldPath, Schema, names};
 use serde_json::{Value, json};
 
 use super::columns::{self, Column};
@@ -37,6 +38,7 @@ pub(crate) struct Version {
     /// What clients of a deprecated version are told.
     pub(crate) warning: Option<String>,
     columns: Vec<Column>,
+    rules: CompiledRules,
 }
 
 impl Definition {
@@ -148,6 +150,7 @@ impl Version {
             .unwrap_or_else(|| json!({"type": "object"}));
         let path = FieldPath::new("spec.validation.openAPIV3Schema");
         let schema = cambium_schema::parse(&raw_schema, &path).ok()?;
+        let rules = CompiledRules::compile(&schema);
         let name = text("name");
         let warning = flag("deprecated").then(|| {
             let own = text("deprecationWarning");
@@ -189,6 +192,7 @@ impl Version {
                 })
                 .collect(),
             warning,
+            rules,
             columns: columns::compile(&list("additionalPrinterColumns")),
             name,
         })
@@ -206,7 +210,26 @@ impl Version {
 
     /// What is wrong with an object of this version.
     pub(crate) fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        cambium_schema::validate(&self.schema, new, old)
+        let mut errors = cambium_schema::validate(&self.schema, new, old);
+        if self.rules.is_empty() {
+            return errors;
+        }
+        // Rules may rely on the shape that the schema promises.
+        let blocking = |error: &FieldError| {
+            matches!(
+                error.kind,
+                ErrorKind::Required | ErrorKind::TooLong | ErrorKind::TooMany | ErrorKind::TypeInvalid
+            )
+        };
+        match errors.iter().any(blocking) {
+            true => errors.push(FieldError::invalid(
+                FieldPath::root(),
+                &Value::Null,
+                "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+            )),
+            false => errors.extend(self.rules.validate(new, old)),
+        }
+        errors
     }
 
     /// The headings of its Table.
@@ -218,9 +241,4 @@ impl Version {
     pub(crate) fn cells(&self, value: &Value, now: jiff::Timestamp) -> Vec<Value> {
         columns::cells(&self.columns, value, now)
     }
-}
-
-/// What is wrong with the rules of a schema.
-pub(super) fn check_rules(_schema: &Schema, _at: &FieldPath) -> Vec<FieldError> {
-    vec![]
 }

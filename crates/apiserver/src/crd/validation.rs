@@ -1,5 +1,6 @@
 //! Which CRDs are refused, with upstream's words. Pure.
 
+use cambium_expression::rules::check_schema_rules;
 use cambium_schema::{FieldError, FieldPath, JsonType, names};
 use serde_json::{Value, json};
 
@@ -252,7 +253,7 @@ fn schema(version: &Value, at: &FieldPath, unchanged: bool) -> Vec<FieldError> {
         Err(problems) => errors.extend(problems),
         // Rules that were accepted once stay accepted.
         Ok(_) if unchanged => {}
-        Ok(schema) => errors.extend(super::definition::check_rules(&schema, &at)),
+        Ok(schema) => errors.extend(check_schema_rules(&schema, &at)),
     }
     errors
 }

@@ -12,7 +12,7 @@ use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
-use crate::validation::metadata;
+use crate::validation::{metadata, webhooks};
 use crate::wire::Decoded;
 use crate::{allocate as addresses, convert, crd, object};
 
@@ -286,6 +286,19 @@ pub(super) fn normalise(resource: &Served, object: &mut Value) {
     resource.default(object);
 }
 
+/// Lets admission change or refuse an object, and brings what it changed back into shape.
+pub(super) async fn admit(call: &Call, attributes: &Attributes<'_>, object: Value) -> Result<Value> {
+    let before = admission::may_change(&call.server).then(|| object.clone());
+    let mut object = admission::mutate(&call.server, attributes, Some(object))
+        .await?
+        .unwrap_or_default();
+    if let Some(before) = before.filter(|before| *before != object) {
+        normalise(&call.resource, &mut object);
+        managed::restore_if_broken(&before, &mut object);
+    }
+    Ok(object)
+}
+
 /// What is wrong with an object of this kind.
 pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match &resource.origin {
@@ -294,7 +307,13 @@ pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> V
             errors.extend(crd::validate(new, old));
             errors
         }
-        Origin::Builtin(row) => cambium_builtin::validate(row, new, old),
+        Origin::Builtin(row) => {
+            let mut errors = cambium_builtin::validate(row, new, old);
+            if row.group == "admissionregistration.k8s.io" {
+                errors.extend(webhooks::conditions(new));
+            }
+            errors
+        }
         Origin::Custom(definition, index) => definition.versions[*index].validate(new, old),
     }
 }
@@ -449,14 +468,7 @@ async fn attempt(
         old: Some(&old),
         warnings: &call.warnings,
     };
-    let before = new.clone();
-    let mut new = admission::mutate(&call.server, &attributes, Some(new))
-        .await?
-        .unwrap_or_default();
-    if new != before {
-        normalise(resource, &mut new);
-        managed::restore_if_broken(&before, &mut new);
-    }
+    let mut new = admit(call, &attributes, new).await?;
     prepare::count_change(resource, &mut new, &old);
     allocate(call, &mut new, Some(&old))?;
 
@@ -482,7 +494,7 @@ async fn attempt(
     let draft = match finished {
         true => None,
         false => {
-            let draft = Draft::new(&convert::to_storage(&call.server, resource, new.clone()).await?);
+            let draft = convert::draft(&call.server, resource, &new).await?;
             check_size(&draft)?;
             Some(draft)
         }

@@ -9,7 +9,7 @@ use crate::admission::{self, Attributes, Operation};
 use crate::convert;
 use crate::object;
 use crate::status::{Result, Status};
-use crate::store::{Draft, Expect, Write, WriteError};
+use crate::store::{Expect, Write, WriteError};
 use crate::validation::metadata;
 use crate::wire::Response;
 
@@ -67,15 +67,7 @@ pub(super) async fn store(
         old: None,
         warnings: &call.warnings,
     };
-    let before = value.clone();
-    let mut value = admission::mutate(&call.server, &attributes, Some(value))
-        .await?
-        .unwrap_or_default();
-    if value != before {
-        change::normalise(resource, &mut value);
-        managed::restore_if_broken(&before, &mut value);
-    }
-    drop(before);
+    let mut value = change::admit(call, &attributes, value).await?;
     change::allocate(call, &mut value, None)?;
 
     let mut errors = metadata::validate_new(&value, resource.namespaced, resource.name_rule);
@@ -94,8 +86,7 @@ pub(super) async fn store(
         };
     }
 
-    let stored = convert::to_storage(&call.server, resource, value.clone()).await?;
-    let draft = Draft::new(&stored);
+    let draft = convert::draft(&call.server, resource, &value).await?;
     change::check_size(&draft)?;
     let write = Write {
         bucket: resource.bucket.clone(),

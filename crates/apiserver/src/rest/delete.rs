@@ -10,7 +10,7 @@ use super::{Call, prepare, present};
 use crate::admission::{self, Attributes, Operation};
 use crate::request::Options;
 use crate::status::{Result, Status};
-use crate::store::{Draft, Entry, Expect, Write, WriteError};
+use crate::store::{Entry, Expect, Write, WriteError};
 use crate::wire::{self, Encoding, Response, value_response};
 use crate::{convert, crd, object};
 
@@ -123,9 +123,7 @@ async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<
         let next = marked(call, &old, options);
         let put = match &next {
             Some(value) if *value == old => return Ok(Deleted::Pending(old)),
-            Some(value) => Some(Draft::new(
-                &convert::to_storage(&call.server, resource, value.clone()).await?,
-            )),
+            Some(value) => Some(convert::draft(&call.server, resource, value).await?),
             None => None,
         };
         if options.dry_run {

@@ -26,16 +26,28 @@ pub(super) enum Origin {
 /// Records a plain write.
 pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) -> Result<()> {
     let manager = call.manager();
-    let (old, given) = (old.cloned(), std::mem::take(new));
-    *new = with_fields(call, [old.as_ref(), Some(&given)], {
-        let old = old.clone();
-        let mut given = given.clone();
-        move |fields| {
+    let update = |fields: &FieldManager<'_>, old: Option<&Value>, new: &mut Value| {
+        if let Err(error) = fields.update(old, new, &manager) {
+            tracing::warn!(%error, "managed fields could not be updated");
+        }
+    };
+    if !waits_for_webhook(call, [old, Some(new)]) {
+        Books::of(call).with(|fields| update(fields, old, new));
+        return Ok(());
+    }
+    let (books, manager, old, mut given) = (
+        Books::of(call),
+        manager.clone(),
+        old.cloned(),
+        std::mem::take(new),
+    );
+    *new = off_thread(move || {
+        books.with(|fields| {
             if let Err(error) = fields.update(old.as_ref(), &mut given, &manager) {
                 tracing::warn!(%error, "managed fields could not be updated");
             }
-            Ok(given)
-        }
+        });
+        given
     })
     .await?;
     Ok(())
@@ -49,18 +61,19 @@ pub(super) async fn apply(call: &Call, old: Option<&Value>, config: &Value) -> R
     } else {
         Force::No
     };
-    with_fields(call, [old, Some(config)], {
-        let (old, mut config) = (old.cloned(), config.clone());
-        if let Kind::Builtin(row) = &call.resource.origin {
-            complete_keys(row.schema, &mut config);
-        }
-        move |fields| {
-            fields
-                .apply(old.as_ref(), &config, &manager, force)
-                .map_err(refusal)
-        }
-    })
-    .await
+    let mut config = config.clone();
+    if let Kind::Builtin(row) = &call.resource.origin {
+        complete_keys(row.schema, &mut config);
+    }
+    if !waits_for_webhook(call, [old, Some(&config)]) {
+        return Books::of(call)
+            .with(|fields| fields.apply(old, &config, &manager, force))
+            .map_err(refusal);
+    }
+    let (books, old) = (Books::of(call), old.cloned());
+    let applied =
+        off_thread(move || books.with(|fields| fields.apply(old.as_ref(), &config, &manager, force)));
+    applied.await?.map_err(refusal)
 }
 
 /// Fills in the keys of list items that have a default: a container port without `protocol` is the TCP one.
@@ -117,20 +130,50 @@ pub(super) fn strategic(call: &Call, old: &Value, patch: &Value) -> Result<Value
 
 /// Whether two states differ in nothing but the times in their managed fields.
 pub(super) fn same_but_for_times(new: &Value, old: &Value) -> bool {
-    new == old || without_times(new) == without_times(old)
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
+        return new == old;
+    };
+    new.len() == old.len()
+        && new
+            .iter()
+            .all(|(name, value)| match (name.as_str(), old.get(name)) {
+                ("metadata", Some(before)) => same_metadata(value, before),
+                (_, before) => before == Some(value),
+            })
 }
 
-fn without_times(object: &Value) -> Value {
-    let mut copy = object.clone();
-    if let Some(entries) = object::metadata_mut(&mut copy)
-        .get_mut("managedFields")
-        .and_then(Value::as_array_mut)
-    {
-        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-            entry.remove("time");
-        }
-    }
-    copy
+fn same_metadata(new: &Value, old: &Value) -> bool {
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
+        return new == old;
+    };
+    new.len() == old.len()
+        && new
+            .iter()
+            .all(|(name, value)| match (name.as_str(), old.get(name)) {
+                ("managedFields", Some(before)) => same_owners(value, before),
+                (_, before) => before == Some(value),
+            })
+}
+
+fn same_owners(new: &Value, old: &Value) -> bool {
+    let (Some(new), Some(old)) = (new.as_array(), old.as_array()) else {
+        return new == old;
+    };
+    let timeless = |entry: &Value| -> Vec<(String, Value)> {
+        let fields = entry
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| *name != "time");
+        fields
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    };
+    new.len() == old.len()
+        && new
+            .iter()
+            .zip(old)
+            .all(|(new, old)| new == old || timeless(new) == timeless(old))
 }
 
 fn refusal(error: ApplyError) -> Status {
@@ -148,43 +191,56 @@ fn refusal(error: ApplyError) -> Status {
     }
 }
 
-/// Does the bookkeeping. Usually at once; where books are kept in a version that only a webhook can
-/// convert to, on a thread that may wait for it.
-async fn with_fields(
-    call: &Call,
-    objects: [Option<&Value>; 2],
-    work: impl FnOnce(&FieldManager<'_>) -> Result<Value> + Send + 'static,
-) -> Result<Value> {
-    let other_versions = objects
-        .into_iter()
-        .flatten()
-        .any(|object| speaks_other_versions(&call.resource, object));
+/// Books kept in a version that only a webhook can convert to have to wait for it.
+fn waits_for_webhook(call: &Call, objects: [Option<&Value>; 2]) -> bool {
     let by_webhook = call
         .resource
         .custom()
         .is_some_and(|(definition, _)| definition.converts_by_webhook());
-    let now = timestamp(call);
-    let resource = call.resource.clone();
-    let subresource = call.path.subresource.clone();
-    let versions = AllVersions {
-        server: call.server.clone(),
-        resource: resource.clone(),
-    };
-    let run = move || {
-        let reset_fields = reset_fields(&resource, &subresource);
+    by_webhook
+        && objects
+            .into_iter()
+            .flatten()
+            .any(|object| speaks_other_versions(&call.resource, object))
+}
+
+/// Runs on a thread that may wait.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(Status::internal)
+}
+
+/// What bookkeeping needs to know of a request.
+struct Books {
+    versions: AllVersions,
+    subresource: String,
+    reset_fields: Set,
+    now: Timestamp,
+}
+
+impl Books {
+    fn of(call: &Call) -> Self {
+        Self {
+            versions: AllVersions {
+                server: call.server.clone(),
+                resource: call.resource.clone(),
+            },
+            subresource: call.path.subresource.clone(),
+            reset_fields: reset_fields(&call.resource, &call.path.subresource),
+            now: timestamp(call),
+        }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&FieldManager<'_>) -> T) -> T {
+        let resource = &self.versions.resource;
         work(&FieldManager {
             api_version: &resource.api_version,
             kind: &resource.kind,
-            subresource: &subresource,
-            versions: &versions,
-            reset_fields: &reset_fields,
+            subresource: &self.subresource,
+            versions: &self.versions,
+            reset_fields: &self.reset_fields,
             blank: None,
-            now,
+            now: self.now,
         })
-    };
-    match other_versions && by_webhook {
-        false => run(),
-        true => tokio::task::spawn_blocking(run).await.map_err(Status::internal)?,
     }
 }
 

@@ -1,7 +1,31 @@
 //! Checks of how a webhook is reached.
 
+use cambium_expression::conditions::check_condition;
 use cambium_schema::{FieldError, FieldPath, names};
 use serde_json::{Value, json};
+
+/// Checks the conditions of a configuration's webhooks.
+pub(crate) fn conditions(configuration: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let list = |value: &Value, field: &str| {
+        value
+            .get(field)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
+    for (index, hook) in list(configuration, "webhooks").iter().enumerate() {
+        let path = FieldPath::new("webhooks").index(index).child("matchConditions");
+        for (index, condition) in list(hook, "matchConditions").iter().enumerate() {
+            let source = condition
+                .get("expression")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            errors.extend(check_condition(source, &path.index(index).child("expression")));
+        }
+    }
+    errors
+}
 
 const FORM: &str = "; desired format: https://host[/path]";
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use cambium_expression::conditions::Conditions;
 use serde_json::Value;
 
 use crate::selector::LabelSelector;
@@ -16,7 +17,7 @@ pub(super) struct Hook {
     pub(super) equivalent: bool,
     pub(super) namespace_selector: LabelSelector,
     pub(super) object_selector: LabelSelector,
-    pub(super) conditions: Vec<Value>,
+    pub(super) conditions: Option<Conditions>,
     pub(super) fails_closed: bool,
     pub(super) has_side_effects: bool,
     pub(super) timeout: Duration,
@@ -103,7 +104,7 @@ fn hook(hook: &Value) -> Hook {
         equivalent: text("matchPolicy") != "Exact",
         namespace_selector: selector("namespaceSelector"),
         object_selector: selector("objectSelector"),
-        conditions: list("matchConditions"),
+        conditions: conditions(&list("matchConditions")),
         fails_closed: text("failurePolicy") != "Ignore",
         has_side_effects: !matches!(text("sideEffects"), "None" | "NoneOnDryRun"),
         timeout: Duration::from_secs(
@@ -115,6 +116,27 @@ fn hook(hook: &Value) -> Hook {
         reinvokes: text("reinvocationPolicy") == "IfNeeded",
         review_versions: texts(hook, "admissionReviewVersions"),
     }
+}
+
+fn conditions(list: &[Value]) -> Option<Conditions> {
+    let text = |condition: &Value, field: &str| {
+        condition
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let pairs: Vec<(String, String)> = list
+        .iter()
+        .map(|one| (text(one, "name"), text(one, "expression")))
+        .collect();
+    (!pairs.is_empty()).then(|| {
+        Conditions::compile(
+            pairs
+                .iter()
+                .map(|(name, source)| (name.as_str(), source.as_str())),
+        )
+    })
 }
 
 fn rule(rule: &Value) -> Rule {

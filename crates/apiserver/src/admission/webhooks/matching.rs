@@ -1,11 +1,13 @@
 //! Does a webhook want a request, and in which version?
 
+use cambium_expression::conditions::{ConditionInput, Conditions, Matched};
 use serde_json::{Value, json};
 
 use super::hooks::{Hook, Rule};
+use super::review;
 use crate::admission::Attributes;
 use crate::server::Server;
-use crate::status::Result;
+use crate::status::{Result, Status};
 
 /// A request as a webhook wants to see it.
 pub(super) struct Invocation {
@@ -35,8 +37,47 @@ pub(super) fn wants(
     if !hook.object_selector.is_empty() && !selected(object) && !selected(attributes.old) {
         return Ok(None);
     }
-    let _ = &hook.conditions;
-    Ok(Some(invocation))
+    match &hook.conditions {
+        Some(conditions) => meets(server, attributes, hook, conditions, object, invocation),
+        None => Ok(Some(invocation)),
+    }
+}
+
+/// The webhook's own conditions, in CEL.
+fn meets(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    hook: &Hook,
+    conditions: &Conditions,
+    object: Option<&Value>,
+    invocation: Invocation,
+) -> Result<Option<Invocation>> {
+    let request = review::request(attributes, &invocation, "", None, None);
+    let namespace = server
+        .store
+        .bucket(&server.namespaces)
+        .get(attributes.namespace)
+        .map(|entry| entry.value());
+    let input = ConditionInput {
+        object,
+        old_object: attributes.old,
+        request: Some(&request),
+        namespace: namespace.as_ref().filter(|_| attributes.resource.namespaced),
+    };
+    match conditions.matches(&input) {
+        Matched::Yes => Ok(Some(invocation)),
+        Matched::No(_) => Ok(None),
+        Matched::Unknown(_) if !hook.fails_closed => Ok(None),
+        Matched::Unknown(why) => {
+            let resource = attributes.resource;
+            Err(Status::forbidden(
+                &resource.group,
+                &resource.plural,
+                attributes.name,
+                &why.join(", "),
+            ))
+        }
+    }
 }
 
 fn by_rules(server: &Server, attributes: &Attributes<'_>, hook: &Hook) -> Option<Invocation> {

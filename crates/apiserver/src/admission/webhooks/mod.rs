@@ -23,6 +23,11 @@ pub(crate) use hooks::Hooks;
 use matching::Invocation;
 use review::Verdict;
 
+/// Whether there is any mutating webhook.
+pub(super) fn any_mutating(server: &Server) -> bool {
+    !server.hooks.mutating(server).is_empty()
+}
+
 /// Lets every mutating webhook change the object.
 pub(super) async fn mutate(
     server: &Server,

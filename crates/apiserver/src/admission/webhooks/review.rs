@@ -39,7 +39,9 @@ pub(super) async fn ask(
         .find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
     let version = known.map_or("v1", String::as_str);
     let uid = server.sources.uid();
-    let review = request(attributes, invocation, version, &uid, object, old);
+    let request = request(attributes, invocation, &uid, object, old);
+    let api_version = format!("admission.k8s.io/{version}");
+    let review = json!({"kind": "AdmissionReview", "apiVersion": api_version, "request": request});
     let answer = match server
         .webhooks
         .call(&hook.client_config, &review, hook.timeout)
@@ -83,10 +85,10 @@ pub(super) async fn ask(
     }
 }
 
-fn request(
+/// The request, as an `AdmissionRequest`.
+pub(super) fn request(
     attributes: &Attributes<'_>,
     invocation: &Invocation,
-    version: &str,
     uid: &str,
     object: Option<&Value>,
     old: Option<&Value>,
@@ -118,7 +120,7 @@ fn request(
         request["subResource"] = json!(attributes.subresource);
         request["requestSubResource"] = json!(attributes.subresource);
     }
-    json!({"kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": request})
+    request
 }
 
 /// The response inside a review, checked.

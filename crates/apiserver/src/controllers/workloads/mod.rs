@@ -258,7 +258,7 @@ impl Controller for Simulator {
     fn outcome(&mut self, key: &Key, refused: Option<&Refused>, queue: &mut Queue<Key>) {
         match refused {
             // The next look sees what somebody else wrote; a name that is taken must be told.
-            Some(refused) if refused.reason() == "Conflict" => {}
+            Some(refused) if refused.reason() == "Conflict" || is_last_orders(refused) => {}
             Some(refused) => {
                 self.refusals.insert(key.clone(), refused.message().to_owned());
             }
@@ -587,6 +587,15 @@ impl Simulator {
             refusal,
         }
     }
+}
+
+/// Nothing is made in a namespace that is going away, and that is nobody's failure.
+fn is_last_orders(refused: &Refused) -> bool {
+    let causes = object::at(&refused.status, "details.causes").and_then(Value::as_array);
+    causes
+        .into_iter()
+        .flatten()
+        .any(|cause| read::text(cause, "reason") == "NamespaceTerminating")
 }
 
 fn enqueue_owner(owner: Option<&Owner>, namespace: &str, queue: &mut Queue<Key>) {

@@ -191,18 +191,17 @@ fn status(
     };
     let mut conditions = read::list(set, "status.conditions").to_vec();
     match &observed.refusal {
-        Some(message) => {
+        // The first message stays: each attempt would have another, as each pod has another name.
+        Some(message) if conditions::find(&conditions, "ReplicaFailure").is_none() => {
             let reason = if active.len() < wanted {
                 "FailedCreate"
             } else {
                 "FailedDelete"
             };
-            conditions::set(
-                &mut conditions,
-                &Condition::new("ReplicaFailure", "True", reason, message.clone()),
-                now,
-            );
+            let failure = Condition::new("ReplicaFailure", "True", reason, message.clone());
+            conditions::set(&mut conditions, &failure, now);
         }
+        Some(_) => {}
         None => conditions::remove(&mut conditions, "ReplicaFailure"),
     }
     let waiting = active
@@ -336,6 +335,22 @@ mod tests {
                 .contains(&Write::Patch((*pod("a", true).value).clone(), adopt))
         );
         assert!(!plan.writes.iter().any(|write| matches!(write, Write::Create(_))));
+    }
+
+    #[test]
+    fn a_refusal_is_told_once() {
+        let mut observed = Observed {
+            refusal: Some("no pod-1".to_owned()),
+            ..observed(1, vec![])
+        };
+        let Write::Status(told) = plan(&observed, Timestamp::UNIX_EPOCH).writes.remove(0) else {
+            panic!()
+        };
+        assert_eq!(told["status"]["conditions"][0]["reason"], "FailedCreate");
+        observed.set = told;
+        observed.refusal = Some("no pod-2".to_owned());
+        let again = plan(&observed, Timestamp::UNIX_EPOCH);
+        assert!(!again.writes.iter().any(|write| matches!(write, Write::Status(_))));
     }
 
     #[test]

@@ -46,7 +46,8 @@ fn strip(value: &mut Value) {
         Value::Object(map) => {
             map.values_mut().for_each(strip);
             map.retain(|name, value| {
-                !value.is_null() && !(name == "metadata" && value.as_object().is_some_and(Map::is_empty))
+                let nothing = name == "metadata" && value.as_object().is_some_and(Map::is_empty);
+                !value.is_null() && !nothing
             });
             if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.retain(|_, value| !value.as_object().is_some_and(Map::is_empty));

@@ -136,6 +136,9 @@ impl Owner {
     }
 }
 
+/// Labels that a pod must have.
+type Labels = Vec<(String, String)>;
+
 /// The index.
 #[derive(Debug, Default)]
 pub(super) struct World {
@@ -145,7 +148,7 @@ pub(super) struct World {
     /// Pods and ReplicaSets that nobody controls, by namespace.
     orphans: HashMap<String, BTreeSet<Place>>,
     /// Selectors of services, by namespace and key.
-    services: HashMap<String, BTreeMap<Arc<str>, Vec<(String, String)>>>,
+    services: HashMap<String, BTreeMap<Arc<str>, Labels>>,
 }
 
 impl World {

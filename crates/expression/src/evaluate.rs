@@ -1,0 +1,472 @@
+//! Runs the steps of an expression, counting what they cost.
+
+use std::sync::Arc;
+
+use crate::charge::Charge;
+use crate::error::{EvaluationError, Result, failed, failure, no_such_overload};
+use crate::functions::{apply_regex, contains};
+use crate::plan::{Append, Call, Fold, Index, Match, Presence, Select, Step, Unwrap};
+use crate::value::{Key, Map, Value};
+
+/// One run of an expression.
+pub(crate) struct Evaluation<'a, 'v> {
+    /// The declared variables; a variable without a value is an error to use.
+    variables: &'v [Option<Value<'a>>],
+    names: &'v [&'static str],
+    /// The variables of the comprehensions that are under way. An accumulator can hold an error.
+    locals: Vec<Result<Value<'a>>>,
+    cost: u64,
+    limit: u64,
+}
+
+impl<'a, 'v> Evaluation<'a, 'v> {
+    pub(crate) fn new(variables: &'v [Option<Value<'a>>], names: &'v [&'static str], limit: u64) -> Self {
+        Self {
+            variables,
+            names,
+            locals: Vec::new(),
+            cost: 0,
+            limit,
+        }
+    }
+
+    /// What has been spent so far.
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    fn charge(&mut self, amount: u64) -> Result<()> {
+        self.cost = self.cost.saturating_add(amount);
+        match self.cost > self.limit {
+            true => Err(EvaluationError::CostExceeded),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn run(&mut self, step: &'a Step) -> Result<Value<'a>> {
+        match step {
+            Step::Constant(value) => Ok(value.clone()),
+            Step::Variable(index) => {
+                self.charge(1)?;
+                match self.variables.get(*index) {
+                    Some(Some(value)) => Ok(value.clone()),
+                    _ => {
+                        let name = self.names.get(*index).copied().unwrap_or_default();
+                        failure(format!("no such attribute(s): {name}"))
+                    }
+                }
+            }
+            Step::Local(slot) => {
+                self.charge(1)?;
+                self.local(*slot)
+            }
+            Step::Select(select) => self.select(select),
+            Step::Has(select) => self.has(select),
+            Step::OptionalSelect(select) => self.optional_select(select),
+            Step::Index(index) => self.index(index),
+            Step::And(parts) => self.logic(&parts.0, &parts.1, false),
+            Step::Or(parts) => self.logic(&parts.0, &parts.1, true),
+            Step::If(parts) => match self.run(&parts.0)? {
+                Value::Bool(true) => self.run_inside_path(&parts.1),
+                Value::Bool(false) => self.run_inside_path(&parts.2),
+                _ => no_such_overload(),
+            },
+            Step::Otherwise(parts, unwrap) => match self.run(&parts.0)? {
+                Value::Optional(None) => self.run(&parts.1),
+                Value::Optional(Some(inner)) if *unwrap == Unwrap::Value => Ok(unshare(inner)),
+                present => Ok(present),
+            },
+            Step::NotStrictlyFalse(inner) => self.not_strictly_false(inner),
+            Step::Call(call) => self.call(call),
+            Step::Match(call) => self.matches(call),
+            Step::InConstant(parts) => {
+                let item = self.run(&parts.0)?;
+                contains(&parts.1, &item).map(Value::Bool)
+            }
+            Step::List(items) => self.list(items),
+            Step::Map(entries) => self.map(entries),
+            Step::Append(append) => self.append(append),
+            Step::Fold(fold) => self.fold(fold),
+        }
+    }
+
+    /// A path that is part of another is not paid for as a whole, only by its steps.
+    fn run_inside_path(&mut self, step: &'a Step) -> Result<Value<'a>> {
+        let value = self.run(step);
+        if step.is_path() && !matches!(step, Step::If(_)) {
+            self.cost = self.cost.saturating_sub(1);
+        }
+        value
+    }
+
+    fn local(&self, slot: usize) -> Result<Value<'a>> {
+        match self.locals.get(slot) {
+            Some(value) => value.clone(),
+            None => failed("no such attribute(s)"),
+        }
+    }
+
+    /// The operand of a path. What is no path itself costs one more.
+    fn operand(&mut self, operand: &'a Step) -> Result<Value<'a>> {
+        let value = self.run(operand);
+        if !operand.is_path() {
+            self.charge(1)?;
+        }
+        value
+    }
+
+    fn select(&mut self, select: &'a Select) -> Result<Value<'a>> {
+        let operand = self.operand(&select.operand)?;
+        self.charge(1)?;
+        match operand {
+            Value::Optional(None) => Ok(Value::Optional(None)),
+            Value::Optional(Some(inner)) => Ok(wrap(field(&inner, &select.field)?)),
+            operand => match field(&operand, &select.field)? {
+                Some(value) => Ok(value),
+                None => failure(format!("no such key: {}", select.field)),
+            },
+        }
+    }
+
+    fn has(&mut self, select: &'a Select) -> Result<Value<'a>> {
+        let operand = self.operand(&select.operand)?;
+        let found = match &operand {
+            Value::Optional(None) => None,
+            Value::Optional(Some(inner)) => field(inner, &select.field)?,
+            operand => field(operand, &select.field)?,
+        };
+        Ok(Value::Bool(found.is_some()))
+    }
+
+    fn optional_select(&mut self, select: &'a Select) -> Result<Value<'a>> {
+        let found = match self.operand(&select.operand)? {
+            Value::Optional(None) => None,
+            Value::Optional(Some(inner)) => field(&inner, &select.field)?,
+            operand => field(&operand, &select.field)?,
+        };
+        if found.is_some() {
+            self.charge(1)?;
+        }
+        Ok(wrap(found))
+    }
+
+    fn index(&mut self, index: &'a Index) -> Result<Value<'a>> {
+        let operand = self.operand(&index.operand);
+        let key = self.run_inside_path(&index.index);
+        let (operand, key) = (operand?, key?);
+        if index.presence == Presence::Required {
+            self.charge(1)?;
+        }
+        let (operand, optional) = match operand {
+            Value::Optional(None) => return Ok(Value::Optional(None)),
+            Value::Optional(Some(inner)) => ((*inner).clone(), true),
+            operand => (operand, index.presence == Presence::Optional),
+        };
+        let found = match &operand {
+            Value::Map(map) => map.find(&key)?,
+            Value::List(list) => match position(&key)? {
+                Some(position) => list.get(position).transpose()?,
+                None => None,
+            },
+            _ => None,
+        };
+        if index.presence == Presence::Optional && found.is_some() {
+            self.charge(1)?;
+        }
+        match (found, optional) {
+            (found, true) => Ok(wrap(found)),
+            (Some(found), false) => Ok(found),
+            (None, false) => match operand {
+                Value::List(_) => failure(format!("index out of bounds: {}", key.shown())),
+                _ => failure(format!("no such key: {}", key.shown())),
+            },
+        }
+    }
+
+    /// `&&` and `||`: whichever side decides wins over an error of the other.
+    fn logic(&mut self, left: &'a Step, right: &'a Step, decisive: bool) -> Result<Value<'a>> {
+        let mut problem = None;
+        for side in [left, right] {
+            match self.run(side) {
+                Ok(Value::Bool(value)) if value == decisive => return Ok(Value::Bool(decisive)),
+                Ok(Value::Bool(_)) => {}
+                Ok(_) => {
+                    problem.get_or_insert(EvaluationError::Failed("no such overload".into()));
+                }
+                Err(EvaluationError::CostExceeded) => return Err(EvaluationError::CostExceeded),
+                Err(error) => {
+                    problem.get_or_insert(error);
+                }
+            }
+        }
+        match problem {
+            Some(problem) => Err(problem),
+            None => Ok(Value::Bool(!decisive)),
+        }
+    }
+
+    fn not_strictly_false(&mut self, inner: &'a Step) -> Result<Value<'a>> {
+        let holds = match self.run(inner) {
+            Ok(Value::Bool(value)) => value,
+            Err(EvaluationError::CostExceeded) => return Err(EvaluationError::CostExceeded),
+            Ok(_) | Err(_) => true,
+        };
+        self.charge(1)?;
+        Ok(Value::Bool(holds))
+    }
+
+    /// The arguments of a call, and the first error among them. One that failed costs what a number costs; but of
+    /// more than two, none follows one that failed, and then the call is not paid for.
+    fn arguments(&mut self, steps: &'a [Step], charge: Charge) -> Result<Vec<Value<'a>>> {
+        let mut arguments = Vec::with_capacity(steps.len());
+        let mut problem = None;
+        for step in steps {
+            match self.run(step) {
+                Ok(value) => arguments.push(value),
+                Err(EvaluationError::CostExceeded) => return Err(EvaluationError::CostExceeded),
+                Err(error) if steps.len() > 2 => return Err(error),
+                Err(error) => {
+                    problem.get_or_insert(error);
+                    arguments.push(Value::Null);
+                }
+            }
+        }
+        match problem {
+            Some(problem) => {
+                self.charge(charge.amount(&arguments, None))?;
+                Err(problem)
+            }
+            None => Ok(arguments),
+        }
+    }
+
+    fn call(&mut self, call: &'a Call) -> Result<Value<'a>> {
+        let arguments = self.arguments(&call.arguments, call.charge)?;
+        let result = (call.implementation)(&arguments);
+        self.charge(call.charge.amount(&arguments, result.as_ref().ok()))?;
+        result.map_err(|error| explain(error, call.name, &arguments))
+    }
+
+    fn matches(&mut self, call: &'a Match) -> Result<Value<'a>> {
+        let arguments = self.arguments(&call.arguments, call.charge)?;
+        let result = apply_regex(call.name, &call.regex, &arguments);
+        self.charge(call.charge.amount(&arguments, result.as_ref().ok()))?;
+        result
+    }
+
+    fn list(&mut self, items: &'a [(Step, Presence)]) -> Result<Value<'a>> {
+        let mut values = Vec::with_capacity(items.len());
+        for (item, presence) in items {
+            let item = match self.run(item) {
+                Ok(item) => item,
+                Err(error) => {
+                    self.charge(10)?;
+                    return Err(error);
+                }
+            };
+            match (item, presence) {
+                (Value::Optional(inner), Presence::Optional) => values.extend(inner.map(unshare)),
+                (value, Presence::Optional) => {
+                    return failure(format!(
+                        "cannot initialize optional list element from non-optional value {}",
+                        value.shown()
+                    ));
+                }
+                (value, Presence::Required) => values.push(value),
+            }
+        }
+        self.charge(10)?;
+        Ok(Value::list(values))
+    }
+
+    fn map(&mut self, entries: &'a [(Step, Step, Presence)]) -> Result<Value<'a>> {
+        let mut map = std::collections::BTreeMap::new();
+        for (key, value, presence) in entries {
+            let key = self.run(key)?;
+            let value = match (self.run(value)?, presence) {
+                (Value::Optional(None), Presence::Optional) => continue,
+                (Value::Optional(Some(inner)), Presence::Optional) => unshare(inner),
+                (value, Presence::Optional) => {
+                    return failure(format!(
+                        "cannot initialize optional entry '{}' from non-optional value {}",
+                        key.shown(),
+                        value.shown()
+                    ));
+                }
+                (value, Presence::Required) => value,
+            };
+            let Some(key) = Key::of(&key) else {
+                return failure(format!("unsupported key type: {}", key.type_name()));
+            };
+            map.insert(key, value);
+        }
+        self.charge(30)?;
+        Ok(Value::Map(Map::owned(map)))
+    }
+
+    fn append(&mut self, append: &'a Append) -> Result<Value<'a>> {
+        self.charge(1)?;
+        let item = self.run(&append.item);
+        self.charge(11)?;
+        let item = item?;
+        let taken = match self.locals.get_mut(append.slot) {
+            Some(slot) => std::mem::replace(slot, Ok(Value::Null)),
+            None => return failed("no such attribute(s)"),
+        };
+        match taken? {
+            Value::List(mut list) => {
+                list.push(item)?;
+                Ok(Value::List(list))
+            }
+            _ => no_such_overload(),
+        }
+    }
+
+    fn fold(&mut self, fold: &'a Fold) -> Result<Value<'a>> {
+        let range = self.run(&fold.range)?;
+        let init = self.run(&fold.init);
+        if let Err(EvaluationError::CostExceeded) = init {
+            return init;
+        }
+        self.locals.truncate(fold.slot);
+        self.locals.push(init);
+        let finished = self.iterate(fold, &range);
+        self.locals.truncate(fold.slot + 1);
+        let result = match finished {
+            Ok(()) => self.run(&fold.result),
+            Err(error) => Err(error),
+        };
+        self.locals.truncate(fold.slot);
+        result
+    }
+
+    fn iterate(&mut self, fold: &'a Fold, range: &Value<'a>) -> Result<()> {
+        match range {
+            Value::List(list) => {
+                for index in 0..list.len() {
+                    let Some(item) = list.get(index) else { break };
+                    let first = match fold.variables {
+                        1 => item,
+                        _ => {
+                            self.locals.truncate(fold.slot + 1);
+                            self.locals.push(Ok(Value::Int(index as i64)));
+                            item
+                        }
+                    };
+                    if !self.iteration(fold, first)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Value::Map(map) => {
+                for key in map.keys() {
+                    let last = match fold.variables {
+                        1 => Ok(key),
+                        _ => {
+                            let value = map.find(&key)?;
+                            self.locals.truncate(fold.slot + 1);
+                            self.locals.push(Ok(key));
+                            match value {
+                                Some(value) => Ok(value),
+                                None => failed("no such key"),
+                            }
+                        }
+                    };
+                    if !self.iteration(fold, last)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            range => failure(format!("got '{}', expected iterable type", go_type(range))),
+        }
+    }
+
+    /// Runs the body with the last variable set; says whether to go on.
+    fn iteration(&mut self, fold: &'a Fold, last: Result<Value<'a>>) -> Result<bool> {
+        let slot = fold.slot + fold.variables;
+        self.locals.truncate(slot);
+        self.locals.push(last);
+        match self.run(&fold.condition)? {
+            Value::Bool(false) => return Ok(false),
+            Value::Bool(true) => {}
+            _ => return no_such_overload(),
+        }
+        let step = self.run(&fold.step);
+        if let Err(EvaluationError::CostExceeded) = step {
+            return Err(EvaluationError::CostExceeded);
+        }
+        self.locals.truncate(slot + 1);
+        if let Some(accumulator) = self.locals.get_mut(fold.slot) {
+            *accumulator = step;
+        }
+        Ok(true)
+    }
+}
+
+/// The name of a value's type inside the API server.
+fn go_type(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::Null => "types.Null",
+        Value::Bool(_) => "types.Bool",
+        Value::Int(_) => "types.Int",
+        Value::Uint(_) => "types.Uint",
+        Value::Double(_) => "types.Double",
+        Value::String(_) => "types.String",
+        Value::Bytes(_) => "types.Bytes",
+        Value::Timestamp(_) => "types.Timestamp",
+        Value::Duration(_) => "types.Duration",
+        Value::Optional(_) => "*types.Optional",
+        other => other.type_name(),
+    }
+}
+
+fn wrap(found: Option<Value<'_>>) -> Value<'_> {
+    Value::Optional(found.map(Arc::new))
+}
+
+fn unshare(value: Arc<Value<'_>>) -> Value<'_> {
+    Arc::try_unwrap(value).unwrap_or_else(|shared| (*shared).clone())
+}
+
+fn field<'a>(operand: &Value<'a>, name: &str) -> Result<Option<Value<'a>>> {
+    match operand {
+        Value::Map(map) => map.field(name),
+        _ => Ok(None),
+    }
+}
+
+fn position(key: &Value<'_>) -> Result<Option<usize>> {
+    let position = match key {
+        Value::Int(index) => usize::try_from(*index).ok(),
+        Value::Uint(index) => usize::try_from(*index).ok(),
+        Value::Double(index) if index.fract() == 0.0 && *index >= 0.0 && *index < 9e15 => {
+            Some(*index as usize)
+        }
+        Value::Double(_) => None,
+        _ => {
+            return failure(format!("unsupported index type '{}' in list", key.type_name()));
+        }
+    };
+    Ok(position)
+}
+
+/// Says which arguments it was that no signature takes.
+pub(crate) fn explain(error: EvaluationError, name: &str, arguments: &[Value<'_>]) -> EvaluationError {
+    let is_operator = name.contains('_') || name.starts_with('@');
+    let is_built_in = is_operator || matches!(name, "startsWith" | "endsWith" | "contains");
+    match &error {
+        EvaluationError::Failed(message) if message == "no such overload" => {
+            if is_built_in || (name == "matches" && matches!(arguments, [Value::String(_), _])) {
+                return error;
+            }
+            if name == "size" {
+                return EvaluationError::Failed("no such overload: size".into());
+            }
+            let types: Vec<&str> = arguments.iter().map(Value::type_name).collect();
+            EvaluationError::Failed(format!("no such overload: {name}({})", types.join(", ")).into())
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,49 @@
+//! Regular expressions, in Go's dialect.
+
+use regex::Regex;
+
+use super::Implementation;
+use crate::error::{Result, failure, no_such_overload};
+use crate::value::Value;
+
+pub(super) fn find(name: &str) -> Option<Implementation> {
+    let found: Implementation = match name {
+        "matches" => |arguments| compiled("matches", arguments),
+        "find" => |arguments| compiled("find", arguments),
+        "findAll" => |arguments| compiled("findAll", arguments),
+        _ => return None,
+    };
+    Some(found)
+}
+
+fn compiled<'a>(name: &str, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some(Value::String(pattern)) = arguments.get(1) else {
+        return no_such_overload();
+    };
+    match cambium_schema::compile_pattern(pattern) {
+        Ok(regex) => apply_regex(name, &regex, arguments),
+        Err(cause) if name == "matches" => failure(cause),
+        Err(cause) => failure(format!("Illegal regex: {cause}")),
+    }
+}
+
+/// Applies a compiled pattern to the first argument.
+pub(crate) fn apply_regex<'a>(name: &str, regex: &Regex, arguments: &[Value<'a>]) -> Result<Value<'a>> {
+    let Some(Value::String(text)) = arguments.first() else {
+        return no_such_overload();
+    };
+    match (name, arguments.get(2)) {
+        ("matches", None) => Ok(Value::Bool(regex.is_match(text))),
+        ("find", None) => Ok(Value::text(regex.find(text).map_or("", |found| found.as_str()))),
+        ("findAll", None) => Ok(all(regex, text, usize::MAX)),
+        ("findAll", Some(Value::Int(most))) => {
+            Ok(all(regex, text, usize::try_from(*most).unwrap_or(usize::MAX)))
+        }
+        _ => no_such_overload(),
+    }
+}
+
+fn all<'a>(regex: &Regex, text: &str, most: usize) -> Value<'a> {
+    let found = regex.find_iter(text).take(most);
+    Value::list(found.map(|found| Value::text(found.as_str())).collect())
+}

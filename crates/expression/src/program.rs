@@ -1,0 +1,138 @@
+//! An expression that is ready to run.
+
+use serde_json::Value as Json;
+
+use crate::check::{Reference, Variable, check};
+use crate::declare::Declared;
+use crate::depth::depth;
+use crate::error::{EvaluationError, Result};
+use crate::estimate::estimate;
+use crate::evaluate::Evaluation;
+use crate::limits::PER_CALL_LIMIT;
+use crate::parse::parse;
+use crate::plan::{Step, plan};
+use crate::source::CompileError;
+use crate::types::Type;
+use crate::value::Value;
+
+/// The variables that an expression may use.
+#[derive(Debug, Clone, Default)]
+pub struct Declarations {
+    pub(crate) variables: Vec<Variable>,
+}
+
+impl Declarations {
+    /// No variables at all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a variable of which nothing is known before the expression runs.
+    #[must_use]
+    pub fn with_dynamic(self, name: &'static str) -> Self {
+        self.with(name, Type::Dyn, None)
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, ty: Type, declared: Option<Declared>) -> Self {
+        self.variables.push(Variable { name, ty, declared });
+        self
+    }
+}
+
+/// A compiled expression. Compile once, run often.
+#[derive(Debug)]
+pub struct Program {
+    step: Step,
+    names: Vec<&'static str>,
+    used: Vec<bool>,
+    result: Type,
+    estimated_cost: u64,
+}
+
+/// Compiles an expression.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place.
+pub fn compile(source: &str, declarations: &Declarations) -> std::result::Result<Program, CompileError> {
+    let too_deep = || CompileError::nowhere(source, "expression recursion limit exceeded: 250".to_owned());
+    let depth = depth(source).ok_or_else(too_deep)?;
+    if depth <= SHALLOW {
+        return compile_here(source, declarations);
+    }
+    // The parser needs much of the stack for every level, more than the caller may have.
+    std::thread::scope(|scope| {
+        let compiling = std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, || compile_here(source, declarations));
+        match compiling.map(|compiling| compiling.join()) {
+            Ok(Ok(compiled)) => compiled,
+            Ok(Err(_)) | Err(_) => Err(too_deep()),
+        }
+    })
+}
+
+/// How deep an expression may nest to be compiled on the caller's stack.
+const SHALLOW: usize = 24;
+
+/// What the deepest expression takes.
+const STACK: usize = 64 << 20;
+
+fn compile_here(source: &str, declarations: &Declarations) -> std::result::Result<Program, CompileError> {
+    let parsed = parse(source)?;
+    let checked = check(&parsed, &declarations.variables)?;
+    let step = plan(&parsed.root, &checked).map_err(CompileError::Failing)?;
+    let mut used = vec![false; declarations.variables.len()];
+    for reference in checked.references.values() {
+        if let Reference::Variable(index) = reference {
+            used[*index] = true;
+        }
+    }
+    Ok(Program {
+        step,
+        names: declarations
+            .variables
+            .iter()
+            .map(|variable| variable.name)
+            .collect(),
+        used,
+        result: checked.ty(&parsed.root).clone(),
+        estimated_cost: estimate(&parsed.root, &checked, &declarations.variables),
+    })
+}
+
+impl Program {
+    /// The type of what it gives.
+    pub fn result_type(&self) -> &Type {
+        &self.result
+    }
+
+    /// The most that it can cost, as far as that can be known.
+    pub fn estimated_cost(&self) -> u64 {
+        self.estimated_cost
+    }
+
+    /// Whether it mentions a variable.
+    pub fn uses(&self, name: &str) -> bool {
+        let index = self.names.iter().position(|known| *known == name);
+        index.is_some_and(|index| self.used[index])
+    }
+
+    /// Runs it on dynamic values, in the order of the declarations; says what it cost, too.
+    pub fn run_bool(&self, variables: &[Option<&Json>]) -> (Result<bool>, u64) {
+        let variables: Vec<Option<Value<'_>>> =
+            variables.iter().map(|value| value.map(Value::dynamic)).collect();
+        let (result, cost) = self.run(&variables);
+        let result = match result {
+            Ok(Value::Bool(value)) => Ok(value),
+            Ok(_) => Err(EvaluationError::Failed("the expression must give a bool".into())),
+            Err(error) => Err(error),
+        };
+        (result, cost)
+    }
+
+    pub(crate) fn run<'a>(&'a self, variables: &[Option<Value<'a>>]) -> (Result<Value<'a>>, u64) {
+        let mut evaluation = Evaluation::new(variables, &self.names, PER_CALL_LIMIT);
+        let result = evaluation.run(&self.step);
+        (result, evaluation.cost())
+    }
+}

@@ -1,0 +1,141 @@
+//! The values that expressions work on. They borrow from the objects they come from.
+
+mod equal;
+mod instant;
+mod json;
+mod list;
+mod map;
+mod text;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::functions::{Cidr, Format, Quantity, Semver, Url};
+use crate::types::Type;
+
+pub(crate) use equal::{compare, equal};
+pub(crate) use instant::Instant;
+pub(crate) use list::List;
+pub(crate) use map::{Key, Map};
+pub(crate) use text::Text;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(crate) enum Value<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    String(Text<'a>),
+    Bytes(Arc<[u8]>),
+    List(List<'a>),
+    Map(Map<'a>),
+    Timestamp(Instant),
+    /// In nanoseconds.
+    Duration(i64),
+    Type(Type),
+    Optional(Option<Arc<Value<'a>>>),
+    Quantity(Quantity),
+    Url(Arc<Url>),
+    Ip(IpAddr),
+    Cidr(Cidr),
+    Format(&'static Format),
+    Semver(Arc<Semver>),
+    /// What a schema keeps without knowing it.
+    Unknown(&'a Json),
+    /// Stands for the authorizer, which is declared but not there yet.
+    Authorizer,
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
+        Self::String(Text::Shared(text.into()))
+    }
+
+    pub(crate) fn list(items: Vec<Self>) -> Self {
+        Self::List(List::owned(items))
+    }
+
+    pub(crate) fn some(value: Self) -> Self {
+        Self::Optional(Some(Arc::new(value)))
+    }
+
+    /// The type, with as much detail as a running expression has.
+    pub(crate) fn ty(&self) -> Type {
+        match self {
+            Self::Null => Type::Null,
+            Self::Bool(_) => Type::Bool,
+            Self::Int(_) => Type::Int,
+            Self::Uint(_) => Type::Uint,
+            Self::Double(_) => Type::Double,
+            Self::String(_) => Type::String,
+            Self::Bytes(_) => Type::Bytes,
+            Self::List(_) => Type::list(Type::Dyn),
+            Self::Map(_) => Type::map(Type::Dyn, Type::Dyn),
+            Self::Timestamp(_) => Type::Timestamp,
+            Self::Duration(_) => Type::Duration,
+            Self::Type(_) => Type::Type(None),
+            Self::Optional(_) => Type::optional(Type::Dyn),
+            Self::Quantity(_) => Type::Named("kubernetes.Quantity"),
+            Self::Url(_) => Type::Named("kubernetes.URL"),
+            Self::Ip(_) => Type::Named("net.IP"),
+            Self::Cidr(_) => Type::Named("net.CIDR"),
+            Self::Format(_) => Type::Named("kubernetes.NamedFormat"),
+            Self::Semver(_) => Type::Named("kubernetes.Semver"),
+            Self::Unknown(_) => Type::Named("unknown"),
+            Self::Authorizer => Type::Named("kubernetes.authorization.Authorizer"),
+        }
+    }
+
+    /// The name of the type, as errors have it.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Uint(_) => "uint",
+            Self::Double(_) => "double",
+            Self::String(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+            Self::Timestamp(_) => "google.protobuf.Timestamp",
+            Self::Duration(_) => "google.protobuf.Duration",
+            Self::Type(_) => "type",
+            Self::Optional(_) => "optional_type",
+            Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Url(_) => "kubernetes.URL",
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(_) => "net.CIDR",
+            Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Semver(_) => "kubernetes.Semver",
+            Self::Unknown(_) => "unknown",
+            Self::Authorizer => "kubernetes.authorization.Authorizer",
+        }
+    }
+
+    /// How many characters, octets, items or entries it has; 1 when it has none of these.
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::String(text) => text.chars().count() as u64,
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::List(list) => list.len() as u64,
+            Self::Map(map) => map.len() as u64,
+            Self::Ip(IpAddr::V4(_)) => 4,
+            Self::Ip(IpAddr::V6(_)) => 16,
+            Self::Cidr(cidr) => u64::from(cidr.bits).div_ceil(8),
+            _ => 1,
+        }
+    }
+
+    /// As [`Value::size`], looking into an optional.
+    pub(crate) fn inner_size(&self) -> u64 {
+        match self {
+            Self::Optional(Some(inner)) => inner.inner_size(),
+            _ => self.size(),
+        }
+    }
+}
