@@ -1,6 +1,8 @@
 //! What a request asks for: the path, and the query's options.
 
+use cambium_schema::{ErrorKind, FieldError, FieldPath};
 use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
 
 use crate::status::{Result, Status};
 
@@ -17,11 +19,16 @@ pub(crate) struct ResourcePath {
     pub(crate) tail: String,
     /// The deprecated `/watch/` prefix.
     pub(crate) watch: bool,
+    /// Below `namespaces/x/`, where only namespaced resources are.
+    pub(crate) inside: bool,
 }
 
 impl ResourcePath {
     /// Takes a path apart; `None` when it names no resource (discovery, health, nonsense).
     pub(crate) fn parse(path: &str) -> Option<Self> {
+        if path.contains("//") {
+            return None;
+        }
         let mut parts = path.strip_prefix('/')?.split('/').filter(|part| !part.is_empty());
         let mut parsed = Self::default();
         match parts.next()? {
@@ -41,6 +48,7 @@ impl ResourcePath {
         let inside =
             rest.len() > 2 && rest[0] == "namespaces" && !matches!(rest[2].as_str(), "status" | "finalize");
         if inside {
+            parsed.inside = true;
             parsed.namespace = rest.remove(1);
             rest.remove(0);
         }
@@ -49,15 +57,15 @@ impl ResourcePath {
         parsed.name = rest.next().unwrap_or_default();
         parsed.subresource = rest.next().unwrap_or_default();
         parsed.tail = rest.collect::<Vec<_>>().join("/");
-        if parsed.resource == "namespaces" && parsed.group.is_empty() {
+        if parsed.resource == "namespaces" && parsed.group.is_empty() && !parsed.inside {
             parsed.namespace = parsed.name.clone();
         }
         Some(parsed)
     }
 }
 
-/// The options in a query, each checked.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The options in a query.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Options {
     pub(crate) label_selector: String,
     pub(crate) field_selector: String,
@@ -78,6 +86,22 @@ pub(crate) struct Options {
     pub(crate) grace_period_seconds: Option<i64>,
     pub(crate) propagation_policy: Option<String>,
     pub(crate) orphan_dependents: Option<bool>,
+    problems: Vec<Problem>,
+}
+
+/// An option with a bad value: refused by the verbs that have the option, ignored by the others.
+#[derive(Debug, Clone, PartialEq)]
+struct Problem {
+    option: &'static str,
+    what: Bad,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Bad {
+    /// It cannot be read.
+    Syntax(String),
+    /// It can, and is not allowed.
+    Value(Box<FieldError>),
 }
 
 /// What to do with fields that the kind does not have.
@@ -90,35 +114,87 @@ pub(crate) enum FieldValidation {
 }
 
 /// What the rows of a Table carry beside their cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum IncludeObject {
     None,
     #[default]
     Metadata,
     Object,
+    /// Something that upstream does not know, and refuses where there is a Table.
+    Unknown(String),
 }
 
 impl Options {
-    /// Reads a query string. Unknown options are ignored, as upstream ignores them; known ones
-    /// with bad values are refused.
-    pub(crate) fn parse(query: &str) -> Result<Self> {
+    /// Reads a query string. Unknown options are ignored, as upstream ignores them.
+    pub(crate) fn parse(query: &str) -> Self {
         let mut options = Self::default();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        // Pairs with a semicolon are dropped, as Go drops them.
+        for pair in query
+            .split('&')
+            .filter(|pair| !pair.is_empty() && !pair.contains(';'))
+        {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = percent_decode_str(&value.replace('+', " "))
                 .decode_utf8_lossy()
                 .into_owned();
-            options.set(&percent_decode_str(key).decode_utf8_lossy(), value)?;
+            options.set(&percent_decode_str(key).decode_utf8_lossy(), value);
         }
-        Ok(options)
+        options
     }
 
-    fn set(&mut self, key: &str, value: String) -> Result<()> {
+    /// Refuses bad values of options that the verb has.
+    pub(crate) fn check(&self, verb: &str) -> Result<()> {
+        let (kind, known): (&str, &[&str]) = match verb {
+            "list" | "watch" => ("ListOptions", &["limit", "timeoutSeconds"]),
+            "get" => ("GetOptions", &[]),
+            "create" => (
+                "CreateOptions",
+                &["dryRun", "fieldManager", "fieldValidation", "timeout"],
+            ),
+            "update" => (
+                "UpdateOptions",
+                &["dryRun", "fieldManager", "fieldValidation", "timeout"],
+            ),
+            "patch" => (
+                "PatchOptions",
+                &["dryRun", "fieldManager", "fieldValidation", "timeout"],
+            ),
+            "delete" => ("DeleteOptions", &["dryRun", "gracePeriodSeconds", "timeout"]),
+            _ => (
+                "DeleteOptions",
+                &[
+                    "dryRun",
+                    "gracePeriodSeconds",
+                    "limit",
+                    "timeoutSeconds",
+                    "timeout",
+                ],
+            ),
+        };
+        let relevant = || {
+            self.problems
+                .iter()
+                .filter(|problem| known.contains(&problem.option))
+        };
+        let mut values = Vec::new();
+        for problem in relevant() {
+            match &problem.what {
+                Bad::Syntax(why) => return Err(Status::bad_request(why)),
+                Bad::Value(error) => values.push(FieldError::clone(error)),
+            }
+        }
+        match values.is_empty() {
+            true => Ok(()),
+            false => Err(Status::invalid("meta.k8s.io", kind, "", &values)),
+        }
+    }
+
+    fn set(&mut self, key: &str, value: String) {
         match key {
             "labelSelector" => self.label_selector = value,
             "fieldSelector" => self.field_selector = value,
             "limit" => {
-                let limit: i64 = number(key, &value)?;
+                let limit = self.number("limit", &value).unwrap_or_default();
                 self.limit = usize::try_from(limit.max(0)).unwrap_or(usize::MAX);
             }
             "continue" => self.continue_token = value,
@@ -127,41 +203,67 @@ impl Options {
             "watch" => self.watch = flag(&value),
             "allowWatchBookmarks" => self.allow_bookmarks = flag(&value),
             "sendInitialEvents" => self.send_initial_events = Some(flag(&value)),
-            "timeoutSeconds" => self.timeout_seconds = Some(number(key, &value)?),
+            "timeoutSeconds" => {
+                let seconds = self.number("timeoutSeconds", &value);
+                self.timeout_seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+            }
             "dryRun" => match value.as_str() {
                 "All" => self.dry_run = true,
-                "" => {}
-                _ => return Err(unsupported("dryRun", &value, "\"All\"")),
+                _ => self.refuse("dryRun", unsupported("dryRun", &json!([value]), "\"All\"")),
             },
-            "fieldManager" => self.field_manager = field_manager(value)?,
-            "fieldValidation" => {
-                self.field_validation = match value.as_str() {
-                    "" | "Warn" => FieldValidation::Warn,
-                    "Ignore" => FieldValidation::Ignore,
-                    "Strict" => FieldValidation::Strict,
-                    _ => return Err(unsupported(key, &value, "\"Ignore\", \"Strict\", \"Warn\"")),
+            "fieldManager" => match field_manager(&value) {
+                Some(error) => self.refuse("fieldManager", error),
+                None => self.field_manager = value,
+            },
+            "fieldValidation" => match value.as_str() {
+                "" | "Warn" => self.field_validation = FieldValidation::Warn,
+                "Ignore" => self.field_validation = FieldValidation::Ignore,
+                "Strict" => self.field_validation = FieldValidation::Strict,
+                _ => {
+                    let supported = "\"\", \"Ignore\", \"Strict\", \"Warn\"";
+                    let error = unsupported("fieldValidation", &json!(value), supported);
+                    self.refuse("fieldValidation", error);
                 }
-            }
+            },
+            "timeout" if !is_duration(&value) => self.problems.push(Problem {
+                option: "timeout",
+                what: Bad::Syntax(format!(
+                    "invalid timeout specified in the request URL - time: invalid duration {value:?}"
+                )),
+            }),
             "force" => self.force = Some(flag(&value)),
             "pretty" => self.pretty = flag(&value),
-            "includeObject" => {
-                self.include_object = match value.as_str() {
-                    "" | "Metadata" => IncludeObject::Metadata,
-                    "None" => IncludeObject::None,
-                    "Object" => IncludeObject::Object,
-                    _ => {
-                        return Err(Status::bad_request(format!(
-                            "unrecognized includeObject value: {value:?}"
-                        )));
-                    }
-                }
-            }
-            "gracePeriodSeconds" => self.grace_period_seconds = Some(number(key, &value)?),
-            "propagationPolicy" => self.propagation_policy = Some(value).filter(|policy| !policy.is_empty()),
+            "includeObject" => match value.as_str() {
+                "" | "Metadata" => self.include_object = IncludeObject::Metadata,
+                "None" => self.include_object = IncludeObject::None,
+                "Object" => self.include_object = IncludeObject::Object,
+                _ => self.include_object = IncludeObject::Unknown(value),
+            },
+            "gracePeriodSeconds" => self.grace_period_seconds = self.number("gracePeriodSeconds", &value),
+            "propagationPolicy" => self.propagation_policy = Some(value),
             "orphanDependents" => self.orphan_dependents = Some(flag(&value)),
             _ => {}
         }
-        Ok(())
+    }
+
+    fn refuse(&mut self, option: &'static str, error: FieldError) {
+        let what = Bad::Value(Box::new(error));
+        self.problems.push(Problem { option, what });
+    }
+
+    fn number(&mut self, option: &'static str, value: &str) -> Option<i64> {
+        let parsed = value.parse::<i64>();
+        if let Err(error) = &parsed {
+            use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+            let why = match error.kind() {
+                PosOverflow | NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            let why = format!("strconv.ParseInt: parsing {value:?}: {why}");
+            let what = Bad::Syntax(why);
+            self.problems.push(Problem { option, what });
+        }
+        parsed.ok()
     }
 }
 
@@ -170,33 +272,48 @@ fn flag(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "false" | "0")
 }
 
-fn number<T: std::str::FromStr>(key: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| {
-        Status::bad_request(format!(
-            "strconv.ParseInt: parsing {value:?}: invalid syntax (query parameter {key:?})"
-        ))
-    })
+/// Whether Go would read this as a duration: numbers with units, or zero.
+fn is_duration(text: &str) -> bool {
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if text.is_empty() || text == "0" {
+        return text == "0";
+    }
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let unit = ["ns", "us", "µs", "ms", "s", "m", "h"]
+            .into_iter()
+            .filter_map(|unit| digits.strip_prefix(unit))
+            .min_by_key(|rest| rest.len());
+        match unit {
+            Some(after) if digits.len() < rest.len() => rest = after,
+            _ => return false,
+        }
+    }
+    true
 }
 
-fn unsupported(field: &str, value: &str, supported: &str) -> Status {
-    Status::unprocessable(format!(
-        " \"\" is invalid: {field}: Unsupported value: {value:?}: supported values: {supported}"
-    ))
+fn unsupported(field: &str, value: &Value, supported: &str) -> FieldError {
+    FieldError {
+        kind: ErrorKind::NotSupported,
+        path: FieldPath::new(field),
+        shown: value.to_string(),
+        detail: format!("supported values: {supported}"),
+    }
 }
 
-fn field_manager(value: String) -> Result<String> {
+fn field_manager(value: &str) -> Option<FieldError> {
     const LONGEST: usize = 128;
+    let path = FieldPath::new("fieldManager");
     if value.len() > LONGEST {
-        return Err(Status::unprocessable(format!(
-            " \"\" is invalid: fieldManager: Too long: may not be more than {LONGEST} bytes"
-        )));
+        return Some(FieldError::too_long(path, LONGEST));
     }
-    if value.chars().any(char::is_control) {
-        return Err(Status::unprocessable(format!(
-            " \"\" is invalid: fieldManager: Invalid value: {value:?}: should only contain printable characters"
-        )));
-    }
-    Ok(value)
+    let (at, strange) = value.char_indices().find(|(_, c)| c.is_control())?;
+    let why = format!(
+        "invalid character U+{:04X} (at position {at})",
+        u32::from(strange)
+    );
+    Some(FieldError::invalid(path, &json!(value), why))
 }
 
 #[cfg(test)]
@@ -249,15 +366,27 @@ mod tests {
 
     #[test]
     fn options_with_bad_values_are_refused() {
-        assert!(Options::parse("dryRun=All&limit=5&x=y").is_ok_and(|o| o.dry_run && o.limit == 5));
-        for bad in [
-            "dryRun=Some",
-            "limit=x",
-            "fieldValidation=strict",
-            "includeObject=All",
-            "timeoutSeconds=-",
+        let options = Options::parse("dryRun=All&limit=5&x=y");
+        assert!(options.dry_run && options.limit == 5 && options.check("list").is_ok());
+        for (verb, bad) in [
+            ("create", "dryRun=Some"),
+            ("list", "limit=x"),
+            ("patch", "fieldValidation=strict"),
+            ("watch", "timeoutSeconds=-"),
+            ("delete", "timeout=soon"),
         ] {
-            assert!(Options::parse(bad).is_err(), "{bad}");
+            assert!(Options::parse(bad).check(verb).is_err(), "{bad}");
+            assert!(Options::parse(bad).check("get").is_ok(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_are_read_as_go_reads_them() {
+        for good in ["0", "1s", "1.5h", "-5s", "1h30m", "10ms", "1µs"] {
+            assert!(is_duration(good), "{good}");
+        }
+        for bad in ["", "1", "abc", "s", "1x", "-", "1s2"] {
+            assert!(!is_duration(bad), "{bad}");
         }
     }
 }

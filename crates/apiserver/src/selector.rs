@@ -44,6 +44,9 @@ impl LabelSelector {
             requirements.push(parser.requirement().map_err(refuse)?);
             parser.space();
             match parser.rest.strip_prefix(',') {
+                Some(rest) if rest.trim().is_empty() => {
+                    return Err(Status::bad_request("found '', expected: identifier after ','"));
+                }
                 Some(rest) => parser.rest = rest,
                 None if parser.rest.is_empty() => break,
                 None => {
@@ -283,7 +286,9 @@ impl FieldSelector {
             if !known(path) {
                 return Err(Status::bad_request(format!("field label not supported: {path}")));
             }
-            requirements.push((path.to_owned(), unescape(value), wanted));
+            let value = unescape(value)
+                .map_err(|why| Status::bad_request(format!("invalid field selector: {why}")))?;
+            requirements.push((path.to_owned(), value, wanted));
         }
         Ok(Self { requirements })
     }
@@ -339,17 +344,23 @@ fn split_unescaped(text: &str, at: char) -> Vec<String> {
     parts
 }
 
-fn unescape(text: &str) -> String {
+fn unescape(text: &str) -> Result<String, String> {
     let mut result = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        result.push(if character == '\\' {
-            characters.next().unwrap_or('\\')
-        } else {
-            character
+        result.push(match character {
+            '\\' => match characters.next() {
+                Some(escaped @ ('\\' | ',' | '=')) => escaped,
+                Some(other) => return Err(format!("invalid escape sequence: \\{other}")),
+                None => return Err("invalid escape sequence: \\".to_owned()),
+            },
+            ',' | '=' => {
+                return Err(format!("unescaped character in value: {}", u32::from(character)));
+            }
+            other => other,
         });
     }
-    result
+    Ok(result)
 }
 
 #[cfg(test)]

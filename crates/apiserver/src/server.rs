@@ -13,13 +13,13 @@ use crate::admission::Hooks;
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
 use crate::loopback::Loopback;
 use crate::registry::Registry;
-use crate::request::{Options, ResourcePath};
+use crate::request::{IncludeObject, Options, ResourcePath};
 use crate::rest::{self, Call, Warnings};
 use crate::source::Sources;
 use crate::status::{Result, Status};
 use crate::store::Store;
 use crate::webhook::Webhooks;
-use crate::wire::{self, Representation, Response};
+use crate::wire::{self, Representation, Response, Shape};
 use crate::{discovery, health, openapi};
 
 /// Everything one API server is.
@@ -142,11 +142,7 @@ where
     let options = Options::parse(uri.query().unwrap_or_default());
     let path = ResourcePath::parse(uri.path());
     let verb = match &path {
-        Some(path) => rest::verb(
-            request.method(),
-            path,
-            options.as_ref().unwrap_or(&Options::default()),
-        ),
+        Some(path) => rest::verb(request.method(), path, &options),
         None => plain_verb(request.method().as_str()),
     };
     let action = Action {
@@ -168,8 +164,14 @@ where
     };
     let registry = server.registry();
     let Some(resource) = registry.find(&path.group, &path.version, &path.resource).cloned() else {
-        return Err(Status::no_such_path());
+        return nothing_there(&registry, &path.group);
     };
+    if path.inside && !resource.namespaced {
+        return Err(Status::no_such_path());
+    }
+    if path.watch && verb != "watch" {
+        return Err(Status::verb_not_allowed());
+    }
     let (parts, body) = request.into_parts();
     let text = |name| {
         parts
@@ -190,11 +192,33 @@ where
         server: server.clone(),
         user,
         path,
-        options: options?,
+        options,
         resource,
         warnings: warnings.clone(),
     };
+    call.options.check(verb)?;
+    if let (Shape::Table, IncludeObject::Unknown(value)) =
+        (call.representation.shape, &call.options.include_object)
+    {
+        return Err(Status::bad_request(format!(
+            "unrecognized includeObject value: {value:?}"
+        )));
+    }
     rest::serve(call).await
+}
+
+/// Groups that only CRDs can bring are unknown down to the last word.
+fn nothing_there(registry: &Registry, group: &str) -> Result<Response> {
+    match registry
+        .all()
+        .any(|served| &*served.group == group && served.custom().is_none())
+    {
+        true => Err(Status::no_such_path()),
+        false => Ok(wire::text_response(
+            http::StatusCode::NOT_FOUND,
+            "404 page not found\n",
+        )),
+    }
 }
 
 fn authenticate(server: &Server, caller: Option<Arc<User>>, headers: &HeaderMap) -> Result<Arc<User>> {
@@ -222,6 +246,9 @@ fn plain_verb(method: &str) -> &'static str {
 fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, verb: &str) -> Result<Response> {
     if verb != "get" {
         return Err(Status::verb_not_allowed());
+    }
+    if path.contains("//") {
+        return Err(Status::no_such_path());
     }
     if let Some(answer) = health::serve(server, path, query) {
         return Ok(answer);

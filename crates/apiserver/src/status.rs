@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cambium_schema::FieldError;
+use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -216,11 +216,22 @@ impl Status {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
     }
 
-    /// 400 for a resource version that is no number.
-    pub fn invalid_version(text: &str) -> Self {
-        Self::bad_request(format!(
-            "Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-        ))
+    /// What is wrong with a resource version that is no number.
+    pub(crate) fn invalid_version(text: &str) -> String {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let why = if digits {
+            "value out of range"
+        } else {
+            "invalid syntax"
+        };
+        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
+    }
+
+    /// 422 for a patch whose outcome is no object of the kind; `shown` is the outcome.
+    pub(crate) fn invalid_patch(shown: &str, why: &str) -> Self {
+        let value = Value::String(shown.to_owned());
+        let error = FieldError::invalid(FieldPath::new("patch"), &value, why);
+        Self::invalid("", "", "", &[error])
     }
 
     /// 422 for options that contradict each other.
@@ -261,6 +272,11 @@ impl Status {
     /// 500 with the message as it is: what somebody else's failure made impossible.
     pub fn internal_plain(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+    }
+
+    /// 500 without a reason: an error that upstream passes on as it is.
+    pub fn unexplained(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 
     /// 501: exists in Kubernetes, not here.

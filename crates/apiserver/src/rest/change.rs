@@ -38,20 +38,108 @@ impl Intake {
 }
 
 /// Makes sure that the object is of the kind, namespace and name that the URL says.
-pub(super) fn identify(call: &Call, object: &mut Value) -> Result<()> {
-    let resource = &call.resource;
+fn identify(call: &Call, object: &mut Value) -> Result<()> {
+    let custom = matches!(call.resource.origin, Origin::Custom(..));
+    if object.is_null() && !custom {
+        *object = json!({});
+    }
+    if let Some(why) = without_kind(object) {
+        return Err(call.unrecognized(&why));
+    }
+    let kindless = object
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty();
+    if custom && kindless {
+        let body = String::from_utf8_lossy(&call.body);
+        return Err(call.unrecognized(&format!("Object 'Kind' is missing in '{}'", body.trim())));
+    }
+    of_this_kind(call, object)?;
+    check_types(call, object)?;
+    in_place(call, object)
+}
+
+/// What keeps an object from even saying of which kind it is.
+fn without_kind(object: &Value) -> Option<String> {
+    let parse = "couldn't get version/kind; json parse error: json: cannot unmarshal";
     let Some(map) = object.as_object() else {
-        return Err(Status::bad_request("the request body is not an object"));
+        let what = go_type(object);
+        return (what != "null").then(|| format!(
+            "{parse} {what} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+        ));
     };
-    let text = |field: &str| map.get(field).and_then(Value::as_str).unwrap_or_default();
+    ["apiVersion", "kind"].into_iter().find_map(|field| {
+        let value = map
+            .get(field)
+            .filter(|value| !value.is_string() && !value.is_null())?;
+        Some(format!(
+            "{parse} {} into Go struct field .{field} of type string",
+            go_type(value)
+        ))
+    })
+}
+
+/// What Go's decoder calls a value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Makes sure that what a patch made of an object is still that object.
+pub(super) fn identify_patched(call: &Call, object: &mut Value) -> Result<()> {
+    let refuse = |object: &Value, why: String| Status::invalid_patch(&object.to_string(), &why);
+    if let Some(why) = without_kind(object) {
+        return Err(refuse(object, why));
+    }
+    if let Err(status) = of_this_kind(call, object).and_then(|()| check_types(call, object)) {
+        return Err(match status.reason == "BadRequest" {
+            true => refuse(object, status.message),
+            false => status,
+        });
+    }
+    in_place(call, object)
+}
+
+/// Makes sure that an applied configuration is of the resource's kind.
+pub(super) fn identify_applied(call: &Call, object: &Value) -> Result<()> {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if (api_version, kind) == (&*call.resource.api_version, &*call.resource.kind) {
+        return Ok(());
+    }
+    let group_version = match api_version.matches('/').count() {
+        0 => format!("/{api_version}"),
+        1 => api_version.to_owned(),
+        _ => "/".to_owned(),
+    };
+    Err(Status::bad_request(format!(
+        "invalid object type: {group_version}, Kind={kind}"
+    )))
+}
+
+fn of_this_kind(call: &Call, object: &mut Value) -> Result<()> {
+    let resource = &call.resource;
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
     let custom = matches!(resource.origin, Origin::Custom(..));
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if custom && (api_version.is_empty() || kind.is_empty()) {
-        let what = if kind.is_empty() { "kind" } else { "apiVersion" };
+    if custom && *api_version != *resource.api_version {
         return Err(Status::bad_request(format!(
-            "Object '{}' is missing in '{object}'",
-            title(what)
+            "the API version in the data ({api_version}) does not match the expected API version ({})",
+            resource.api_version
         )));
+    }
+    if custom && *kind != *resource.kind {
+        let why = format!("must be {}", resource.kind);
+        let error = FieldError::invalid(FieldPath::new("kind"), &json!(kind), why);
+        let name = object::name(object);
+        return Err(Status::invalid(&resource.group, kind, name, &[error]));
     }
     let given = |text: &str, default: &Arc<str>| {
         if text.is_empty() {
@@ -86,24 +174,11 @@ pub(super) fn identify(call: &Call, object: &mut Value) -> Result<()> {
     }
     object["apiVersion"] = json!(resource.api_version);
     object["kind"] = json!(resource.kind);
-    if object
-        .get("metadata")
-        .is_some_and(|metadata| !metadata.is_object() && !metadata.is_null())
-    {
-        return Err(Status::bad_request(
-            "json: cannot unmarshal into Go struct field .metadata: metadata must be an object",
-        ));
-    }
-    in_place(call, object)
+    Ok(())
 }
 
-fn title(word: &str) -> String {
-    let mut characters = word.chars();
-    let first = characters.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(characters).collect()
-}
-
-fn in_place(call: &Call, object: &mut Value) -> Result<()> {
+/// Makes sure that the object has the namespace and the name that the URL says.
+pub(super) fn in_place(call: &Call, object: &mut Value) -> Result<()> {
     let namespace = call.namespace().to_owned();
     match (call.resource.namespaced, object::namespace(object)) {
         (true, "") => {
@@ -120,7 +195,9 @@ fn in_place(call: &Call, object: &mut Value) -> Result<()> {
     if !wanted.is_empty() {
         match object::name(object) {
             "" => {
-                object::metadata_mut(object).insert("name".to_owned(), json!(wanted));
+                return Err(Status::bad_request(format!(
+                    "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+                )));
             }
             given if given != wanted => {
                 return Err(Status::bad_request(format!(
@@ -135,7 +212,6 @@ fn in_place(call: &Call, object: &mut Value) -> Result<()> {
 
 /// Removes what the kind does not have, and says so as the client wants it said.
 pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
-    check_types(call, object)?;
     let unknown = prune(&call.resource, object);
     let mut problems: Vec<String> = duplicates
         .iter()
@@ -170,17 +246,31 @@ pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[Str
     Ok(())
 }
 
-/// A built-in kind is decoded into its type, so a wrong type is a malformed request, not an invalid object.
+/// A built-in kind, and everybody's metadata, is decoded into its type, so a wrong type is a malformed
+/// request, not an invalid object.
 fn check_types(call: &Call, object: &mut Value) -> Result<()> {
-    if let Origin::Builtin(row) = &call.resource.origin {
-        cambium_builtin::decode(row, object).map_err(|why| {
-            let (kind, version) = (&call.resource.kind, &call.resource.version);
-            Status::bad_request(format!(
-                "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
-            ))
-        })?;
-    }
-    Ok(())
+    let decoded = match &call.resource.origin {
+        Origin::Builtin(row) => cambium_builtin::decode(row, object).map_err(|why| why.to_string()),
+        Origin::Custom(..) => check_metadata(object),
+    };
+    let (kind, version) = (&call.resource.kind, &call.resource.version);
+    decoded.map_err(|why| {
+        Status::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+        ))
+    })
+}
+
+/// Any built-in kind has the metadata of all of them.
+fn check_metadata(object: &mut Value) -> Result<(), String> {
+    let Some(metadata) = object.get_mut("metadata") else {
+        return Ok(());
+    };
+    let row = cambium_builtin::find("", "v1", "configmaps").expect("every cluster has config maps");
+    let mut bare = json!({"metadata": metadata.take()});
+    let decoded = cambium_builtin::decode(row, &mut bare);
+    *metadata = bare["metadata"].take();
+    decoded.map_err(|why| why.to_string().replace("ObjectMeta.metadata.", "ObjectMeta."))
 }
 
 fn prune(resource: &Served, object: &mut Value) -> Vec<String> {
@@ -259,9 +349,7 @@ pub(super) fn refuse(call: &Call, name: &str, errors: &[FieldError]) -> Result<(
 
 pub(super) fn check_size(draft: &Draft) -> Result<()> {
     match draft.len() > OBJECT_LIMIT {
-        true => Err(Status::too_large(format!(
-            "etcdserver: request is too large: limit is {OBJECT_LIMIT}"
-        ))),
+        true => Err(Status::unexplained("etcdserver: request is too large")),
         false => Ok(()),
     }
 }

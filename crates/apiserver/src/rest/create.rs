@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use super::change::{self, Intake};
 use super::{Call, managed, prepare, present};
 use crate::admission::{self, Attributes, Operation};
+use crate::convert;
 use crate::object;
 use crate::status::{Result, Status};
 use crate::store::{Expect, Write, WriteError};
 use crate::validation::metadata;
 use crate::wire::Response;
-use crate::{convert, wire};
 
 /// Answers with the object that was made.
 pub(super) async fn create(call: &Call) -> Result<Response> {
-    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let decoded = call.decode()?;
     let intake = Intake::check(call, decoded)?;
     let options = json!({"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1",
         "dryRun": if call.options.dry_run { json!(["All"]) } else { Value::Null }, "fieldManager": call.options.field_manager});
@@ -25,7 +25,7 @@ pub(super) async fn create(call: &Call) -> Result<Response> {
 
 /// A CRD that is going away takes no new objects.
 pub(super) fn refuse_while_terminating(call: &Call) -> Result<Response> {
-    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let decoded = call.decode()?;
     let why = "create not allowed while custom resource definition is terminating";
     let name = object::name(&decoded.value);
     Err(Status::forbidden(
@@ -44,7 +44,7 @@ pub(super) async fn store(
     options: &Value,
 ) -> Result<(Value, u64)> {
     let resource = &call.resource;
-    if !object::meta_text(&value, "resourceVersion").is_empty() {
+    if !call.options.dry_run && !object::meta_text(&value, "resourceVersion").is_empty() {
         return Err(Status::bad_request(
             "resourceVersion should not be set on objects to be created",
         ));

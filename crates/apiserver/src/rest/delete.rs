@@ -49,7 +49,7 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
 
 /// Deletes a pod as an eviction asks for it.
 pub(super) async fn evict(call: &Call) -> Result<Response> {
-    let eviction = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+    let eviction = call.decode()?.value;
     let raw = eviction
         .get("deleteOptions")
         .cloned()
@@ -239,11 +239,15 @@ impl DeleteOptions {
             return Self::parse(&call.options, json!({}));
         }
         // A body speaks for itself: what the query says is not added to it.
-        let raw = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+        let media = wire::Media::of(call.content_type.as_deref())?;
+        let raw = wire::decode(media, &call.body)
+            .map_err(Status::bad_request)?
+            .value;
         Self::parse(&Options::default(), raw)
     }
 
     fn parse(query: &Options, raw: Value) -> Result<Self> {
+        let raw = if raw.is_null() { json!({}) } else { raw };
         let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
         if kind != "DeleteOptions" || !raw.is_object() {
             return Err(Status::bad_request(format!(
@@ -267,17 +271,17 @@ impl DeleteOptions {
             .or(query.orphan_dependents);
         let policy = text("/propagationPolicy").or_else(|| query.propagation_policy.clone());
         let propagation = match (policy.as_deref(), orphan) {
-            (Some(_), Some(_)) => {
-                return Err(Status::unprocessable(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"DeleteOptions\": orphanDependents and deletionPropagation cannot be both set",
-                ));
+            (Some(policy), Some(_)) => {
+                return Err(Status::unprocessable(format!(
+                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: {policy:?}: orphanDependents and deletionPropagation cannot be both set",
+                )));
             }
             (Some("Background"), _) => Some(Propagation::Background),
             (Some("Foreground"), _) => Some(Propagation::Foreground),
             (Some("Orphan"), _) => Some(Propagation::Orphan),
             (Some(other), _) => {
                 return Err(Status::unprocessable(format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported values: \"Background\", \"Foreground\", \"Orphan\", \"nil\""
+                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
                 )));
             }
             (None, Some(true)) => Some(Propagation::Orphan),

@@ -24,7 +24,9 @@ pub(super) fn not_ahead_of(call: &Call) -> Result<()> {
 
 /// A resource version that this server has reached.
 pub(super) fn known_version(call: &Call, text: &str) -> Result<u64> {
-    let wanted = text.parse().map_err(|_| Status::invalid_version(text))?;
+    let wanted = text
+        .parse()
+        .map_err(|_| Status::unexplained(Status::invalid_version(text)))?;
     let current = call.server.store.revision();
     match wanted > current {
         true => Err(too_large(wanted, current)),

@@ -76,6 +76,13 @@ pub(super) async fn list(call: &Call) -> Result<Response> {
     let options = &call.options;
     check_options(call)?;
 
+    if !matches!(options.resource_version.as_str(), "" | "0")
+        && options.resource_version.parse::<u64>().is_err()
+    {
+        let why = Status::invalid_version(&options.resource_version);
+        return Err(Status::bad_request(format!("invalid resource version: {why}")));
+    }
+
     // Read the revision before the bucket: everything up to it is in the bucket by then.
     let current = call.server.store.revision();
     let bucket = call.server.store.bucket(&call.resource.bucket);
@@ -196,15 +203,20 @@ fn encode(call: &Call, revision: i64, last: &str) -> String {
 }
 
 fn decode(text: &str) -> Result<Token> {
-    let refuse = |why: String| Status::bad_request(format!("continue key is not valid: {why}"));
-    let bytes = URL_SAFE_NO_PAD
-        .decode(text)
-        .map_err(|error| refuse(error.to_string()))?;
+    let refuse = |why: String| {
+        Status::bad_request(format!(
+            "invalid continue token: continue key is not valid: {why}"
+        ))
+    };
+    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| match error {
+        base64::DecodeError::InvalidByte(at, _) => refuse(format!("illegal base64 data at input byte {at}")),
+        other => refuse(other.to_string()),
+    })?;
     let token: Token = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
     match token.v == "meta.k8s.io/v1" {
         true => Ok(token),
         false => Err(refuse(format!(
-            "server does not recognize this encoded version {:?}",
+            "server does not recognize this encoded version {}",
             token.v
         ))),
     }

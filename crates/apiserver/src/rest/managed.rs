@@ -124,7 +124,7 @@ pub(super) fn strategic(call: &Call, old: &Value, patch: &Value) -> Result<Value
     strategic::apply(call.resource.schema(), old, patch).map_err(|error| match error.class() {
         StrategicErrorClass::BadRequest => Status::bad_request(error.to_string()),
         StrategicErrorClass::Unprocessable => Status::unprocessable(error.to_string()),
-        StrategicErrorClass::Internal => Status::internal(error),
+        StrategicErrorClass::Internal => Status::unexplained(error.to_string()),
     })
 }
 
@@ -187,7 +187,7 @@ fn refusal(error: ApplyError) -> Status {
             });
             Status::apply_conflict(conflicts.to_string(), causes.collect())
         }
-        ApplyError::ManagedFields(_) | ApplyError::Internal(_) => Status::internal(error),
+        ApplyError::ManagedFields(_) | ApplyError::Internal(_) => Status::unexplained(error.to_string()),
     }
 }
 

@@ -34,7 +34,7 @@ use crate::registry::Served;
 use crate::request::{Options, ResourcePath};
 use crate::server::Server;
 use crate::status::{Result, Status};
-use crate::wire::{Representation, Response};
+use crate::wire::{self, Decoded, Media, Representation, Response};
 
 /// One request on a resource, understood.
 pub(crate) struct Call {
@@ -97,6 +97,20 @@ impl Call {
         self.method == Method::PATCH
     }
 
+    /// The object that the client sent.
+    pub(crate) fn decode(&self) -> Result<Decoded> {
+        let media = Media::of(self.content_type.as_deref())?;
+        wire::decode(media, &self.body).map_err(|why| self.unrecognized(&why))
+    }
+
+    /// 400 for a body that is not even an object of some kind.
+    pub(crate) fn unrecognized(&self, why: &str) -> Status {
+        let (kind, shown) = (&self.resource.kind, wire::summary(&self.body));
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({shown})"
+        ))
+    }
+
     pub(crate) fn not_found(&self) -> Status {
         Status::not_found(&self.resource.group, &self.resource.plural, &self.path.name)
     }
@@ -120,9 +134,9 @@ impl Call {
 pub(crate) fn verb(method: &Method, path: &ResourcePath, options: &Options) -> &'static str {
     let one = !path.name.is_empty();
     match method.as_str() {
-        "GET" | "HEAD" if options.watch || path.watch => "watch",
-        "GET" | "HEAD" if one => "get",
-        "GET" | "HEAD" => "list",
+        "GET" if path.watch || options.watch && !one => "watch",
+        "GET" if one => "get",
+        "GET" => "list",
         "POST" => "create",
         "PUT" => "update",
         "PATCH" => "patch",

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::change::{self, Intent};
 use super::{Call, managed, present};
+use crate::object;
 use crate::registry::Origin as Kind;
 use crate::status::{Result, Status};
 use crate::wire::{self, Response};
@@ -44,7 +45,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 pub(super) fn decode_plain(call: &Call) -> Result<Patch> {
     let content_type = call.content_type.as_deref().unwrap_or_default();
     match content_type.split(';').next().unwrap_or_default().trim() {
-        APPLY => wire::decode(wire::Media::Yaml, &call.body).map(|decoded| Patch::Apply(decoded.value)),
+        APPLY => yaml(call).map(Patch::Apply),
         _ => decode(call),
     }
 }
@@ -58,11 +59,14 @@ fn decode(call: &Call) -> Result<Patch> {
             "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
         ));
     }
-    let json = || wire::decode(wire::Media::Json, &call.body).map(|decoded| decoded.value);
-    let malformed = |error: serde_json::Error| Status::bad_request(format!("error decoding patch: {error}"));
+    let malformed = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
+    let json = || wire::decode_json(&call.body).map(|decoded| decoded.value);
     match media {
         JSON => {
-            let patch: json_patch::Patch = serde_json::from_slice(&call.body).map_err(malformed)?;
+            let patch = serde_json::from_slice::<Option<json_patch::Patch>>(&call.body);
+            let patch = patch
+                .map_err(|error| malformed(wire::json_problem(&error)))?
+                .unwrap_or_default();
             match patch.len() > OPERATIONS {
                 true => Err(Status::too_large(format!(
                     "The allowed maximum operations in a JSON patch is {OPERATIONS}, got {}",
@@ -71,20 +75,22 @@ fn decode(call: &Call) -> Result<Patch> {
                 false => Ok(Patch::Json(patch)),
             }
         }
-        MERGE => object_only(json()?).map(Patch::Merge),
-        STRATEGIC if builtin => object_only(json()?).map(Patch::Strategic),
+        MERGE => match json().and_then(object_only).map_err(malformed)? {
+            Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
+            patch => Ok(Patch::Merge(patch)),
+        },
+        STRATEGIC if builtin => match json().and_then(object_only).map_err(Status::bad_request)? {
+            Value::Null => Ok(Patch::Strategic(json!({}))),
+            patch => Ok(Patch::Strategic(patch)),
+        },
         APPLY => {
             if call.options.field_manager.is_empty() {
                 return Err(Status::unprocessable(
                     "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
                 ));
             }
-            let decoded = match json() {
-                Ok(value) => value,
-                Err(_) => wire::decode(wire::Media::Yaml, &call.body)?.value,
-            };
-            let mut object = object_only(decoded)?;
-            change::identify(call, &mut object)?;
+            let object = yaml(call)?;
+            change::identify_applied(call, &object)?;
             Ok(Patch::Apply(object))
         }
         _ => {
@@ -98,13 +104,30 @@ fn decode(call: &Call) -> Result<Patch> {
     }
 }
 
-fn object_only(value: Value) -> Result<Value> {
-    match value.is_object() {
-        true => Ok(value),
-        false => Err(Status::bad_request(
-            "error decoding patch: the patch is not an object",
-        )),
-    }
+/// A configuration: YAML, of which JSON is the usual case.
+fn yaml(call: &Call) -> Result<Value> {
+    let refuse = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
+    let decoded = match wire::decode_json(&call.body) {
+        Ok(decoded) => decoded,
+        Err(_) => wire::decode_yaml(&call.body)
+            .map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?,
+    };
+    object_only(decoded.value)
+        .map_err(|why| refuse(format!("error unmarshaling JSON: while decoding JSON: {why}")))
+}
+
+/// A patch is an object, or null.
+fn object_only(value: Value) -> Result<Value, String> {
+    let what = match &value {
+        Value::Object(_) | Value::Null => return Ok(value),
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+    };
+    Err(format!(
+        "json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
+    ))
 }
 
 /// The object that the patch makes of what is there.
@@ -119,11 +142,12 @@ pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(
         Patch::Merge(patch) => json_patch::merge(&mut new, patch),
         Patch::Strategic(patch) => new = managed::strategic(call, old, patch)?,
         Patch::Apply(config) => {
-            let applied = managed::apply(call, Some(old), config).await?;
+            let mut applied = managed::apply(call, Some(old), config).await?;
+            change::in_place(call, &mut applied)?;
             return Ok((applied, managed::Origin::Apply));
         }
     }
-    change::identify(call, &mut new)?;
+    change::identify_patched(call, &mut new)?;
     change::validate_fields(call, &mut new, &[])?;
     Ok((new, managed::Origin::Update))
 }
@@ -133,7 +157,21 @@ pub(super) async fn apply_to_nothing(call: &Call, patch: &Patch) -> Result<Value
     let Patch::Apply(config) = patch else {
         return Err(call.not_found());
     };
+    let uid = object::meta_text(config, "uid");
+    if !uid.is_empty() {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        let resource = &call.resource;
+        return Err(Status::conflict(
+            &resource.group,
+            &resource.plural,
+            &call.path.name,
+            &why,
+        ));
+    }
     let mut object = managed::apply(call, None, config).await?;
+    change::in_place(call, &mut object)?;
     call.resource.default(&mut object);
     Ok(object)
 }

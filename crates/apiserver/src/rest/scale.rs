@@ -7,7 +7,7 @@ use super::change::{self, Intent};
 use super::{Call, patch};
 use crate::registry::ScalePaths;
 use crate::status::{Result, Status};
-use crate::wire::{self, Encoding, Response, value_response};
+use crate::wire::{Encoding, Response, value_response};
 use crate::{convert, object};
 
 /// Reads or writes the number of replicas.
@@ -21,7 +21,7 @@ pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
     let scale = view(&current, &paths);
     let wanted = match verb {
         "get" => return Ok(value_response(StatusCode::OK, Encoding::Json, &scale)),
-        "update" => wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value,
+        "update" => call.decode()?.value,
         "patch" => patched(call, scale)?,
         _ => return Err(Status::verb_not_allowed()),
     };

@@ -8,7 +8,7 @@ use super::{Call, delete, get, patch, present, scale, update};
 use crate::auth::{Action, ResourceAction};
 use crate::object;
 use crate::status::{Result, Status};
-use crate::wire::{self, Encoding, Response, value_response};
+use crate::wire::{Encoding, Response, value_response};
 
 /// Serves a subresource.
 pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
@@ -51,7 +51,7 @@ fn no_nodes(call: &Call, why: &str) -> Status {
 
 /// A namespace's finalizers are removed through their own endpoint.
 async fn finalize(call: &Call) -> Result<Response> {
-    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let decoded = call.decode()?;
     let intake = Intake::check(call, decoded)?;
     let finalizers = object::at(&intake.object, "spec.finalizers")
         .cloned()
@@ -68,7 +68,7 @@ async fn finalize(call: &Call) -> Result<Response> {
 
 /// What a scheduler says: this pod runs on that node.
 async fn bind(call: &Call) -> Result<Response> {
-    let binding = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+    let binding = call.decode()?.value;
     let node = object::at(&binding, "target.name")
         .and_then(Value::as_str)
         .unwrap_or_default();
@@ -85,7 +85,7 @@ async fn bind(call: &Call) -> Result<Response> {
 
 /// Answers a question about access: the object comes back with its `status` filled in.
 pub(super) fn review(call: &Call) -> Result<Response> {
-    let mut question = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?.value;
+    let mut question = call.decode()?.value;
     question["apiVersion"] = json!(call.resource.api_version);
     question["kind"] = json!(call.resource.kind);
     let status = match &*call.resource.kind {

@@ -16,10 +16,10 @@ pub(super) fn table(call: &Call, objects: &[Value], metadata: Map<String, Value>
             "cells".to_owned(),
             Value::Array(cells(&call.resource, value, now)),
         );
-        let object = match call.options.include_object {
+        let object = match &call.options.include_object {
             IncludeObject::None => None,
             IncludeObject::Object => Some(value.clone()),
-            IncludeObject::Metadata => Some(json!({
+            IncludeObject::Metadata | IncludeObject::Unknown(_) => Some(json!({
                 "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
                 "metadata": object::metadata(value),
             })),

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::change::{self, Intake, Intent};
 use super::{Call, present};
 use crate::status::Result;
-use crate::wire::{self, Response};
+use crate::wire::Response;
 
 /// Answers with the object as it is after the change.
 pub(super) async fn update(call: &Call) -> Result<Response> {
-    let decoded = wire::decode(wire::Media::of(call.content_type.as_deref())?, &call.body)?;
+    let decoded = call.decode()?;
     let intake = Intake::check(call, decoded)?;
     let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1",
         "dryRun": if call.options.dry_run { json!(["All"]) } else { Value::Null }, "fieldManager": call.options.field_manager});

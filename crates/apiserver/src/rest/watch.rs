@@ -96,7 +96,7 @@ fn start(call: &Call) -> Result<Start> {
         (_, text) => text
             .parse()
             .map(Start::After)
-            .map_err(|_| Status::invalid_version(text)),
+            .map_err(|_| Status::unexplained(Status::invalid_version(text))),
     }
 }
 

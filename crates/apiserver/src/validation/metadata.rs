@@ -14,6 +14,13 @@ pub(crate) type NameRule = fn(&str) -> Vec<String>;
 pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
     let path = FieldPath::new("metadata");
     let mut errors = Vec::new();
+    let prefix = object::meta_text(object, "generateName");
+    if !prefix.is_empty() {
+        let problems = rule(&as_prefix(prefix)).into_iter();
+        errors.extend(
+            problems.map(|problem| FieldError::invalid(path.child("generateName"), &json!(prefix), problem)),
+        );
+    }
     match object::name(object) {
         "" => errors.push(FieldError::required(
             path.child("name"),
@@ -44,6 +51,17 @@ pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> 
     errors.extend(validate_common(object, &path));
     errors.extend(validate_finalizers(object, &path.child("finalizers")));
     errors
+}
+
+/// A prefix as a name that could follow from it: it may end in a dash.
+fn as_prefix(prefix: &str) -> String {
+    match prefix.strip_suffix('-') {
+        Some(rest) if !rest.is_empty() => format!(
+            "{}a",
+            &rest[..rest.len() - rest.chars().next_back().map_or(0, char::len_utf8)]
+        ),
+        _ => prefix.to_owned(),
+    }
 }
 
 /// Checks `metadata` of a changed object against what it was.
@@ -92,7 +110,18 @@ pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
 }
 
 fn validate_common(object: &Value, path: &FieldPath) -> Vec<FieldError> {
-    let mut errors = validate_labels(object::metadata(object).get("labels"), &path.child("labels"));
+    let mut errors = Vec::new();
+    let generation = object::generation(object);
+    if generation < 0 {
+        let why = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid(
+            path.child("generation"),
+            &json!(generation),
+            why,
+        ));
+    }
+    let labels = object::metadata(object).get("labels");
+    errors.extend(validate_labels(labels, &path.child("labels")));
     errors.extend(validate_annotations(object, &path.child("annotations")));
     errors.extend(validate_owners(object, &path.child("ownerReferences")));
     errors
@@ -135,12 +164,11 @@ fn validate_owners(object: &Value, path: &FieldPath) -> Vec<FieldError> {
         .and_then(Value::as_array);
     for owner in owners.into_iter().flatten() {
         let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
-        if text("apiVersion")
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .is_empty()
-        {
+        let version = match text("apiVersion").split('/').collect::<Vec<_>>().as_slice() {
+            [version] | [_, version] => *version,
+            _ => "",
+        };
+        if version.is_empty() {
             let value = json!(text("apiVersion"));
             errors.push(FieldError::invalid(
                 path.child("apiVersion"),
@@ -186,7 +214,18 @@ fn validate_owners(object: &Value, path: &FieldPath) -> Vec<FieldError> {
 fn validate_finalizers(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     let finalizers = object::finalizers(object);
     let mut errors = Vec::new();
-    for finalizer in &finalizers {
+    for (index, finalizer) in finalizers.iter().enumerate() {
+        let standard = ["orphan", "foregroundDeletion", "kubernetes"];
+        if !finalizer.contains('/')
+            && !standard.contains(finalizer)
+            && names::qualified_name(finalizer).is_empty()
+        {
+            errors.push(FieldError::invalid(
+                path.index(index),
+                &json!(finalizer),
+                "name is neither a standard finalizer name nor is it fully qualified",
+            ));
+        }
         let problems = names::qualified_name(finalizer).into_iter();
         errors.extend(problems.map(|problem| FieldError::invalid(path.clone(), &json!(finalizer), problem)));
     }

@@ -1,14 +1,20 @@
 //! Reading request bodies: bounded, and in whichever format the client says it is.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use serde_saphyr::DuplicateKeyPolicy;
 
 use super::json;
 use crate::status::{Result, Status};
 
 /// The largest request body.
 const BODY_LIMIT: usize = 3 << 20;
+
+/// How long a whole body may take to arrive: upstream's limit for a whole request.
+const BODY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a body is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +62,11 @@ where
 {
     let mut body = std::pin::pin!(body);
     let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    let deadline = tokio::time::Instant::now() + BODY_PATIENCE;
+    while let Some(frame) = tokio::time::timeout_at(deadline, body.frame())
+        .await
+        .map_err(|_| Status::timeout("the request body did not arrive in time"))?
+    {
         let frame = frame
             .map_err(|error| Status::bad_request(format!("unable to read the request body: {error}")))?;
         if let Ok(data) = frame.into_data() {
@@ -74,34 +84,86 @@ where
     Ok(whole.freeze())
 }
 
-/// Decodes a body into a tree.
-pub(crate) fn decode(media: Media, bytes: &[u8]) -> Result<Decoded> {
-    let refuse = |error: String| {
-        Status::bad_request(format!(
-            "the object provided is unrecognized (must be of type {{}}): {error}"
-        ))
-    };
+/// Decodes a body into a tree; the error is what upstream's decoder would say.
+pub(crate) fn decode(media: Media, bytes: &[u8]) -> Result<Decoded, String> {
     match media {
         Media::Json => {
-            let (value, duplicates) = json::parse(bytes).map_err(|error| refuse(error.to_string()))?;
+            decode_json(bytes).map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))
+        }
+        Media::Yaml => decode_yaml(bytes),
+        Media::Protobuf => {
+            let value = cambium_builtin::protobuf::decode(bytes).map_err(|error| error.to_string())?;
+            let duplicates = vec![];
             Ok(Decoded { value, duplicates })
         }
-        Media::Yaml => {
-            let text = std::str::from_utf8(bytes).map_err(|error| refuse(error.to_string()))?;
-            let value = serde_saphyr::from_str(text)
-                .map_err(|error| Status::bad_request(format!("error converting YAML to JSON: {error}")))?;
-            Ok(Decoded {
-                value,
-                duplicates: vec![],
-            })
+    }
+}
+
+/// Decodes JSON. What is no UTF-8 is replaced, as Go replaces it.
+pub(crate) fn decode_json(bytes: &[u8]) -> Result<Decoded, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let (value, duplicates) = json::parse(&text).map_err(|error| json_problem(&error))?;
+    Ok(Decoded { value, duplicates })
+}
+
+/// What is wrong with a JSON document, without the place: upstream names none.
+pub(crate) fn json_problem(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "unexpected end of JSON input".to_owned();
+    }
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// Decodes the first YAML document. Of a key that is given twice, the last one counts.
+pub(crate) fn decode_yaml(bytes: &[u8]) -> Result<Decoded, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut duplicates = vec![];
+    let value = match first_document(&text, DuplicateKeyPolicy::Error) {
+        Err(error) if error.contains("duplicate mapping key") => {
+            duplicates.extend(duplicate_key(&error));
+            first_document(&text, DuplicateKeyPolicy::LastWins)?
         }
-        Media::Protobuf => {
-            let value =
-                cambium_builtin::protobuf::decode(bytes).map_err(|error| refuse(error.to_string()))?;
-            Ok(Decoded {
-                value,
-                duplicates: vec![],
-            })
+        other => other?,
+    };
+    Ok(Decoded { value, duplicates })
+}
+
+fn first_document(text: &str, policy: DuplicateKeyPolicy) -> Result<Value, String> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: policy,
+        with_snippet: false,
+    };
+    // A second document is nobody's business, and neither is what is wrong with it.
+    let mut reader = text.as_bytes();
+    let first = serde_saphyr::read_with_options::<_, Value>(&mut reader, options).next();
+    first
+        .unwrap_or(Ok(Value::Null))
+        .map_err(|error| format!("yaml: {error}"))
+}
+
+/// `metadata` from `line 5 column 1: duplicate mapping key: metadata, …`.
+fn duplicate_key(error: &str) -> Option<String> {
+    let (_, key) = error.split_once("duplicate mapping key: ")?;
+    Some(key.split(',').next().unwrap_or(key).trim().to_owned())
+}
+
+/// The beginning of a body, for error messages: text where it looks like JSON, else hexadecimal.
+pub(crate) fn summary(bytes: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let (shown, more) = match bytes.len() > SHOWN {
+        true => (&bytes[..SHOWN], " ..."),
+        false => (bytes, ""),
+    };
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let digits: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{digits}{more}")
         }
     }
 }
