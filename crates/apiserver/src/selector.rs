@@ -265,8 +265,8 @@ enum Match {
 }
 
 impl FieldSelector {
-    /// Parses `a.b=c,d!=e`; `known` tells which paths the resource can be selected by.
-    pub(crate) fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Self> {
+    /// Parses `a.b=c,d!=e`; `unselectable` tells why the resource cannot be selected by a path.
+    pub(crate) fn parse(text: &str, unselectable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let mut requirements = Vec::new();
         for term in split_unescaped(text, ',')
             .into_iter()
@@ -283,8 +283,8 @@ impl FieldSelector {
                     "invalid selector: '{text}'; can't understand '{term}'"
                 )));
             };
-            if !known(path) {
-                return Err(Status::bad_request(format!("field label not supported: {path}")));
+            if let Some(why) = unselectable(path) {
+                return Err(Status::bad_request(why));
             }
             let value = unescape(value)
                 .map_err(|why| Status::bad_request(format!("invalid field selector: {why}")))?;
@@ -426,8 +426,11 @@ mod tests {
 
     #[test]
     fn field_selectors_know_their_fields() {
-        let known = |path: &str| path == "metadata.name" || path == "spec.nodeName";
-        let parse = |text| FieldSelector::parse(text, known);
+        let unselectable = |path: &str| {
+            let known = path == "metadata.name" || path == "spec.nodeName";
+            (!known).then(|| format!("field label not supported: {path}"))
+        };
+        let parse = |text| FieldSelector::parse(text, unselectable);
         let requirement = |selector: FieldSelector| selector.requirements[0].clone();
         let of = |value: &str| ("metadata.name".to_owned(), value.to_owned(), Match::Equal);
         assert_eq!(

@@ -111,7 +111,7 @@ impl Served {
     }
 
     /// Whether a field selector may name this path.
-    pub(crate) fn is_selectable(&self, path: &str) -> bool {
+    fn is_selectable(&self, path: &str) -> bool {
         if path == "metadata.name" || path == "metadata.namespace" && self.namespaced {
             return true;
         }
@@ -122,6 +122,19 @@ impl Served {
                 .iter()
                 .any(|field| field == path),
         }
+    }
+
+    /// Why objects cannot be selected by this field, if they cannot.
+    pub(crate) fn unselectable(&self, path: &str) -> Option<String> {
+        if self.is_selectable(path) {
+            return None;
+        }
+        Some(match &self.origin {
+            Origin::Builtin(row) if row.selectable_fields.is_empty() => format!(
+                "{path:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            ),
+            _ => format!("field label not supported: {path}"),
+        })
     }
 
     /// Whether a stored object can be sent as it is: the same version, and nothing to default or prune.

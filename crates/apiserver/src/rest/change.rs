@@ -81,7 +81,7 @@ fn without_kind(object: &Value) -> Option<String> {
 }
 
 /// What Go's decoder calls a value.
-fn go_type(value: &Value) -> &'static str {
+pub(super) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -308,7 +308,8 @@ pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> V
             errors
         }
         Origin::Builtin(row) => {
-            let mut errors = cambium_builtin::validate(row, new, old);
+            let mut errors = metadata::validate_builtin_finalizers(new);
+            errors.extend(cambium_builtin::validate(row, new, old));
             if row.group == "admissionregistration.k8s.io" {
                 errors.extend(webhooks::conditions(new));
             }
@@ -538,7 +539,7 @@ fn is_namespace(resource: &Served) -> bool {
 fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool> {
     let resource = &call.resource;
     let (given, actual) = (object::meta_text(new, "uid"), object::meta_text(old, "uid"));
-    if !given.is_empty() && given != actual {
+    if call.is_update() && !given.is_empty() && given != actual {
         let why = format!("Precondition failed: UID in precondition: {given}, UID in object meta: {actual}");
         return Err(Status::conflict(
             &resource.group,
@@ -569,6 +570,9 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
             object::metadata_mut(new).insert("resourceVersion".to_owned(), json!(current));
             Ok(false)
         }
+        text if text.parse::<u64>().is_err() => Err(Status::unexplained(format!(
+            "strconv.ParseUint: parsing {text:?}: invalid syntax"
+        ))),
         _ if given != current => Err(modified(call)),
         _ => Ok(matches!(call.path.subresource.as_str(), "" | "status") && call.is_update()),
     }

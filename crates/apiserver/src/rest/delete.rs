@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::list::Selection;
-use super::{Call, prepare, present};
+use super::{Call, change, prepare, present};
 use crate::admission::{self, Attributes, Operation};
 use crate::request::Options;
 use crate::status::{Result, Status};
@@ -254,6 +254,7 @@ impl DeleteOptions {
                 "decoded object cannot be converted to DeleteOptions: {kind}"
             )));
         }
+        check_types(&raw)?;
         let text = |pointer: &str| raw.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let dry_run = match raw.get("dryRun").and_then(Value::as_array).map(Vec::as_slice) {
             None | Some([]) => query.dry_run,
@@ -321,6 +322,27 @@ impl DeleteOptions {
         }
         Ok(())
     }
+}
+
+/// Options of the wrong type.
+fn check_types(raw: &Value) -> Result<()> {
+    type Check = fn(&Value) -> bool;
+    let fields: [(&str, &str, Check); 5] = [
+        ("gracePeriodSeconds", "int64", Value::is_i64),
+        ("orphanDependents", "bool", Value::is_boolean),
+        ("propagationPolicy", "v1.DeletionPropagation", Value::is_string),
+        ("dryRun", "[]string", Value::is_array),
+        ("preconditions", "v1.Preconditions", Value::is_object),
+    ];
+    for (field, wanted, fits) in fields {
+        if let Some(value) = raw.get(field).filter(|value| !value.is_null() && !fits(value)) {
+            return Err(Status::bad_request(format!(
+                "json: cannot unmarshal {} into Go struct field DeleteOptions.{field} of type {wanted}",
+                change::go_type(value)
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Kinds whose deletion answers with what was deleted.

@@ -40,7 +40,7 @@ impl Selection {
             // A watch of one object by name.
             fields = [format!("metadata.name={}", call.path.name), fields].join(",");
         }
-        let fields = FieldSelector::parse(&fields, |path| resource.is_selectable(path))?;
+        let fields = FieldSelector::parse(&fields, |path| resource.unselectable(path))?;
         Ok(Self {
             prefix,
             labels,
@@ -173,7 +173,7 @@ fn check_options(call: &Call) -> Result<()> {
             "{forbidden} is forbidden unless resourceVersion is provided"
         )),
         ("Exact", "0") => Some(format!(
-            "{forbidden} \"Exact\" is forbidden for resourceVersion \"0\""
+            "{forbidden} \"exact\" is forbidden for resourceVersion \"0\""
         )),
         ("Exact" | "NotOlderThan", _) => None,
         (other, _) => Some(format!(

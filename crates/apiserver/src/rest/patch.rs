@@ -1,5 +1,6 @@
 //! `patch`: JSON patch, merge patch, strategic merge patch, server-side apply.
 
+use json_patch::{AddOperation, PatchOperation};
 use serde_json::{Value, json};
 
 use super::change::{self, Intent};
@@ -63,17 +64,24 @@ fn decode(call: &Call) -> Result<Patch> {
     let json = || wire::decode_json(&call.body).map(|decoded| decoded.value);
     match media {
         JSON => {
-            let patch = serde_json::from_slice::<Option<json_patch::Patch>>(&call.body);
-            let patch = patch
-                .map_err(|error| malformed(wire::json_problem(&error)))?
-                .unwrap_or_default();
-            match patch.len() > OPERATIONS {
-                true => Err(Status::too_large(format!(
-                    "The allowed maximum operations in a JSON patch is {OPERATIONS}, got {}",
-                    patch.len()
-                ))),
-                false => Ok(Patch::Json(patch)),
+            let operations = match json().map_err(malformed)? {
+                Value::Array(operations) => operations,
+                Value::Null => vec![],
+                other => return Err(malformed(wrong_type(&other, "[]handlers.jsonPatchOp"))),
+            };
+            if operations.len() > OPERATIONS {
+                return Err(Status::too_large(format!(
+                    "Request entity too large: The allowed maximum operations in a JSON patch is {OPERATIONS}, got {}",
+                    operations.len()
+                )));
             }
+            let strange = operations.iter().find(|one| !one.is_object() && !one.is_null());
+            if let Some(strange) = strange {
+                return Err(malformed(wrong_type(strange, "handlers.jsonPatchOp")));
+            }
+            serde_json::from_value(Value::Array(operations))
+                .map(Patch::Json)
+                .map_err(|_| rejected())
         }
         MERGE => match json().and_then(object_only).map_err(malformed)? {
             Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
@@ -118,27 +126,70 @@ fn yaml(call: &Call) -> Result<Value> {
 
 /// A patch is an object, or null.
 fn object_only(value: Value) -> Result<Value, String> {
-    let what = match &value {
-        Value::Object(_) | Value::Null => return Ok(value),
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-    };
-    Err(format!(
-        "json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
-    ))
+    match value {
+        Value::Object(_) | Value::Null => Ok(value),
+        other => Err(wrong_type(&other, "map[string]interface {}")),
+    }
+}
+
+/// What Go's decoder says of a value that does not fit.
+fn wrong_type(value: &Value, wanted: &str) -> String {
+    format!(
+        "json: cannot unmarshal {} into Go value of type {wanted}",
+        change::go_type(value)
+    )
+}
+
+/// 422 for a JSON patch that cannot be carried out; upstream does not say why.
+fn rejected() -> Status {
+    Status::unprocessable("the server rejected our request due to an error in our request")
+}
+
+/// Carries a JSON patch out. Copies may not add up to more than a request could have brought:
+/// a few dozen of them that double the object each would fill any memory.
+fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<()> {
+    let mut copied = 0;
+    for operation in &patch.0 {
+        let operation = match operation {
+            PatchOperation::Copy(copy) => {
+                let value = object.pointer(copy.from.as_str()).cloned();
+                // Of an object, what is not there is null.
+                let value = match value {
+                    None if has_parent(object, copy.from.as_str()) => Value::Null,
+                    None => return Err(rejected()),
+                    Some(value) => value,
+                };
+                copied += value.to_string().len();
+                let path = copy.path.clone();
+                PatchOperation::Add(AddOperation { path, value })
+            }
+            // A field of an object may be replaced before it is there.
+            PatchOperation::Replace(replace) if has_parent(object, replace.path.as_str()) => {
+                let (path, value) = (replace.path.clone(), replace.value.clone());
+                PatchOperation::Add(AddOperation { path, value })
+            }
+            other => other.clone(),
+        };
+        if copied > wire::BODY_LIMIT {
+            return Err(rejected());
+        }
+        json_patch::patch(object, &[operation]).map_err(|_| rejected())?;
+    }
+    Ok(())
+}
+
+/// Whether a pointer is to a field of an object that is there, itself there or not.
+fn has_parent(object: &Value, pointer: &str) -> bool {
+    pointer
+        .rsplit_once('/')
+        .is_some_and(|(parent, _)| object.pointer(parent).is_some_and(Value::is_object))
 }
 
 /// The object that the patch makes of what is there.
 pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(Value, managed::Origin)> {
     let mut new = old.clone();
     match patch {
-        Patch::Json(patch) => json_patch::patch(&mut new, patch).map_err(|error| {
-            Status::unprocessable(format!(
-                "the server rejected our request due to an error in our request: {error}"
-            ))
-        })?,
+        Patch::Json(patch) => apply_json(&mut new, patch)?,
         Patch::Merge(patch) => json_patch::merge(&mut new, patch),
         Patch::Strategic(patch) => new = managed::strategic(call, old, patch)?,
         Patch::Apply(config) => {

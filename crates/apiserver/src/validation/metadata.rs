@@ -49,7 +49,6 @@ pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> 
         )),
     }
     errors.extend(validate_common(object, &path));
-    errors.extend(validate_finalizers(object, &path.child("finalizers")));
     errors
 }
 
@@ -124,6 +123,7 @@ fn validate_common(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     errors.extend(validate_labels(labels, &path.child("labels")));
     errors.extend(validate_annotations(object, &path.child("annotations")));
     errors.extend(validate_owners(object, &path.child("ownerReferences")));
+    errors.extend(validate_finalizers(object, &path.child("finalizers")));
     errors
 }
 
@@ -211,21 +211,24 @@ fn validate_owners(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
+/// Built-in kinds take only finalizers that say whose they are, and the standard ones.
+pub(crate) fn validate_builtin_finalizers(object: &Value) -> Vec<FieldError> {
+    let path = FieldPath::new("metadata").child("finalizers");
+    let standard = ["orphan", "foregroundDeletion", "kubernetes"];
+    let finalizers = object::finalizers(object).into_iter().enumerate();
+    finalizers
+        .filter(|(_, one)| !one.contains('/') && !standard.contains(one))
+        .map(|(index, one)| {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            FieldError::invalid(path.index(index), &json!(one), why)
+        })
+        .collect()
+}
+
 fn validate_finalizers(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     let finalizers = object::finalizers(object);
     let mut errors = Vec::new();
-    for (index, finalizer) in finalizers.iter().enumerate() {
-        let standard = ["orphan", "foregroundDeletion", "kubernetes"];
-        if !finalizer.contains('/')
-            && !standard.contains(finalizer)
-            && names::qualified_name(finalizer).is_empty()
-        {
-            errors.push(FieldError::invalid(
-                path.index(index),
-                &json!(finalizer),
-                "name is neither a standard finalizer name nor is it fully qualified",
-            ));
-        }
+    for finalizer in &finalizers {
         let problems = names::qualified_name(finalizer).into_iter();
         errors.extend(problems.map(|problem| FieldError::invalid(path.clone(), &json!(finalizer), problem)));
     }

@@ -11,7 +11,7 @@ use super::json;
 use crate::status::{Result, Status};
 
 /// The largest request body.
-const BODY_LIMIT: usize = 3 << 20;
+pub(crate) const BODY_LIMIT: usize = 3 << 20;
 
 /// How long a whole body may take to arrive: upstream's limit for a whole request.
 const BODY_PATIENCE: Duration = Duration::from_secs(60);
@@ -28,13 +28,14 @@ impl Media {
     /// Reads a `Content-Type`; none at all is JSON.
     pub(crate) fn of(content_type: Option<&str>) -> Result<Self> {
         let media = content_type
+            .filter(|text| !text.is_empty())
             .unwrap_or("application/json")
             .split(';')
             .next()
             .unwrap_or_default()
             .trim();
-        match media {
-            "application/json" | "" => Ok(Self::Json),
+        match media.to_ascii_lowercase().as_str() {
+            "application/json" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
             "application/vnd.kubernetes.protobuf" => Ok(Self::Protobuf),
             _ => Err(Status::unsupported_media_type(&[
@@ -107,7 +108,7 @@ pub(crate) fn decode_json(bytes: &[u8]) -> Result<Decoded, String> {
 }
 
 /// What is wrong with a JSON document, without the place: upstream names none.
-pub(crate) fn json_problem(error: &serde_json::Error) -> String {
+fn json_problem(error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
     }
