@@ -1,0 +1,52 @@
+//! Syntax trees to programs: every name resolved, once.
+
+pub(crate) mod ir;
+mod resolve;
+mod scope;
+pub(crate) mod symbols;
+
+use crate::diagnostic::Diagnostics;
+use crate::source::Source;
+use crate::syntax;
+use ir::{Position, StructExpr};
+use symbols::Symbols;
+
+/// A compiled program. It can be evaluated any number of times, from any thread.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) root: ir::Expr,
+    pub(crate) symbols: Symbols,
+}
+
+/// What the text may assume, and how strictly it is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CompileOptions<'a> {
+    /// Names that the evaluation will inject at the top, so that the text may use them without declaring them.
+    pub externals: &'a [&'a str],
+    /// Whether an import or a `let` that nobody uses is accepted. Go's `cue` refuses it; KubeVela does not.
+    pub allow_unused: bool,
+}
+
+/// Compiles one source text that stands on its own.
+pub fn compile(source: &Source) -> Result<Program, Diagnostics> {
+    compile_with(std::slice::from_ref(source), CompileOptions::default())
+}
+
+/// Compiles the files of one package together.
+pub fn compile_with(sources: &[Source], options: CompileOptions<'_>) -> Result<Program, Diagnostics> {
+    let mut files = Vec::with_capacity(sources.len());
+    let mut problems = Vec::new();
+    for source in sources {
+        match syntax::parse(source) {
+            Ok(file) => files.push(file),
+            Err(diagnostics) => problems.extend(diagnostics.0),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Diagnostics(problems));
+    }
+    let (root, symbols): (StructExpr, Symbols) = resolve::resolve(sources, &files, options)?;
+    let root = ir::Expr { kind: ir::ExprKind::Struct(Box::new(root)), position: Position::default() };
+    Ok(Program { sources: sources.to_vec(), root, symbols: symbols.freeze() })
+}
