@@ -4,6 +4,9 @@
 //! and attributes stay with the nodes they belong to, because tools read them (KubeVela's patch markers are comments).
 
 pub mod ast;
+mod lexer;
+mod literal;
 mod parser;
+mod token;
 
-pub use parser::parse;
+pub use parser::{parse, parse_bytes};

@@ -1,0 +1,145 @@
+//! Who gets which comment.
+//!
+//! A declaration takes the comments above it and the one at the end of its line. What is left inside it (before a
+//! closing bracket, between a label and its value) goes to the nearest declaration before or around it.
+
+use super::Parser;
+use crate::syntax::ast::{Comment, CommentPosition, Declaration, Element, Expr, ExprKind, Field, Label};
+use crate::syntax::token::TokenKind;
+
+impl Parser<'_> {
+    /// Moves to the next token that is not a comment; the comments before it become [`Parser::pending`].
+    pub(super) fn advance_over_comments(&mut self) {
+        let mut end = self.token.end;
+        let mut line = if end == 0 { None } else { Some(()) };
+        self.scan();
+        let first = self.pending.len();
+        while self.kind() == TokenKind::Comment {
+            let gap = self.source.text[end..self.token.start].matches('\n').count();
+            end = self.token.end;
+            let text = self.text(self.token)["//".len()..]
+                .trim_end_matches('\r')
+                .to_owned();
+            let span = self.token.span();
+            let starts_line = gap > 0 || line.is_none();
+            let group = self.pending[first..].last_mut();
+            match group.filter(|group| gap == 1 && group.position != CommentPosition::Line) {
+                Some(group) => {
+                    group.lines.push(text);
+                    group.span = group.span.to(span);
+                }
+                None => {
+                    let position = match starts_line {
+                        true => CommentPosition::Detached,
+                        false => CommentPosition::Line,
+                    };
+                    self.pending.push(Comment {
+                        lines: vec![text],
+                        position,
+                        span,
+                    });
+                }
+            }
+            line = None;
+            self.scan();
+        }
+        let gap = self.source.text[end..self.token.start].matches('\n').count();
+        let documents = gap == 1 && self.kind() != TokenKind::End;
+        if let Some(group) = self.pending[first..].last_mut()
+            && group.position == CommentPosition::Detached
+            && documents
+        {
+            group.position = CommentPosition::Doc;
+        }
+    }
+
+    /// The comments above the declaration that starts here.
+    pub(super) fn comments_above(&mut self) -> Vec<Comment> {
+        let mut comments = std::mem::take(&mut self.pending);
+        for comment in comments
+            .iter_mut()
+            .filter(|comment| comment.position == CommentPosition::Line)
+        {
+            comment.position = CommentPosition::Detached; // after an opening bracket
+        }
+        comments
+    }
+
+    /// Keeps the comments before the current token for the declaration being read.
+    pub(super) fn keep_inside(&mut self) {
+        let comments = std::mem::take(&mut self.pending);
+        self.inside.extend(comments.into_iter().map(|comment| Comment {
+            position: match comment.position {
+                CommentPosition::Line => CommentPosition::Line,
+                _ => CommentPosition::Detached,
+            },
+            ..comment
+        }));
+    }
+
+    /// The comment behind the comma that was just taken, when it is on the same line.
+    pub(super) fn comments_beside(&mut self) -> Vec<Comment> {
+        let count = self
+            .pending
+            .iter()
+            .take_while(|comment| comment.position == CommentPosition::Line)
+            .count();
+        self.pending.drain(..count).collect()
+    }
+
+    /// Gives the comments before a closing bracket to the last declaration before it.
+    pub(super) fn comments_before_closing(&mut self, last: Option<&mut Vec<Comment>>) {
+        let start = self.inside.len();
+        self.keep_inside();
+        if let Some(comments) = last {
+            comments.extend(self.inside.drain(start..));
+        }
+    }
+}
+
+/// Where a declaration keeps its comments. Those of `a: b: c: 1` belong to the innermost field.
+pub(super) fn comments_of(declaration: &mut Declaration) -> Option<&mut Vec<Comment>> {
+    match declaration {
+        Declaration::Field(field) => Some(&mut innermost(field).comments),
+        Declaration::Let(clause) => Some(&mut clause.comments),
+        Declaration::Embedding(embedding) => Some(&mut embedding.comments),
+        Declaration::Comprehension(comprehension) => Some(&mut comprehension.comments),
+        Declaration::Ellipsis(_) | Declaration::Attribute(_) => None,
+    }
+}
+
+/// Where an element keeps its comments.
+pub(super) fn comments_of_element(element: &mut Element) -> &mut Vec<Comment> {
+    match element {
+        Element::Value(embedding) => &mut embedding.comments,
+        Element::Comprehension(comprehension) => &mut comprehension.comments,
+    }
+}
+
+/// Follows `a: b: c: 1` to `c`, as long as the labels are names.
+fn innermost(field: &mut Field) -> &mut Field {
+    if brief_field(&field.value).is_none_or(|inner| !is_name(&inner.label)) {
+        return field;
+    }
+    match &mut field.value.kind {
+        ExprKind::Struct(literal) => match literal.declarations.first_mut() {
+            Some(Declaration::Field(inner)) => innermost(inner),
+            _ => unreachable!("a brief struct holds one field"),
+        },
+        _ => unreachable!("a brief field is in a struct"),
+    }
+}
+
+fn brief_field(value: &Expr) -> Option<&Field> {
+    match &value.kind {
+        ExprKind::Struct(literal) if literal.brief => match literal.declarations.as_slice() {
+            [Declaration::Field(field)] => Some(field),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_name(label: &Label) -> bool {
+    matches!(label, Label::Identifier(_) | Label::String(..))
+}

@@ -1,0 +1,335 @@
+//! Expressions.
+
+use super::comments::comments_of_element;
+use super::{Parsed, Parser};
+use crate::syntax::ast::{
+    BinaryOperator, Element, Ellipsis, Embedding, Expr, ExprKind, Identifier, ListLiteral, UnaryOperator,
+};
+use crate::syntax::literal::Quote;
+use crate::syntax::token::TokenKind;
+
+impl Parser<'_> {
+    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+        self.nested(|parser| parser.binary(1))
+    }
+
+    /// Operators that bind at least as strongly as `minimum`.
+    fn binary(&mut self, minimum: u8) -> Parsed<Expr> {
+        let mut left = self.unary()?;
+        loop {
+            let Some((operator, precedence)) = self.binary_operator().filter(|(_, found)| *found >= minimum)
+            else {
+                return Ok(left);
+            };
+            let height = self.height;
+            let name = Identifier {
+                name: self.text(self.token).to_owned(),
+                span: self.token.span(),
+            };
+            self.advance();
+            let right = self.binary(precedence + 1)?;
+            self.grow(height.max(self.height), left.span.start as usize)?;
+            let span = left.span.to(right.span);
+            let kind = match operator {
+                Operator::Symbol(operator) => ExprKind::Binary {
+                    operator,
+                    left: Box::new(left),
+                    right: Box::new(right),
+                },
+                Operator::Function => ExprKind::Call {
+                    function: Box::new(Expr {
+                        kind: ExprKind::Identifier(name.name),
+                        span: name.span,
+                    }),
+                    arguments: vec![left, right],
+                },
+            };
+            left = Expr { kind, span };
+        }
+    }
+
+    fn binary_operator(&self) -> Option<(Operator, u8)> {
+        use BinaryOperator as B;
+        let (operator, precedence) = match self.kind() {
+            TokenKind::Bar => (B::Or, 1),
+            TokenKind::Ampersand => (B::And, 2),
+            TokenKind::OrOr => (B::LogicalOr, 3),
+            TokenKind::AndAnd => (B::LogicalAnd, 4),
+            TokenKind::Equal => (B::Equal, 5),
+            TokenKind::NotEqual => (B::NotEqual, 5),
+            TokenKind::Less => (B::Less, 5),
+            TokenKind::LessEqual => (B::LessEqual, 5),
+            TokenKind::Greater => (B::Greater, 5),
+            TokenKind::GreaterEqual => (B::GreaterEqual, 5),
+            TokenKind::Match => (B::Match, 5),
+            TokenKind::NotMatch => (B::NotMatch, 5),
+            TokenKind::Plus => (B::Add, 6),
+            TokenKind::Minus => (B::Subtract, 6),
+            TokenKind::Star => (B::Multiply, 7),
+            TokenKind::Slash => (B::Divide, 7),
+            TokenKind::Identifier if matches!(self.text(self.token), "div" | "mod" | "quo" | "rem") => {
+                return Some((Operator::Function, 7));
+            }
+            _ => return None,
+        };
+        Some((Operator::Symbol(operator), precedence))
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        let operator = match self.kind() {
+            TokenKind::Plus => UnaryOperator::Plus,
+            TokenKind::Minus => UnaryOperator::Minus,
+            TokenKind::Not => UnaryOperator::Not,
+            TokenKind::Star => UnaryOperator::Default,
+            TokenKind::Less => UnaryOperator::Less,
+            TokenKind::LessEqual => UnaryOperator::LessEqual,
+            TokenKind::Greater => UnaryOperator::Greater,
+            TokenKind::GreaterEqual => UnaryOperator::GreaterEqual,
+            TokenKind::NotEqual => UnaryOperator::NotEqual,
+            TokenKind::Match => UnaryOperator::Match,
+            TokenKind::NotMatch => UnaryOperator::NotMatch,
+            _ => return self.primary(),
+        };
+        let start = self.token.start;
+        self.advance();
+        let operand = self.nested(Self::unary)?;
+        self.grow(self.height, start)?;
+        let kind = ExprKind::Unary {
+            operator,
+            operand: Box::new(operand),
+        };
+        Ok(Expr {
+            kind,
+            span: self.span_from(start),
+        })
+    }
+
+    /// An operand with its selectors, indices and calls.
+    fn primary(&mut self) -> Parsed<Expr> {
+        let start = self.token.start;
+        let mut base = self.operand()?;
+        loop {
+            let height = self.height;
+            let kind = match self.kind() {
+                TokenKind::Period => self.selector(base)?,
+                TokenKind::LeftBracket => self.index(base)?,
+                TokenKind::LeftParenthesis => self.call(base)?,
+                _ => return Ok(base),
+            };
+            self.grow(height.max(self.height), start)?;
+            base = Expr {
+                kind,
+                span: self.span_from(start),
+            };
+        }
+    }
+
+    fn operand(&mut self) -> Parsed<Expr> {
+        let start = self.token.start;
+        self.height = 1;
+        let kind = match self.kind() {
+            TokenKind::LeftBrace => ExprKind::Struct(self.structure()?),
+            TokenKind::LeftBracket => ExprKind::List(self.list()?),
+            TokenKind::LeftParenthesis => {
+                self.advance();
+                let inner = self.expression()?;
+                self.expect(TokenKind::RightParenthesis)?;
+                self.grow(self.height, start)?;
+                ExprKind::Parenthesized(Box::new(inner))
+            }
+            TokenKind::Integer | TokenKind::Float => self.number()?,
+            TokenKind::String => self.string()?,
+            TokenKind::Interpolation => self.interpolation()?,
+            kind @ (TokenKind::Bottom | TokenKind::Null | TokenKind::True | TokenKind::False) => {
+                self.advance();
+                match kind {
+                    TokenKind::Bottom => ExprKind::Bottom,
+                    TokenKind::Null => ExprKind::Null,
+                    kind => ExprKind::Bool(kind == TokenKind::True),
+                }
+            }
+            kind if kind == TokenKind::Identifier || kind.is_keyword() => match self.word().name {
+                name if name == "_" => ExprKind::Top,
+                name => ExprKind::Identifier(name),
+            },
+            _ => return self.expected("operand"),
+        };
+        Ok(Expr {
+            kind,
+            span: self.span_from(start),
+        })
+    }
+
+    fn selector(&mut self, base: Expr) -> Parsed<ExprKind> {
+        self.advance();
+        let text = self.text(self.token);
+        let base = Box::new(base);
+        match self.kind() {
+            TokenKind::String if text.starts_with('"') && !text.starts_with("\"\"") => {
+                debug_assert!(!Quote::at(text).multiline);
+                let (value, name_span) = self.string_value()?;
+                let name = String::from_utf8_lossy(&value).into_owned();
+                Ok(ExprKind::Selector {
+                    base,
+                    name,
+                    quoted: true,
+                    name_span,
+                })
+            }
+            kind if kind == TokenKind::Identifier || kind.is_keyword() => {
+                let Identifier {
+                    name,
+                    span: name_span,
+                } = self.word();
+                Ok(ExprKind::Selector {
+                    base,
+                    name,
+                    quoted: false,
+                    name_span,
+                })
+            }
+            _ => self.expected("selector"),
+        }
+    }
+
+    fn index(&mut self, base: Expr) -> Parsed<ExprKind> {
+        self.advance();
+        let base = Box::new(base);
+        let mut height = 0;
+        let low = match self.kind() {
+            TokenKind::Colon => None,
+            _ => Some(Box::new(self.expression()?)),
+        };
+        height = height.max(if low.is_some() { self.height } else { 0 });
+        let kind = match low {
+            Some(index) if self.kind() != TokenKind::Colon => ExprKind::Index { base, index },
+            low => {
+                self.expect(TokenKind::Colon)?;
+                let high = match self.kind() {
+                    TokenKind::RightBracket => None,
+                    _ => Some(Box::new(self.expression()?)),
+                };
+                height = height.max(if high.is_some() { self.height } else { 0 });
+                ExprKind::Slice { base, low, high }
+            }
+        };
+        self.expect(TokenKind::RightBracket)?;
+        self.height = height;
+        Ok(kind)
+    }
+
+    fn call(&mut self, function: Expr) -> Parsed<ExprKind> {
+        self.advance();
+        let mut arguments = Vec::new();
+        let mut height = 0;
+        while self.kind() != TokenKind::RightParenthesis {
+            arguments.push(self.expression()?);
+            height = height.max(self.height);
+            if !self.separator("argument list", TokenKind::RightParenthesis)? {
+                break;
+            }
+        }
+        self.expect_closing(TokenKind::RightParenthesis, "argument list")?;
+        self.height = height;
+        Ok(ExprKind::Call {
+            function: Box::new(function),
+            arguments,
+        })
+    }
+
+    fn list(&mut self) -> Parsed<ListLiteral> {
+        let start = self.token.start;
+        self.keep_inside();
+        self.advance();
+        let mut list = ListLiteral {
+            elements: Vec::new(),
+            ellipsis: None,
+        };
+        let mut alias = None;
+        let mut height = 0;
+        while !matches!(self.kind(), TokenKind::RightBracket | TokenKind::Ellipsis) {
+            let around = std::mem::take(&mut self.inside);
+            let more = self.element(&mut list, &mut alias)?;
+            self.inside = around;
+            height = height.max(self.height);
+            if !more {
+                break;
+            }
+        }
+        if self.kind() == TokenKind::Ellipsis {
+            let dots = self.token.start;
+            self.advance();
+            let value = match self.kind() {
+                TokenKind::RightBracket | TokenKind::Comma | TokenKind::Newline => None,
+                _ => Some(self.expression()?),
+            };
+            height = height.max(if value.is_some() { self.height } else { 0 });
+            list.ellipsis = Some(Box::new(Ellipsis {
+                value,
+                span: self.span_from(dots),
+            }));
+            self.separator("list literal", TokenKind::RightBracket)?;
+        }
+        self.comments_before_closing(list.elements.last_mut().map(comments_of_element));
+        self.expect_closing(TokenKind::RightBracket, "list literal")?;
+        self.grow(height, start)?;
+        self.pattern_alias = self.list_alias(&list, alias)?;
+        Ok(list)
+    }
+
+    /// One element with its comma. `false` when the list has to close after it.
+    fn element(&mut self, list: &mut ListLiteral, alias: &mut Option<Identifier>) -> Parsed<bool> {
+        let mut comments = self.comments_above();
+        let more = if matches!(self.kind(), TokenKind::For | TokenKind::If) && self.at_clause() {
+            let comprehension = self.comprehension()?;
+            list.elements.push(Element::Comprehension(comprehension));
+            self.separator("list literal", TokenKind::RightBracket)?
+        } else {
+            let aliased = self.aliased_expression()?;
+            *alias = alias.take().or(aliased.alias);
+            list.elements.push(Element::Value(Embedding {
+                value: aliased.value,
+                comments: Vec::new(),
+            }));
+            self.keep_inside();
+            self.element_comma()?
+        };
+        comments.append(&mut self.inside);
+        comments.append(&mut self.comments_beside());
+        if let Some(element) = list.elements.last_mut() {
+            comments_of_element(element).append(&mut comments);
+        }
+        Ok(more)
+    }
+
+    /// The comma after an element has to be written, except after the last.
+    fn element_comma(&mut self) -> Parsed<bool> {
+        let newline = self.kind() == TokenKind::Newline;
+        let place = self.token.span();
+        let more = self.separator("list literal", TokenKind::RightBracket)?;
+        if newline && self.kind() != TokenKind::RightBracket {
+            return self.fail(place, "missing ',' before newline in list literal");
+        }
+        Ok(more)
+    }
+
+    /// An alias in a list is only good for a label.
+    fn list_alias(&mut self, list: &ListLiteral, alias: Option<Identifier>) -> Parsed<Option<Identifier>> {
+        let labels = matches!(
+            self.kind(),
+            TokenKind::Colon | TokenKind::Question | TokenKind::Not
+        );
+        match alias {
+            Some(alias) if !labels || list.elements.len() != 1 => {
+                self.fail(alias.span, "alias values not allowed in this position")
+            }
+            alias => Ok(alias),
+        }
+    }
+}
+
+enum Operator {
+    Symbol(BinaryOperator),
+    /// `div`, `mod`, `quo` or `rem`, which are functions too.
+    Function,
+}

@@ -1,0 +1,304 @@
+//! Tokens to tree.
+//!
+//! A problem in a declaration is reported once; parsing goes on with the next declaration. The state that all of the
+//! grammar shares is here, the grammar in `file`, `declarations`, `labels` and `expressions`, and the rules for who
+//! gets a comment in `comments`.
+
+mod comments;
+mod declarations;
+mod expressions;
+mod file;
+mod labels;
+mod literals;
+
+use super::lexer::Lexer;
+use super::token::{Token, TokenKind};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::source::{Source, Span};
+use crate::syntax::ast::{Comment, File, Identifier};
+
+/// Parses a whole file; on failure, every independent problem of it.
+pub fn parse(source: &Source) -> Result<File, Diagnostics> {
+    let mut parser = Parser::new(source);
+    let file = parser.file();
+    if parser.problems.is_empty() {
+        Ok(file)
+    } else {
+        Err(Diagnostics(parser.problems))
+    }
+}
+
+/// Parses a file of unknown bytes; text that is not UTF-8 is refused with the place of its first wrong byte.
+pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<(Source, File), Diagnostics> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let source = Source::new(name, text);
+            let file = parse(&source)?;
+            Ok((source, file))
+        }
+        Err(error) => {
+            let source = Source::new(name, String::from_utf8_lossy(bytes));
+            let at = Span::new(error.valid_up_to(), error.valid_up_to() + 1);
+            Err(Diagnostics(vec![Diagnostic::syntax(
+                &source,
+                at,
+                "illegal UTF-8 encoding",
+            )]))
+        }
+    }
+}
+
+/// How many levels of brackets, labels and operators may stand in each other.
+const MAXIMUM_DEPTH: usize = 500;
+
+/// How tall a tree may get; more than the depth, because `a | b | c | …` adds a level for each operator.
+const MAXIMUM_HEIGHT: usize = 2_500;
+
+/// After so many problems the rest is not read.
+const MAXIMUM_PROBLEMS: usize = 50;
+
+/// A declaration that cannot be read any further. The reason has been reported.
+struct Abandoned;
+
+type Parsed<T> = Result<T, Abandoned>;
+
+struct Parser<'source> {
+    source: &'source Source,
+    lexer: Lexer<'source>,
+    /// The token to look at.
+    token: Token,
+    /// The end of the token before it.
+    previous_end: usize,
+    /// The closing brackets that the tokens read so far ask for.
+    open: Vec<TokenKind>,
+    /// Comments between the previous token and this one that no node has taken yet.
+    pending: Vec<Comment>,
+    /// Comments inside the declaration being read that no inner declaration has taken.
+    inside: Vec<Comment>,
+    /// The alias in the list just read, when it is `[alias=pattern]`.
+    pattern_alias: Option<Identifier>,
+    depth: usize,
+    /// The height of the expression or declaration just read.
+    height: usize,
+    /// The lines' starts, for not reporting two problems of one line.
+    problem_line: Option<usize>,
+    problems: Vec<Diagnostic>,
+}
+
+impl<'source> Parser<'source> {
+    fn new(source: &'source Source) -> Self {
+        let mut parser = Self {
+            source,
+            lexer: Lexer::new(&source.text),
+            token: Token {
+                kind: TokenKind::Newline,
+                start: 0,
+                end: 0,
+            },
+            previous_end: 0,
+            open: Vec::new(),
+            pending: Vec::new(),
+            inside: Vec::new(),
+            pattern_alias: None,
+            depth: 0,
+            height: 0,
+            problem_line: None,
+            problems: Vec::new(),
+        };
+        parser.advance_over_comments();
+        parser
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.token.kind
+    }
+
+    fn text(&self, token: Token) -> &'source str {
+        &self.source.text[token.start..token.end]
+    }
+
+    /// From `start` to the end of the token before the current one.
+    fn span_from(&self, start: usize) -> Span {
+        Span::new(start, self.previous_end)
+    }
+
+    /// Takes the current token.
+    fn advance(&mut self) {
+        match self.kind() {
+            TokenKind::LeftParenthesis => self.open.push(TokenKind::RightParenthesis),
+            TokenKind::LeftBracket => self.open.push(TokenKind::RightBracket),
+            TokenKind::LeftBrace => self.open.push(TokenKind::RightBrace),
+            kind @ (TokenKind::RightParenthesis | TokenKind::RightBracket | TokenKind::RightBrace) => {
+                if let Some(at) = self.open.iter().rposition(|open| *open == kind) {
+                    self.open.truncate(at);
+                }
+            }
+            _ => {}
+        }
+        self.previous_end = self.token.end;
+        self.advance_over_comments();
+    }
+
+    fn scan(&mut self) {
+        let token = self.lexer.scan();
+        self.use_token(token);
+    }
+
+    fn use_token(&mut self, token: Token) {
+        self.token = token;
+        for (span, message) in std::mem::take(&mut self.lexer.problems) {
+            self.report(span, message);
+        }
+    }
+
+    fn take(&mut self, kind: TokenKind) -> bool {
+        let found = self.kind() == kind;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, kind: TokenKind) -> Parsed<()> {
+        if self.take(kind) {
+            Ok(())
+        } else {
+            self.expected(&format!("'{}'", kind.name()))
+        }
+    }
+
+    /// Like [`Self::expect`], with the usual reason for a missing bracket.
+    fn expect_closing(&mut self, kind: TokenKind, context: &str) -> Parsed<()> {
+        if self.kind() == TokenKind::Newline {
+            let message = format!("missing ',' before newline in {context}");
+            return self.fail(self.token.span(), message);
+        }
+        self.expect(kind)
+    }
+
+    /// Takes the comma after an item. `Ok(false)` means that there is none and `close` follows.
+    fn separator(&mut self, context: &str, close: TokenKind) -> Parsed<bool> {
+        if self.token.is_comma() {
+            self.advance();
+            return Ok(true);
+        }
+        if self.kind() == close {
+            return Ok(false);
+        }
+        if self.kind() == TokenKind::End {
+            return self.expected(&format!("'{}'", close.name()));
+        }
+        self.fail(self.token.span(), format!("missing ',' in {context}"))
+    }
+
+    fn identifier(&mut self) -> Parsed<Identifier> {
+        if self.kind() != TokenKind::Identifier {
+            return self.expected("'IDENT'");
+        }
+        Ok(self.word())
+    }
+
+    /// The current token as a name, keyword or not.
+    fn word(&mut self) -> Identifier {
+        let identifier = Identifier {
+            name: self.text(self.token).to_owned(),
+            span: self.token.span(),
+        };
+        self.advance();
+        identifier
+    }
+
+    fn expected<T>(&mut self, what: &str) -> Parsed<T> {
+        let message = match self.kind() {
+            TokenKind::Newline => format!("expected {what}, found newline"),
+            kind if kind.is_literal() => {
+                format!(
+                    "expected {what}, found '{}' {}",
+                    kind.name(),
+                    shortened(self.text(self.token))
+                )
+            }
+            kind => format!("expected {what}, found '{}'", kind.name()),
+        };
+        if self.kind() == TokenKind::Illegal {
+            return Err(Abandoned); // the lexer has said it better
+        }
+        self.fail(self.token.span(), message)
+    }
+
+    fn fail<T>(&mut self, span: Span, message: impl Into<String>) -> Parsed<T> {
+        self.report(span, message);
+        Err(Abandoned)
+    }
+
+    /// Notes a problem, unless the same line has one already: it would be a consequence of that.
+    fn report(&mut self, span: Span, message: impl Into<String>) {
+        self.add_problem(Diagnostic::syntax(self.source, span, message), span);
+    }
+
+    fn unsupported(&mut self, span: Span, message: impl Into<String>) {
+        self.add_problem(Diagnostic::unsupported(self.source, span, message), span);
+    }
+
+    fn add_problem(&mut self, problem: Diagnostic, span: Span) {
+        let before = &self.source.text[..self.source.text.floor_char_boundary(span.start as usize)];
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let repeated = self.problem_line.replace(line) == Some(line);
+        if repeated && problem.severity == Severity::Syntax || self.problems.len() >= MAXIMUM_PROBLEMS {
+            return;
+        }
+        self.problems.push(problem);
+    }
+
+    /// Skips what is left of a declaration that was abandoned, to the comma after it or the brace that closes its struct.
+    fn recover(&mut self, open: usize) {
+        if self.problems.len() >= MAXIMUM_PROBLEMS {
+            self.token = Token {
+                kind: TokenKind::End,
+                start: self.source.text.len(),
+                end: self.source.text.len(),
+            };
+        }
+        loop {
+            let outside = self.open.len() <= open;
+            match self.kind() {
+                TokenKind::End => return,
+                TokenKind::RightBrace if outside => return,
+                TokenKind::Comma | TokenKind::Newline if outside => return self.advance(),
+                _ => self.advance(),
+            }
+        }
+    }
+
+    /// Reads something that may contain itself, without running out of stack.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MAXIMUM_DEPTH {
+            return self.fail(self.token.span(), "nested too deeply");
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(128 * 1024, 1024 * 1024, || read(self));
+        self.depth -= 1;
+        result
+    }
+
+    /// Notes that what was just read contains something of a height.
+    fn grow(&mut self, contained: usize, start: usize) -> Parsed<()> {
+        self.height = contained + 1;
+        if self.height > MAXIMUM_HEIGHT {
+            return self.fail(self.span_from(start), "nested too deeply");
+        }
+        Ok(())
+    }
+}
+
+/// A token's text for a message: its first line, and not much of it.
+fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
