@@ -92,7 +92,7 @@ impl From<&serde_json::Value> for Data {
         match value {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Bool(*value),
-            Value::Number(number) => Self::Number(Number::from_json(&number.to_string())),
+            Value::Number(number) => Self::Number(json_number(&number.to_string())),
             Value::String(text) => Self::String(text.clone()),
             Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
             Value::Object(fields) => {
@@ -108,7 +108,10 @@ impl From<&Data> for serde_json::Value {
         match data {
             Data::Null => Self::Null,
             Data::Bool(value) => Self::Bool(*value),
-            Data::Number(number) => number.to_serde_json(),
+            Data::Number(number) => match number.to_i64().filter(|_| number.is_integer()) {
+                Some(integer) => integer.into(),
+                None => serde_json::from_str(&number.to_json()).unwrap_or(Self::Null),
+            },
             Data::String(text) => Self::String(text.clone()),
             Data::List(items) => Self::Array(items.iter().map(Self::from).collect()),
             Data::Struct(fields) => {
@@ -116,4 +119,12 @@ impl From<&Data> for serde_json::Value {
             }
         }
     }
+}
+
+/// A number as `serde_json` prints it.
+fn json_number(text: &str) -> Number {
+    Number::from_literal(text.trim_start_matches('-')).map_or_else(
+        |_| Number::integer(0),
+        |number| if text.starts_with('-') { number.negate() } else { number },
+    )
 }

@@ -106,12 +106,6 @@ impl Atom {
                         positions: vec![first.position, second.position],
                     });
                 }
-                Relation::Exactly => {
-                    let exact = bound.value.clone();
-                    if self.kind.contains(exact.kind()) && self.kind != Kind::NUMBER {
-                        return self.add_scalar(&exact, bound.position);
-                    }
-                }
                 Relation::None => {}
             }
         }
@@ -184,8 +178,6 @@ enum Relation {
     Implied,
     /// Nothing satisfies both.
     Excludes,
-    /// Only the second's value satisfies both.
-    Exactly,
     None,
 }
 
@@ -269,7 +261,7 @@ impl Bound {
             && matches!(second, Op::LessEqual | Op::GreaterEqual);
         match order {
             Ordering::Less => Relation::None,
-            Ordering::Equal if inclusive => Relation::Exactly,
+            Ordering::Equal if inclusive => Relation::None,
             Ordering::Equal | Ordering::Greater => Relation::Excludes,
         }
     }

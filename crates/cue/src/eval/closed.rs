@@ -103,7 +103,7 @@ impl<'p> Machine<'p> {
         let arcs = known.arcs.clone();
         let patterns = known.patterns.clone();
         for arc in arcs {
-            if arc.presence == Presence::Optional || !arc.label.is_regular() {
+            if arc.presence >= Presence::Optional || !arc.label.is_regular() {
                 continue;
             }
             let matching = self.matching_groups(&patterns, arc.label);

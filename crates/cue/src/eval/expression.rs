@@ -580,7 +580,9 @@ impl<'p> Machine<'p> {
                 Op::GreaterEqual => Some(order != Ordering::Less),
                 Op::Match | Op::NotMatch => None,
             })),
-            (Value::Node(one), Value::Node(other)) if equality && self.kind_of(first) == self.kind_of(second) => {
+            (Value::Node(one), Value::Node(other))
+                if equality && self.kind_of(first) == Kind::LIST && self.kind_of(second) == Kind::LIST =>
+            {
                 let (one, other) = (*one, *other);
                 Ok(Some(self.equal(one, other)? == (operator == Op::Equal)))
             }
@@ -636,16 +638,16 @@ impl<'p> Machine<'p> {
         other: &Number,
         position: Position,
     ) -> Result<Value, Error> {
-        let number = match operator {
+        let result = match operator {
             Binary::Add => one.add(other),
             Binary::Subtract => one.subtract(other),
             Binary::Multiply => one.multiply(other),
-            _ => match one.divide(other) {
-                Some(quotient) => quotient,
-                None => return Err(self.fatal("division by zero", position)),
-            },
+            _ => one.divide(other),
         };
-        Ok(Value::Scalar(Scalar::Number(number)))
+        match result {
+            Ok(number) => Ok(Value::Scalar(Scalar::Number(number))),
+            Err(error) => Err(self.fatal(error.to_string(), position)),
+        }
     }
 
     fn repeat(&mut self, text: &Scalar, count: &Number, position: Position) -> Result<Value, Error> {

@@ -153,7 +153,7 @@ impl<'p> Machine<'p> {
             let arc = self.known(node).arcs[index];
             index += 1;
             match (arc.label, arc.presence) {
-                (_, Presence::Optional) => {}
+                (_, Presence::Optional | Presence::Pending) => {}
                 (label, Presence::Required) => {
                     if label.is_regular() {
                         let path = self.path(arc.node);

@@ -56,6 +56,7 @@ impl<'p> Machine<'p> {
                 Presence::Member => "",
                 Presence::Required => "!",
                 Presence::Optional => "?",
+                Presence::Pending => continue,
             };
             match arc.label {
                 Label::Index(_) => parts.push(value),

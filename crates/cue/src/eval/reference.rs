@@ -166,8 +166,8 @@ impl<'p> Machine<'p> {
         };
         match self.arc_of(node, label) {
             Some((arc, Presence::Member)) => Ok(arc),
-            Some(_) => Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position])),
-            None => Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position])),
+            Some((_, Presence::Optional | Presence::Required)) => Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position])),
+            _ => Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position])),
         }
     }
 
@@ -215,8 +215,10 @@ impl<'p> Machine<'p> {
         }
         match self.arc_of(node, label) {
             Some((arc, Presence::Member)) => return Ok(arc),
-            Some(_) => return Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position])),
-            None => {}
+            Some((_, Presence::Optional | Presence::Required)) => {
+                return Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position]));
+            }
+            _ => {}
         }
         let known = self.known(node);
         if let Some(error) = &known.error {

@@ -175,6 +175,11 @@ impl<'p> Machine<'p> {
                     self.add(id, Conjunct { source: Source::Expr(value), group, ..inner.clone() });
                 }
                 Declaration::Comprehension(comprehension) => {
+                    if let Adds::Only(labels) = &comprehension.adds {
+                        for &label in labels {
+                            self.arc(id, label, Presence::Pending, comprehension.position);
+                        }
+                    }
                     self.add_task(id, TaskKind::Comprehension(comprehension), inner.clone());
                 }
             }
@@ -401,8 +406,11 @@ impl<'p> Machine<'p> {
             TaskState::Waiting(error) => error.clone(),
             _ => None,
         });
-        if let Some(error) = left {
-            self.fail(id, error);
+        match left {
+            // A value that is known already stands, and is checked again when what it depends on is known too.
+            Some(error) if error.code == Code::Cycle && self.known(id).atom.scalar.is_some() => {}
+            Some(error) => self.fail(id, error),
+            None => {}
         }
     }
 
@@ -542,5 +550,13 @@ impl<'p> Machine<'p> {
             _ => None,
         };
         Ok(Bound { operator, value, position, regex })
+    }
+
+    /// A compiled regular expression; each is compiled once per program.
+    pub(super) fn regex(&mut self, pattern: &str, position: Position) -> Result<regex::Regex, Error> {
+        match self.program.regex(pattern) {
+            Ok(regex) => Ok(regex),
+            Err(message) => Err(self.fatal(message, position)),
+        }
     }
 }

@@ -210,6 +210,8 @@ pub enum Presence {
     Member,
     Required,
     Optional,
+    /// A comprehension that has not run may add it.
+    Pending,
 }
 
 #[derive(Debug)]

@@ -9,6 +9,8 @@ use crate::diagnostic::Diagnostics;
 use crate::source::Source;
 use crate::syntax;
 use ir::{Position, StructExpr};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use symbols::Symbols;
 
 /// A compiled program. It can be evaluated any number of times, from any thread.
@@ -17,7 +19,26 @@ pub struct Program {
     pub(crate) sources: Vec<Source>,
     pub(crate) root: ir::Expr,
     pub(crate) symbols: Symbols,
+    regexes: Mutex<HashMap<String, regex::Regex>>,
 }
+
+impl Program {
+    /// A compiled regular expression, kept for the next evaluation.
+    pub(crate) fn regex(&self, pattern: &str) -> Result<regex::Regex, String> {
+        let mut regexes = self.regexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(regex) = regexes.get(pattern) {
+            return Ok(regex.clone());
+        }
+        let regex = regex::Regex::new(pattern).map_err(|error| format!("invalid regexp {pattern:?}: {error}"))?;
+        if regexes.len() < MAXIMUM_REGEXES {
+            regexes.insert(pattern.to_owned(), regex.clone());
+        }
+        Ok(regex)
+    }
+}
+
+/// How many regular expressions a program keeps compiled.
+const MAXIMUM_REGEXES: usize = 256;
 
 /// What the text may assume, and how strictly it is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,5 +69,5 @@ pub fn compile_with(sources: &[Source], options: CompileOptions<'_>) -> Result<P
     }
     let (root, symbols): (StructExpr, Symbols) = resolve::resolve(sources, &files, options)?;
     let root = ir::Expr { kind: ir::ExprKind::Struct(Box::new(root)), position: Position::default() };
-    Ok(Program { sources: sources.to_vec(), root, symbols: symbols.freeze() })
+    Ok(Program { sources: sources.to_vec(), root, symbols: symbols.freeze(), regexes: Mutex::default() })
 }

@@ -631,7 +631,7 @@ fn sized_number(name: &str) -> Option<ExprKind> {
 }
 
 fn float(limit: &str) -> ExprKind {
-    let limit = Number::from_json(limit);
+    let limit = Number::from_literal(limit).expect("a literal of ours");
     ExprKind::And(vec![
         number_bound(BoundOperator::GreaterEqual, limit.negate()),
         number_bound(BoundOperator::LessEqual, limit),

@@ -6,7 +6,7 @@ use crate::eval::error::Error;
 use crate::eval::expression::Value;
 use crate::eval::kind::Kind;
 use crate::eval::scalar::Scalar;
-use crate::number::Number;
+use crate::number::{ArithmeticError, Number};
 use crate::program::ir::{Position, Presence};
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -14,10 +14,10 @@ pub(super) const BUILTINS: &[Builtin] = &[
     special("close", Run::Close),
     special("and", Run::And),
     special("or", Run::Or),
-    function("div", 2, |machine, arguments, position| divide(machine, arguments, position, Number::div)),
+    function("div", 2, |machine, arguments, position| divide(machine, arguments, position, Number::euclidean_quotient)),
     function("mod", 2, |machine, arguments, position| divide(machine, arguments, position, Number::modulo)),
-    function("quo", 2, |machine, arguments, position| divide(machine, arguments, position, Number::quo)),
-    function("rem", 2, |machine, arguments, position| divide(machine, arguments, position, Number::rem)),
+    function("quo", 2, |machine, arguments, position| divide(machine, arguments, position, Number::truncated_quotient)),
+    function("rem", 2, |machine, arguments, position| divide(machine, arguments, position, Number::remainder)),
 ];
 
 const fn function(name: &'static str, arity: u8, call: Function) -> Builtin {
@@ -53,14 +53,14 @@ fn divide<'p>(
     machine: &mut Machine<'p>,
     arguments: &[Value],
     position: Position,
-    divide: fn(&Number, &Number) -> Option<Number>,
+    divide: fn(&Number, &Number) -> Result<Number, ArithmeticError>,
 ) -> Result<Value, Error> {
     let (left, right) = (machine.number(arguments, 0, position)?, machine.number(arguments, 1, position)?);
     if !left.is_integer() || !right.is_integer() {
         return Err(machine.fatal("operands of integer division must be integers", position));
     }
     match divide(&left, &right) {
-        Some(number) => Ok(Value::Scalar(Scalar::Number(number))),
-        None => Err(machine.fatal("division by zero", position)),
+        Ok(number) => Ok(Value::Scalar(Scalar::Number(number))),
+        Err(error) => Err(machine.fatal(error.to_string(), position)),
     }
 }
