@@ -9,9 +9,10 @@ use crate::program::ir::{Expr, ExprKind, OrExpr};
 use std::rc::Rc;
 
 /// Whether an alternative is a default. The order is how two combine: the greater wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
     /// Nothing in its disjunction is marked.
+    #[default]
     Unmarked,
     Default,
     /// Others in its disjunction are marked, this one is not.
@@ -75,14 +76,40 @@ impl<'p> Machine<'p> {
         let decided = self.node(id).choices.len();
         let conjunct = self.known(id).disjunctions[decided].clone();
         let choice = Choice::of(&conjunct);
-        let mut survivors = Vec::new();
+        let mut found: Vec<(NodeId, Mark)> = Vec::new();
+        let mut own_marks = Vec::new();
         let mut errors = Vec::new();
         for index in 0..choice.len() {
             let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
-            self.collect(alternative, choice.mark(index), &mut survivors, &mut errors);
+            self.collect(alternative, Mark::Unmarked, &mut found, &mut errors);
+            own_marks.resize(found.len(), choice.mark(index));
             if self.exhausted.is_some() {
                 break;
             }
+        }
+        // A disjunction whose defaults are all gone does not say what is a default.
+        if own_marks.contains(&Mark::Default) {
+            for ((_, mark), own) in found.iter_mut().zip(own_marks) {
+                *mark = (*mark).max(own);
+            }
+        }
+        // Beside a default, what is not marked is no default.
+        if found.iter().any(|(_, mark)| *mark == Mark::Default) {
+            for (_, mark) in &mut found {
+                *mark = if *mark == Mark::Unmarked { Mark::Other } else { *mark };
+            }
+        }
+        let mut survivors: Vec<(NodeId, Mark)> = Vec::with_capacity(found.len());
+        'found: for (node, mark) in found {
+            for (known, known_mark) in &mut survivors {
+                if self.same_value(*known, node) {
+                    if mark == Mark::Default {
+                        *known_mark = mark;
+                    }
+                    continue 'found;
+                }
+            }
+            survivors.push((node, mark));
         }
         self.settle(id, survivors, errors);
     }
@@ -91,11 +118,13 @@ impl<'p> Machine<'p> {
     fn alternative(&mut self, id: NodeId, choice: u32) -> NodeId {
         let node = self.node(id);
         let (parent, label, conjuncts) = (node.parent, node.label, node.conjuncts.clone());
+        let origin = node.origin.unwrap_or(id);
         let mut choices = node.choices.clone();
         choices.push(choice);
         let alternative = self.new_node(parent, label);
         let node = self.node_mut(alternative);
         node.conjuncts = conjuncts;
+        node.origin = Some(origin);
         node.choices = choices;
         alternative
     }
@@ -108,6 +137,8 @@ impl<'p> Machine<'p> {
         survivors: &mut Vec<(NodeId, Mark)>,
         errors: &mut Vec<Error>,
     ) {
+        self.expand(alternative);
+        let mark = mark.max(self.known(alternative).sole_mark);
         let node = self.expanded(alternative);
         if !self.known(node).alternatives.is_empty() {
             let (inner, defaults) = (self.known(node).alternatives.clone(), self.known(node).defaults);
@@ -124,14 +155,6 @@ impl<'p> Machine<'p> {
         if let Some(error) = self.check(node) {
             errors.push(error);
             return;
-        }
-        for (known, known_mark) in survivors.iter_mut() {
-            if self.same_value(*known, node) {
-                if mark == Mark::Default {
-                    *known_mark = mark;
-                }
-                return;
-            }
         }
         survivors.push((node, mark));
     }
@@ -151,11 +174,11 @@ impl<'p> Machine<'p> {
         if !disjunctions.iter().all(|choice| matches!(choice, Choice::Written(or) if or.simple)) {
             return false;
         }
-        let mut left = vec![(known.atom.clone(), Mark::Unmarked)];
+        let mut left: Vec<(Atom, Vec<Mark>)> = vec![(known.atom.clone(), Vec::new())];
         let mut errors = Vec::new();
         for choice in disjunctions {
-            let mut next: Vec<(Atom, Mark)> = Vec::new();
-            for (atom, mark) in &left {
+            let mut next: Vec<(Atom, Vec<Mark>)> = Vec::new();
+            for (atom, marks) in &left {
                 for index in 0..choice.len() {
                     let Source::Expr(disjunct) = choice.source(index) else { continue };
                     let mut combined = atom.clone();
@@ -163,18 +186,22 @@ impl<'p> Machine<'p> {
                         errors.push(error);
                         continue;
                     }
-                    let mark = (*mark).max(choice.mark(index));
+                    let mut marks = marks.clone();
+                    marks.push(choice.mark(index));
+                    let is_default = |marks: &[Mark]| !marks.contains(&Mark::Other);
                     match next.iter_mut().find(|(known, _)| known.same(&combined)) {
-                        Some((_, known_mark)) if mark == Mark::Default => *known_mark = mark,
+                        Some((_, known)) if is_default(&marks) && !is_default(known) => *known = marks,
                         Some(_) => {}
-                        None => next.push((combined, mark)),
+                        None => next.push((combined, marks)),
                     }
                 }
             }
             left = next;
         }
-        if let [(atom, _)] = left.as_slice() {
+        let left = combine_marks(left);
+        if let [(atom, mark)] = left.as_slice() {
             self.known_mut(id).atom = atom.clone();
+            self.known_mut(id).sole_mark = *mark;
             self.validate(id);
             return true;
         }
@@ -240,7 +267,10 @@ impl<'p> Machine<'p> {
                 };
                 self.known_mut(id).error = Some(error);
             }
-            [(only, _)] => self.node_mut(id).forward = Some(*only),
+            [(only, mark)] => {
+                self.node_mut(id).forward = Some(*only);
+                self.known_mut(id).sole_mark = *mark;
+            }
             _ => {
                 let (defaults, others): (Vec<_>, Vec<_>) =
                     survivors.into_iter().partition(|(_, mark)| *mark == Mark::Default);
@@ -250,4 +280,17 @@ impl<'p> Machine<'p> {
             }
         }
     }
+}
+
+/// One mark for each alternative, from one per disjunction. A disjunction whose defaults are all gone does not count.
+fn combine_marks(alternatives: Vec<(Atom, Vec<Mark>)>) -> Vec<(Atom, Mark)> {
+    let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
+    let counts: Vec<bool> = (0..disjunctions)
+        .map(|index| alternatives.iter().any(|(_, marks)| marks[index] == Mark::Default))
+        .collect();
+    let combine = |marks: Vec<Mark>| {
+        let counted = marks.into_iter().zip(&counts).filter(|(_, counts)| **counts);
+        counted.map(|(mark, _)| mark).max().unwrap_or_default()
+    };
+    alternatives.into_iter().map(|(atom, marks)| (atom, combine(marks))).collect()
 }

@@ -215,7 +215,7 @@ impl<'p> Machine<'p> {
     /// The disjunction of a list's elements.
     fn or_node(&mut self, elements: &[NodeId], position: Position) -> Result<Value, Error> {
         if elements.is_empty() {
-            return Err(self.fatal("empty list in call to or", position));
+            return Err(self.incomplete("empty list in call to or", position));
         }
         Ok(Value::Node(self.disjunction_of(elements)))
     }
@@ -406,7 +406,7 @@ impl<'p> Machine<'p> {
 
     /// A conjunct that needs no scope.
     pub(crate) fn data_conjunct(&self, source: Source<'p>) -> Conjunct<'p> {
-        Conjunct { env: EnvId(0), source, group: GroupId::ROOT, trail: None, comments: None }
+        Conjunct { env: EnvId(0), source, group: GroupId::ROOT, trail: None, cyclic: false, comments: None }
     }
 
     fn interpolate(&mut self, env: EnvId, bytes: bool, parts: &'p [Part]) -> Result<Value, Error> {

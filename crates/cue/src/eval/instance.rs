@@ -210,6 +210,7 @@ impl<'p> Machine<'p> {
             source: Source::AnyOf(alternatives.into()),
             group: super::closed::GroupId::ROOT,
             trail: None,
+            cyclic: false,
             comments: None,
         });
         node

@@ -118,8 +118,10 @@ impl<'p> Machine<'p> {
             parent,
             label,
             conjuncts: Vec::new(),
+            origin: None,
             choices: Vec::new(),
             state: State::Fresh,
+            subscribers: Vec::new(),
             forward: None,
             known: Known::default(),
         });
@@ -155,7 +157,7 @@ impl<'p> Machine<'p> {
 
     /// A conjunct that stands for a plain expression.
     fn conjunct(env: EnvId, expr: &'p Expr) -> Conjunct<'p> {
-        Conjunct { env, source: Source::Expr(expr), group: GroupId::ROOT, trail: None, comments: None }
+        Conjunct { env, source: Source::Expr(expr), group: GroupId::ROOT, trail: None, cyclic: false, comments: None }
     }
 
     fn bottom(&self, code: Code, reason: Reason, positions: Vec<Position>) -> Error {

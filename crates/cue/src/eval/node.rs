@@ -2,6 +2,7 @@
 
 use crate::eval::atom::Atom;
 use crate::eval::closed::GroupId;
+use crate::eval::disjunction::Mark;
 use crate::eval::error::Error;
 use crate::eval::scalar::Scalar;
 use crate::program::ir::{ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
@@ -43,6 +44,8 @@ pub struct Conjunct<'p> {
     pub group: GroupId,
     /// The references that led here.
     pub trail: Option<Rc<Trail>>,
+    /// Came from a reference to something that it is part of.
+    pub cyclic: bool,
     pub comments: Option<&'p Arc<[Comment]>>,
 }
 
@@ -62,19 +65,23 @@ pub enum Source<'p> {
 #[derive(Debug)]
 pub struct Trail {
     pub target: NodeId,
+    /// The node that the reference was followed for.
+    pub at: NodeId,
     pub before: Option<Rc<Trail>>,
 }
 
 impl Trail {
     pub fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {
-        let mut current = trail;
-        while let Some(trail) = current {
-            if trail.target == target {
-                return true;
-            }
-            current = trail.before.as_ref();
-        }
-        false
+        Self::iter(trail).any(|trail| trail.target == target)
+    }
+
+    /// Whether the reference was followed for the very node that follows it again: a cycle that adds nothing.
+    pub fn turns(trail: Option<&Rc<Self>>, target: NodeId, at: NodeId) -> bool {
+        Self::iter(trail).any(|trail| trail.target == target && trail.at == at)
+    }
+
+    fn iter<'a>(trail: Option<&'a Rc<Self>>) -> impl Iterator<Item = &'a Rc<Self>> {
+        std::iter::successors(trail, |trail| trail.before.as_ref())
     }
 }
 
@@ -94,9 +101,13 @@ pub struct Node<'p> {
     pub parent: Option<NodeId>,
     pub label: Option<Label>,
     pub conjuncts: Vec<Conjunct<'p>>,
+    /// The node that this one is an alternative of.
+    pub origin: Option<NodeId>,
     /// Which alternative to take of the first disjunctions met.
     pub choices: Vec<u32>,
     pub state: State,
+    /// Nodes that brought in this one's conjuncts before all of them were known, and by which reference.
+    pub subscribers: Vec<(NodeId, Conjunct<'p>)>,
     /// This node's value is another node's.
     pub forward: Option<NodeId>,
     pub known: Known<'p>,
@@ -116,6 +127,12 @@ pub struct Known<'p> {
     pub alternatives: Vec<NodeId>,
     pub defaults: usize,
     pub error: Option<Error>,
+    /// The mark of the only alternative that was left.
+    pub sole_mark: Mark,
+    /// Something was said of this node that does not come from what it is part of.
+    pub grounded: bool,
+    /// References to what this node is part of; followed once it is grounded.
+    pub returning: Vec<(NodeId, Conjunct<'p>)>,
     /// Has ordinary fields, or is a literal without embeddings.
     pub is_struct: bool,
     /// The first fatal error at or below, once looked for.
@@ -139,6 +156,7 @@ pub struct Pattern<'p> {
     pub value: &'p FieldExpr,
     pub group: GroupId,
     pub trail: Option<Rc<Trail>>,
+    pub cyclic: bool,
     /// The pattern's value, once known.
     pub node: NodeId,
 }

@@ -26,10 +26,14 @@ impl<'p> Machine<'p> {
         let mut chosen = 0;
         loop {
             self.run_tasks(id);
+            self.follow_returning(id);
             if self.failed(id) || chosen >= self.known(id).disjunctions.len() {
                 break;
             }
             if chosen == self.node(id).choices.len() {
+                if chosen > 0 && self.fails_already(id) {
+                    return;
+                }
                 self.fork(id);
                 return;
             }
@@ -38,6 +42,20 @@ impl<'p> Machine<'p> {
         }
         self.run_tasks_for_the_last_time(id);
         self.finish(id);
+    }
+
+    /// Whether the fields that are there rule an alternative out, whatever is chosen next.
+    fn fails_already(&mut self, id: NodeId) -> bool {
+        for index in 0..self.known(id).arcs.len() {
+            let arc = self.known(id).arcs[index];
+            if arc.presence == Presence::Member
+                && let Some(error) = self.check(arc.node)
+            {
+                self.fail(id, error);
+                return true;
+            }
+        }
+        false
     }
 
     pub(super) fn failed(&self, id: NodeId) -> bool {
@@ -69,6 +87,9 @@ impl<'p> Machine<'p> {
         if let Err(error) = self.step() {
             self.fail(id, error);
             return;
+        }
+        if !conjunct.cyclic && !self.known(id).grounded && !conjunct.is_reference() {
+            self.known_mut(id).grounded = true;
         }
         match conjunct.source.clone() {
             Source::Expr(expr) => self.add_expr(id, expr, conjunct),
@@ -107,7 +128,16 @@ impl<'p> Machine<'p> {
                     self.add(id, Conjunct { source: Source::Expr(expr), ..conjunct.clone() });
                 }
             }
-            ExprKind::Or(_) => self.known_mut(id).disjunctions.push(conjunct),
+            ExprKind::Or(_) => {
+                let is_same = |known: &Conjunct<'p>| {
+                    known.env == conjunct.env
+                        && matches!(known.source, Source::Expr(other) if std::ptr::eq(other, expr))
+                        && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
+                };
+                if !self.known(id).disjunctions.iter().any(is_same) {
+                    self.known_mut(id).disjunctions.push(conjunct);
+                }
+            }
             ExprKind::Bound { operator, operand } => match literal_scalar(operand) {
                 Some(value) => match self.bound(*operator, value, expr.position) {
                     Ok(bound) => self.with_atom(id, |atom| atom.add_bound(bound)),
@@ -221,10 +251,10 @@ impl<'p> Machine<'p> {
         if label.is_regular() {
             self.known_mut(id).is_struct = true;
         }
-        if label.is_definition() {
-            conjunct.group = self.new_group(conjunct.group, Link::Unified, Closing::Deep);
-        }
         let node = self.arc(id, label, presence, position);
+        if label.is_definition() {
+            conjunct.group = self.definition_group(node, conjunct.group);
+        }
         self.add_late(node, conjunct);
     }
 
@@ -233,8 +263,16 @@ impl<'p> Machine<'p> {
         self.node_mut(node).conjuncts.push(conjunct.clone());
         match self.node(node).state {
             State::Fresh => {}
-            State::Processing(_) => self.add(node, conjunct),
+            State::Processing(_) => self.add(node, conjunct.clone()),
             State::Done | State::Provisional => self.reset(node),
+        }
+        for index in 0..self.node(node).subscribers.len() {
+            let (subscriber, reference) = self.node(node).subscribers[index].clone();
+            match self.node(subscriber).state {
+                State::Processing(_) => self.add_referenced(subscriber, node, &reference, conjunct.clone()),
+                State::Done | State::Provisional => self.reset(subscriber),
+                State::Fresh => {}
+            }
         }
     }
 
@@ -259,7 +297,8 @@ impl<'p> Machine<'p> {
     fn add_pattern(&mut self, id: NodeId, pattern: &'p Expr, value: &'p FieldExpr, conjunct: &Conjunct<'p>) {
         let node = self.temporary(Self::conjunct(conjunct.env, pattern));
         let (env, group, trail) = (conjunct.env, conjunct.group, conjunct.trail.clone());
-        let pattern = Pattern { env, pattern, value, group, trail, node };
+        let cyclic = conjunct.cyclic;
+        let pattern = Pattern { env, pattern, value, group, trail, cyclic, node };
         self.known_mut(id).patterns.push(pattern.clone());
         for index in 0..self.known(id).arcs.len() {
             let arc = self.known(id).arcs[index];
@@ -280,6 +319,7 @@ impl<'p> Machine<'p> {
             source: Source::Expr(&pattern.value.value),
             group: pattern.group,
             trail: pattern.trail.clone(),
+            cyclic: pattern.cyclic,
             comments: Some(&pattern.value.comments),
         };
         self.add_late(node, conjunct);

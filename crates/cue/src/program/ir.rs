@@ -60,6 +60,11 @@ pub enum ExprKind {
     FrameValue {
         up: u32,
     },
+    /// The field that a declaration with a computed label made in the struct `up` levels out.
+    Computed {
+        up: u32,
+        declaration: u32,
+    },
     /// The label of the field whose frame is `up` levels out.
     FrameLabel {
         up: u32,

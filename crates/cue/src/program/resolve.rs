@@ -114,6 +114,8 @@ impl Resolver<'_> {
     fn open_struct(&mut self, declarations: &[&ast::Declaration]) {
         let mut names: HashMap<String, Entry> = HashMap::new();
         let mut lets = 0;
+        // The number that a declaration will have among those that are kept.
+        let mut kept = 0;
         for declaration in declarations {
             match declaration {
                 ast::Declaration::Field(field) => {
@@ -127,7 +129,7 @@ impl Resolver<'_> {
                         _ => None,
                     };
                     if let Some(alias) = &field.alias {
-                        let target = label.map_or(Target::ComputedAlias, Target::Alias);
+                        let target = label.map_or(Target::Computed(kept), Target::Alias);
                         self.declare(&mut names, alias, target);
                     }
                 }
@@ -137,6 +139,11 @@ impl Resolver<'_> {
                 }
                 _ => {}
             }
+            let is_kept = !matches!(
+                declaration,
+                ast::Declaration::Let(_) | ast::Declaration::Ellipsis(_) | ast::Declaration::Attribute(_)
+            );
+            kept += u32::from(is_kept);
         }
         self.levels.push(Level::Struct(names));
     }
@@ -486,11 +493,7 @@ impl Resolver<'_> {
                             let name = self.symbols.intern(name);
                             return ExprKind::Let { up, index, name };
                         }
-                        Target::ComputedAlias => {
-                            let message = "an alias of a computed label is only supported in its own value";
-                            self.unsupported(span, message);
-                            return ExprKind::Bottom;
-                        }
+                        Target::Computed(declaration) => return ExprKind::Computed { up, declaration },
                     }
                 }
                 Level::Frame { label, value } => {

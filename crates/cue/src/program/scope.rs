@@ -29,6 +29,6 @@ pub(super) enum Target {
     /// An alias of a field.
     Alias(Label),
     Let(u32),
-    /// An alias of a field whose label is computed: only its own value can use it.
-    ComputedAlias,
+    /// An alias of the field that the declaration of this number makes.
+    Computed(u32),
 }
