@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::program::Program;
 use crate::program::ir::{Position, Presence};
 use crate::program::symbols::Label;
+use crate::syntax::ast::Comment;
 
 /// One evaluation of a program.
 pub struct Instance<'p> {
@@ -43,7 +44,7 @@ impl Program {
     }
 }
 
-impl Instance<'_> {
+impl<'p> Instance<'p> {
     /// The value at a path of field names; `None` when there is no such field.
     pub fn lookup(&mut self, path: &[&str]) -> Option<Lookup> {
         let mut node = self.root;
@@ -52,6 +53,95 @@ impl Instance<'_> {
             node = self.machine.lookup(node, label, Position::default()).ok()?;
         }
         Some(Lookup(node))
+    }
+
+    /// The whole program's value.
+    pub fn root(&self) -> Lookup {
+        Lookup(self.root)
+    }
+
+    /// A field of a value, an ordinary one or `#name` or `_name`; `None` when there is no such field.
+    pub fn field(&mut self, at: Lookup, name: &str) -> Option<Lookup> {
+        let label = self.machine.symbols.identifier_label(name);
+        self.machine.lookup(at.0, label, Position::default()).ok().map(Lookup)
+    }
+
+    /// The ordinary fields that a struct has, in order. None when the value is not a struct.
+    pub fn fields(&mut self, at: Lookup) -> Option<Vec<(String, Lookup)>> {
+        let node = self.machine.settled(at.0);
+        let known = self.machine.known(node);
+        if !known.is_struct || self.machine.failed(node) {
+            return None;
+        }
+        let name = |arc: &super::node::Arc_| match (arc.label, arc.presence) {
+            (Label::Regular(symbol), Presence::Member) => {
+                Some((self.machine.symbols.name(symbol).to_string(), Lookup(arc.node)))
+            }
+            _ => None,
+        };
+        Some(known.arcs.iter().filter_map(name).collect())
+    }
+
+    /// The elements of a list. None when the value is not a list.
+    pub fn elements(&mut self, at: Lookup) -> Option<Vec<Lookup>> {
+        let node = self.machine.settled(at.0);
+        let elements = self.machine.elements(&super::expression::Value::Node(node))?;
+        Some(elements.into_iter().map(Lookup).collect())
+    }
+
+    /// Whether a list may have more elements than it has. False for everything else.
+    pub fn is_open_list(&mut self, at: Lookup) -> bool {
+        let node = self.machine.settled(at.0);
+        self.machine.known(node).list.as_ref().is_some_and(|list| list.length.is_none())
+    }
+
+    /// The comments of the field's declarations, in order.
+    pub fn comments(&self, at: Lookup) -> Vec<Comment> {
+        let conjuncts = &self.machine.node(at.0).conjuncts;
+        conjuncts.iter().filter_map(|conjunct| conjunct.comments).flat_map(|comments| comments.iter().cloned()).collect()
+    }
+
+    /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
+    pub fn problem(&mut self, at: Lookup) -> Option<Diagnostic> {
+        let node = self.machine.settled(at.0);
+        let error = self.machine.known(node).error.clone()?;
+        Some(self.machine.diagnostic(&error, at.0))
+    }
+
+    /// Data as a value of this evaluation.
+    pub fn inject(&mut self, data: &Data) -> Lookup {
+        Lookup(self.machine.data_node(data))
+    }
+
+    /// A struct of values of this evaluation.
+    pub fn record(&mut self, fields: &[(&str, Lookup)]) -> Lookup {
+        let labelled = |(name, value): &(&str, Lookup)| {
+            (Label::Regular(self.machine.symbols.intern(name)), value.0)
+        };
+        let fields: Vec<_> = fields.iter().map(labelled).collect();
+        self.computed(Source::Fields(fields.into()))
+    }
+
+    /// A list of values of this evaluation.
+    pub fn list(&mut self, elements: &[Lookup]) -> Lookup {
+        self.computed(Source::List(elements.iter().map(|element| element.0).collect()))
+    }
+
+    /// The unification of values of this evaluation.
+    pub fn unify(&mut self, values: &[Lookup]) -> Lookup {
+        let node = self.machine.new_node(None, None);
+        for value in values {
+            let conjunct = self.machine.data_conjunct(Source::Node(value.0));
+            self.machine.node_mut(node).conjuncts.push(conjunct);
+        }
+        Lookup(node)
+    }
+
+    fn computed(&mut self, source: Source<'p>) -> Lookup {
+        let node = self.machine.new_node(None, None);
+        let conjunct = self.machine.data_conjunct(source);
+        self.machine.node_mut(node).conjuncts.push(conjunct);
+        Lookup(node)
     }
 
     /// The whole value as data; every reason why it cannot be.
