@@ -1,15 +1,18 @@
 //! Built-in functions, validators and constants: how they are found and called.
 
 mod core;
+mod list;
+mod structs;
 
 use super::Machine;
 use super::error::Error;
 use super::expression::Value;
 use super::kind::Kind;
-use super::node::NodeId;
+use super::node::{NodeId, Source};
 use super::scalar::Scalar;
 use crate::number::Number;
 use crate::program::ir::Position;
+use crate::program::symbols::Label;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +39,8 @@ pub enum Run {
         validates: bool,
     },
     Constant(fn() -> Scalar),
+    /// A value that is itself written in CUE.
+    Written(&'static str),
     Close,
     And,
     Or,
@@ -90,7 +95,7 @@ impl fmt::Display for Validator {
 }
 
 /// The tables of all packages.
-const TABLES: &[&[Builtin]] = &[core::BUILTINS];
+const TABLES: &[&[Builtin]] = &[core::BUILTINS, list::BUILTINS, structs::BUILTINS];
 
 /// Whether a package of this path exists here.
 pub fn has_package(path: &str) -> bool {
@@ -101,6 +106,21 @@ pub fn has_package(path: &str) -> bool {
 pub fn find(package: &str, name: &str) -> Option<&'static Builtin> {
     let table = TABLES.iter().find(|table| table.first().is_some_and(|first| first.package == package))?;
     table.iter().find(|builtin| builtin.name == name)
+}
+
+/// A truth value.
+pub(crate) fn bool_value(value: bool) -> Value {
+    Value::Scalar(Scalar::Bool(value))
+}
+
+/// A string value.
+pub(crate) fn string_value(text: &str) -> Value {
+    Value::Scalar(Scalar::String(text.into()))
+}
+
+/// An integer value.
+pub(crate) fn integer_value(value: i64) -> Value {
+    Value::Scalar(Scalar::Number(Number::integer(value)))
 }
 
 /// Arguments, as the types that functions want.
@@ -156,5 +176,50 @@ impl<'p> Machine<'p> {
             Some(elements) => Ok(elements),
             None => Err(self.wrong_argument(&arguments[index], "list", index, position)),
         }
+    }
+
+    /// An argument that is a list of strings.
+    pub(crate) fn strings(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Vec<Arc<str>>, Error> {
+        let mut texts = Vec::new();
+        for element in self.list(arguments, index, position)? {
+            match self.concrete(Value::Node(element))? {
+                Value::Scalar(Scalar::String(text)) => texts.push(text),
+                other => return Err(self.wrong_argument(&other, "string", index, position)),
+            }
+        }
+        Ok(texts)
+    }
+
+    /// A list of strings.
+    pub(crate) fn string_list<'t>(&mut self, texts: impl Iterator<Item = &'t str>) -> Value {
+        let elements: Vec<_> = texts.map(|text| self.scalar_node(Scalar::String(text.into()))).collect();
+        self.list_value(&elements)
+    }
+
+    /// A struct of existing nodes.
+    pub(crate) fn fields_node(&mut self, fields: Vec<(Label, NodeId)>) -> NodeId {
+        let conjunct = self.data_conjunct(Source::Fields(fields.into()));
+        self.temporary(conjunct)
+    }
+
+    /// The unification of existing nodes.
+    pub(crate) fn unified(&mut self, nodes: &[NodeId]) -> NodeId {
+        let node = self.new_node(self.stack.last().copied(), None);
+        for &part in nodes {
+            let conjunct = self.data_conjunct(Source::Node(part));
+            self.node_mut(node).conjuncts.push(conjunct);
+        }
+        node
+    }
+
+    /// Whether a list may have more elements than it has.
+    pub(crate) fn is_open_list(&mut self, node: NodeId) -> bool {
+        let node = self.settled(node);
+        self.known(node).list.as_ref().is_some_and(|list| list.length.is_none())
+    }
+
+    /// Whether two values are equal as data, structs included.
+    pub(crate) fn equal_deep(&mut self, one: NodeId, other: NodeId) -> Result<bool, Error> {
+        self.equal(one, other)
     }
 }

@@ -208,7 +208,7 @@ impl<'p> Machine<'p> {
             Run::Close | Run::And => {
                 unreachable!("evaluated as a conjunct")
             }
-            Run::Constant(_) => Err(self.fatal(format!("cannot call non-function {builtin}"), position)),
+            Run::Constant(_) | Run::Written(_) => Err(self.fatal(format!("cannot call non-function {builtin}"), position)),
         }
     }
 

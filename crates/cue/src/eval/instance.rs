@@ -91,8 +91,7 @@ impl<'p> Instance<'p> {
 
     /// Whether a list may have more elements than it has. False for everything else.
     pub fn is_open_list(&mut self, at: Lookup) -> bool {
-        let node = self.machine.settled(at.0);
-        self.machine.known(node).list.as_ref().is_some_and(|list| list.length.is_none())
+        self.machine.is_open_list(at.0)
     }
 
     /// The comments of the field's declarations, in order.
@@ -129,12 +128,8 @@ impl<'p> Instance<'p> {
 
     /// The unification of values of this evaluation.
     pub fn unify(&mut self, values: &[Lookup]) -> Lookup {
-        let node = self.machine.new_node(None, None);
-        for value in values {
-            let conjunct = self.machine.data_conjunct(Source::Node(value.0));
-            self.machine.node_mut(node).conjuncts.push(conjunct);
-        }
-        Lookup(node)
+        let nodes: Vec<_> = values.iter().map(|value| value.0).collect();
+        Lookup(self.machine.unified(&nodes))
     }
 
     fn computed(&mut self, source: Source<'p>) -> Lookup {

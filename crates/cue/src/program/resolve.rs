@@ -8,7 +8,7 @@ use super::ir::{
 use super::scope::{Entry, Level, Target};
 use super::symbols::{Label, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::eval::builtin;
+use crate::eval::builtin::{self, Builtin, Run};
 use crate::eval::kind::Kind;
 use crate::number::Number;
 use crate::source::{Source, Span};
@@ -453,7 +453,7 @@ impl Resolver<'_> {
             import.used = true;
             let path = import.path.clone();
             let kind = match builtin::find(&path, name) {
-                Some(builtin) => ExprKind::Builtin(builtin),
+                Some(builtin) => self.builtin(builtin),
                 None if builtin::has_package(&path) => {
                     self.unsupported(name_span, format!("{path}.{name} is not supported"));
                     ExprKind::Bottom
@@ -468,6 +468,20 @@ impl Resolver<'_> {
             self.symbols.identifier_label(name)
         };
         Expr { kind: ExprKind::Select { base: self.boxed(base), label }, position }
+    }
+
+    /// A built-in; one that is written in CUE is resolved where it is used.
+    fn builtin(&mut self, builtin: &'static Builtin) -> ExprKind {
+        let Run::Written(text) = builtin.run else { return ExprKind::Builtin(builtin) };
+        let source = Source::new(builtin.name, text);
+        let file = crate::syntax::parse(&source).expect("what we wrote parses");
+        let levels = std::mem::take(&mut self.levels);
+        let literal = match file.declarations.as_slice() {
+            [ast::Declaration::Embedding(embedding)] => self.expr(&embedding.value).kind,
+            _ => unreachable!("a built-in value is one expression"),
+        };
+        self.levels = levels;
+        literal
     }
 
     fn is_declared(&self, name: &str) -> bool {
