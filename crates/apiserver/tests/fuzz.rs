@@ -16,6 +16,7 @@ use arbitrary::{bytes, mutations, query, texts, tree};
 use http::Method;
 use place::{Place, Sent};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{TestCaseResult, TestRunner};
 use serde_json::{Value, json};
 
@@ -71,7 +72,7 @@ fn arbitrary_bytes_are_refused_or_stored() {
     let method = prop::sample::select(vec![Method::POST, Method::PUT, Method::PATCH, Method::DELETE]);
     let patch = prop::sample::select(PATCHES.to_vec());
     law(
-        150,
+        37,
         (target(), method, media(), patch, bytes(), any::<bool>()),
         |place, (target, method, media, patch, body, exact)| {
             let object = place.object(target);
@@ -98,7 +99,7 @@ fn arbitrary_trees_are_refused_or_stored() {
     let method = prop::sample::select(vec![Method::POST, Method::PUT, Method::PATCH, Method::DELETE]);
     let patch = prop::sample::select(PATCHES.to_vec());
     law(
-        200,
+        50,
         (target(), method, patch, tree()),
         |place, (target, method, patch, body)| {
             let object = place.object(target);
@@ -122,7 +123,7 @@ fn arbitrary_trees_are_refused_or_stored() {
 
 #[test]
 fn mutated_objects_are_refused_or_stored_on_create() {
-    law(500, (target(), mutations()), |place, (target, mutations)| {
+    law(125, (target(), mutations()), |place, (target, mutations)| {
         let object = place.object(target);
         let mut body = object.fresh();
         mutations.apply(&mut body);
@@ -141,7 +142,7 @@ fn mutated_objects_are_refused_or_stored_on_create() {
 fn mutated_objects_are_refused_or_stored_on_update() {
     let subresource = prop::sample::select(vec!["", "", "", "/status", "/scale", "/finalize", "/approval"]);
     law(
-        400,
+        100,
         (target(), mutations(), subresource, any::<bool>()),
         |place, (target, mutations, subresource, pinned)| {
             let object = place.object(target);
@@ -165,7 +166,7 @@ fn mutated_patches_are_refused_or_carried_out() {
     let media = prop::sample::select(PATCHES.to_vec());
     let subresource = prop::sample::select(vec!["", "", "", "", "/status", "/scale"]);
     law(
-        700,
+        175,
         (target(), mutations(), media, subresource),
         |place, (target, mutations, media, subresource)| {
             let object = place.object(target);
@@ -200,7 +201,7 @@ fn hostile_managed_fields_are_refused_or_forgotten() {
     let operation = prop::sample::select(vec!["Update", "Apply", "", "Other"]);
     let media = prop::sample::select(PATCHES.to_vec());
     law(
-        300,
+        75,
         (target(), fields, time, version, operation, mutations(), media),
         |place, (target, fields, time, version, operation, mutations, media)| {
             let object = place.object(target);
@@ -241,7 +242,7 @@ fn arbitrary_queries_are_refused_or_answered() {
         Method::DELETE,
     ]);
     law(
-        500,
+        125,
         (target(), method, query(), any::<bool>()),
         |place, (target, method, query, named)| {
             let object = place.object(target);
@@ -287,7 +288,7 @@ fn selectors_and_continue_tokens_are_refused_or_answered() {
     ];
     let method = prop::sample::select(vec!["", "&watch=true", "&limit=1"]);
     law(
-        400,
+        100,
         (target(), selector.clone(), selector, token, method, 0..4_u8),
         |place, (target, labels, fields, token, extra, which)| {
             let object = place.object(target);
@@ -355,7 +356,7 @@ fn arbitrary_paths_are_refused_or_answered() {
         "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW",
     ]);
     let path = prop::collection::vec(part, 0..8);
-    law(600, (method, path, tree()), |place, (method, path, body)| {
+    law(150, (method, path, tree()), |place, (method, path, body)| {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let sent = Sent::new(method.clone(), &format!("/{}", path.join("/")));
         let sent = if method == Method::GET {
@@ -397,7 +398,7 @@ fn arbitrary_headers_are_refused_or_answered() {
         "[ -~]{0,40}".prop_map(|text| text),
     ];
     law(
-        300,
+        75,
         (target(), header.clone(), header.clone(), header, any::<bool>()),
         |place, (target, accept, encoding, agent, watch)| {
             let object = place.object(target);
@@ -425,7 +426,7 @@ fn arbitrary_delete_options_are_refused_or_obeyed() {
         "propagationPolicy": "Background", "dryRun": ["All"], "preconditions": {"uid": "x", "resourceVersion": "1"},
         "orphanDependents": null, "ignoreStoreReadErrorWithClusterBreakingPotential": false});
     law(
-        300,
+        75,
         (target(), mutations(), any::<bool>()),
         |place, (target, mutations, one)| {
             let object = place.object(target);
@@ -443,7 +444,7 @@ fn arbitrary_delete_options_are_refused_or_obeyed() {
 fn generated_definitions_and_their_objects() {
     let schema = definitions::schema();
     law(
-        60,
+        20,
         (
             schema,
             prop::collection::vec((tree(), mutations()), 1..5),
@@ -471,7 +472,7 @@ fn generated_definitions_and_their_objects() {
 #[test]
 fn mutated_definitions_are_refused_or_served() {
     law(
-        150,
+        37,
         (definitions::schema(), mutations(), any::<bool>()),
         |place, (schema, mutations, whole)| {
             let mut schema = schema;
@@ -496,6 +497,37 @@ fn mutated_definitions_are_refused_or_served() {
             Ok(())
         },
     );
+}
+
+/// A store reads its own file again, whatever it was made to keep.
+#[test]
+fn mutated_objects_survive_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut runner = TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let file = directory.path().join("store");
+    let path = "/api/v1/namespaces/default/configmaps";
+    let base = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "m-",
+        "labels": {"a": "b"}, "annotations": {"c": "d"}, "ownerReferences": [], "finalizers": ["example.com/f"]},
+        "data": {"k": "v"}});
+    let written = {
+        let place = Place::in_file(&file);
+        let strategy = mutations();
+        for _ in 0..300 {
+            let mut body = base.clone();
+            strategy.new_tree(&mut runner).unwrap().current().apply(&mut body);
+            place.send(Sent::new(Method::POST, path).json(&body)).unwrap();
+        }
+        let nulls = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": null}, "metadata": {
+            "name": "nulls", "labels": {"a": null}, "annotations": {"b": null}, "uid": null, "finalizers": null}});
+        let made = place.send(Sent::new(Method::POST, path).json(&nulls)).unwrap();
+        assert_eq!(made.code, 201);
+        place.list(path)
+    };
+    assert!(written.len() > 5);
+    assert_eq!(Place::in_file(&file).list(path), written);
 }
 
 /// What the laws above have found.
@@ -538,6 +570,27 @@ mod found {
             }
         }
         place.everything_reads_back();
+    }
+
+    #[test]
+    fn what_does_not_belong_into_the_metadata_of_an_embedded_object_is_dropped() {
+        let place = Place::new();
+        let embedded = json!({"type": "object", "x-kubernetes-embedded-resource": true,
+            "x-kubernetes-preserve-unknown-fields": true});
+        let resource = place.define(&embedded).unwrap().unwrap();
+        let pod =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "strange": [1]}, "x": 1});
+        let made = resource.create(&place, "one", &pod);
+        assert_eq!(made.code, 201);
+        assert_eq!(made.body["spec"]["metadata"], json!({"name": "p"}));
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}});
+        assert_eq!(resource.apply(&place, "one", &pod).code, 200);
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": 5}});
+        let refused = resource.create(&place, "two", &pod);
+        assert_eq!(
+            (refused.code, &refused.body["reason"]),
+            (400, &json!("BadRequest"))
+        );
     }
 
     #[test]

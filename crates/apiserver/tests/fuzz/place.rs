@@ -156,6 +156,31 @@ impl Place {
         place
     }
 
+    /// A server that keeps its objects in a file, in real time, without controllers.
+    pub(crate) fn in_file(file: &std::path::Path) -> Self {
+        count_panics();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let builder = ApiServer::builder()
+            .file(file)
+            .controllers(cambium_apiserver::Controllers::none());
+        let server = runtime.block_on(builder.build()).unwrap();
+        let definitions = AtomicUsize::new(0);
+        Self {
+            runtime,
+            server,
+            definitions,
+        }
+    }
+
+    /// The objects of a collection.
+    pub(crate) fn list(&self, path: &str) -> Vec<Value> {
+        let answer = self.send(Sent::new(Method::GET, path)).unwrap();
+        answer.body["items"].as_array().unwrap().clone()
+    }
+
     /// One of the objects.
     pub(crate) fn object(&self, index: Index) -> Target {
         let mut all = targets();
@@ -184,6 +209,11 @@ impl Place {
                     .media("application/merge-patch+json")
                     .json(&patch),
             )
+            .unwrap();
+            self.send(Sent::new(
+                Method::DELETE,
+                &format!("{}?gracePeriodSeconds=0", target.path),
+            ))
             .unwrap();
             self.settle();
         }
@@ -342,36 +372,56 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
-    pub(crate) fn try_object(&self, place: &Place, index: usize, spec: &Value) -> TestCaseResult {
-        let collection = format!("/apis/example.com/v1/namespaces/default/{}", self.plural);
+    fn collection(&self) -> String {
+        format!("/apis/example.com/v1/namespaces/default/{}", self.plural)
+    }
+
+    fn object(&self, name: &str, spec: &Value) -> Value {
         let kind = definitions::kind(&self.plural);
-        let object = json!({"apiVersion": "example.com/v1", "kind": kind,
-            "metadata": {"name": format!("o{index}")}, "spec": spec});
-        let made = place.send(Sent::new(Method::POST, &collection).json(&object))?;
-        let path = format!("{collection}/o{index}");
+        json!({"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": name}, "spec": spec})
+    }
+
+    fn try_create(&self, place: &Place, name: &str, spec: &Value) -> Result<Answer, TestCaseError> {
+        place.send(Sent::new(Method::POST, &self.collection()).json(&self.object(name, spec)))
+    }
+
+    fn try_apply(&self, place: &Place, name: &str, spec: &Value) -> Result<Answer, TestCaseError> {
+        let path = format!("{}/{name}?fieldManager=fuzz&force=true", self.collection());
+        let sent = Sent::new(Method::PATCH, &path).media("application/apply-patch+yaml");
+        place.send(sent.json(&self.object(name, spec)))
+    }
+
+    pub(crate) fn create(&self, place: &Place, name: &str, spec: &Value) -> Answer {
+        self.try_create(place, name, spec).unwrap()
+    }
+
+    pub(crate) fn apply(&self, place: &Place, name: &str, spec: &Value) -> Answer {
+        self.try_apply(place, name, spec).unwrap()
+    }
+
+    /// Creates an object, puts it where it is, applies it.
+    pub(crate) fn try_object(&self, place: &Place, index: usize, spec: &Value) -> TestCaseResult {
+        let name = format!("o{index}");
+        let path = format!("{}/{name}", self.collection());
+        let made = self.try_create(place, &name, spec)?;
         if made.code == 201 {
             place.agrees(&path, &made.body)?;
             // What was accepted is accepted again, and changes nothing.
             let again = place.send(Sent::new(Method::PUT, &path).json(&made.body))?;
-            if again.code == 200
-                && again.body["metadata"]["resourceVersion"] != made.body["metadata"]["resourceVersion"]
-            {
+            let version = |answer: &Answer| answer.body["metadata"]["resourceVersion"].clone();
+            let (told, again_told) = (&made.body, &again.body);
+            if again.code == 200 && version(&again) != version(&made) {
                 return Err(TestCaseError::fail(format!(
-                    "not idempotent:\n{}\n{}",
-                    made.body, again.body
+                    "not idempotent:\n{told}\n{again_told}"
                 )));
             }
             if again.code != 200 && !self.looks_back {
                 return Err(TestCaseError::fail(format!(
-                    "refused itself:\n{}\n{}",
-                    made.body, again.body
+                    "refused itself:\n{told}\n{again_told}"
                 )));
             }
         }
-        let apply = Sent::new(Method::PATCH, &format!("{path}?fieldManager=fuzz&force=true"))
-            .media("application/apply-patch+yaml")
-            .json(&object);
-        let applied = place.send(apply)?;
+        let applied = self.try_apply(place, &name, spec)?;
         if applied.code == 200 || applied.code == 201 {
             place.agrees(&path, &applied.body)?;
         }
