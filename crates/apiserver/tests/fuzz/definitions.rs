@@ -104,8 +104,8 @@ pub(crate) fn schema() -> impl Strategy<Value = Value> {
                 schema
             }),
             1 => inner.clone().prop_map(|values| json!({"type": "object", "additionalProperties": values, "maxProperties": 3})),
-            1 => (inner.clone(), inner.clone()).prop_map(|(mut schema, other)| {
-                schema["anyOf"] = json!([{"properties": {"a": {"minimum": 1}}}, {"not": {"enum": [1]}}, other]);
+            1 => inner.clone().prop_map(|mut schema| {
+                schema["anyOf"] = json!([{"properties": {"a": {"minimum": 1}}}, {"not": {"enum": [1]}}]);
                 schema
             }),
             1 => (inner.clone(), super::tree()).prop_map(|(mut schema, default)| {
@@ -115,18 +115,17 @@ pub(crate) fn schema() -> impl Strategy<Value = Value> {
         ]
     })
     .prop_flat_map(move |schema| {
-        let schema2 = schema.clone();
-        (Just(schema), prop::option::of(rule.clone()), any::<bool>()).prop_map(move |(mut schema, rule, message)| {
-            if let Some(rule) = rule {
-                let mut validation = json!({"rule": rule});
-                if message {
-                    validation["messageExpression"] = json!("'a' + string(self)");
-                }
-                schema["x-kubernetes-validations"] = json!([validation]);
+        (Just(schema), prop::option::of(rule.clone()), any::<bool>())
+    })
+    .prop_map(|(mut schema, rule, message)| {
+        if let Some(rule) = rule {
+            let mut validation = json!({"rule": rule});
+            if message {
+                validation["messageExpression"] = json!("'a' + string(self)");
             }
-            let _ = &schema2;
-            schema
-        })
+            schema["x-kubernetes-validations"] = json!([validation]);
+        }
+        schema
     })
 }
 
