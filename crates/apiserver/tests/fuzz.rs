@@ -38,7 +38,7 @@ fn law<S: Strategy>(cases: u32, strategy: S, check: impl Fn(&Place, S::Value) ->
     let mut runner = TestRunner::new(ProptestConfig {
         cases: cases * factor.unwrap_or(1),
         failure_persistence: None,
-        max_shrink_iters: 400,
+        max_shrink_iters: 200,
         ..ProptestConfig::default()
     });
     let outcome = runner.run(&strategy, |value| {
