@@ -592,6 +592,30 @@ mod found {
     }
 
     #[test]
+    fn bodies_that_grow_when_they_are_read_are_refused() {
+        let place = Place::new();
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = format!("*a{}, ", level - 1).repeat(9);
+            bomb.push_str(&format!("a{level}: &a{level} [{before}]\n"));
+        }
+        let nested = ["[", "{a: ", "- ", "{\"a\":", "? "].map(|open| open.repeat(500_000));
+        for text in nested.iter().chain([&bomb]) {
+            for media in ["application/yaml", "application/json"] {
+                let sent = Sent::new(Method::POST, WIDGETS).media(media);
+                let made = place.send(sent.body(text.clone().into_bytes())).unwrap();
+                assert_eq!(made.code, 400, "{media} {text:.20}");
+            }
+            for media in PATCHES {
+                let path = format!("{WIDGETS}/base?fieldManager=fuzz");
+                let sent = Sent::new(Method::PATCH, &path).media(media);
+                let changed = place.send(sent.body(text.clone().into_bytes())).unwrap();
+                assert!(matches!(changed.code, 400 | 415), "{media} {text:.20}");
+            }
+        }
+    }
+
+    #[test]
     fn patches_that_nest_what_is_there_in_itself_are_refused() {
         let place = Place::new();
         let start = json!([{"op": "add", "path": "/spec/any", "value": nested(60)}]);
