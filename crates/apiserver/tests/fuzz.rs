@@ -599,14 +599,14 @@ mod found {
             let before = format!("*a{}, ", level - 1).repeat(9);
             bomb.push_str(&format!("a{level}: &a{level} [{before}]\n"));
         }
-        let nested = ["[", "{a: ", "- ", "{\"a\":", "? "].map(|open| open.repeat(500_000));
+        let nested = ["[", "{a: ", "- ", "{\"a\":", "? "].map(|open| open.repeat(100_000));
         for text in nested.iter().chain([&bomb]) {
             for media in ["application/yaml", "application/json"] {
                 let sent = Sent::new(Method::POST, WIDGETS).media(media);
                 let made = place.send(sent.body(text.clone().into_bytes())).unwrap();
                 assert_eq!(made.code, 400, "{media} {text:.20}");
             }
-            for media in PATCHES {
+            for media in PATCHES.into_iter().filter(|_| *text != bomb) {
                 let path = format!("{WIDGETS}/base?fieldManager=fuzz");
                 let sent = Sent::new(Method::PATCH, &path).media(media);
                 let changed = place.send(sent.body(text.clone().into_bytes())).unwrap();
