@@ -89,7 +89,8 @@ pub(super) async fn list(call: &Call) -> Result<Response> {
     let (entries, revision) = if !options.continue_token.is_empty() {
         let token = decode(&options.continue_token)?;
         let consistent = u64::try_from(token.rv).ok();
-        let fresh = call.server.sources.now().as_second() - token.at <= TOKEN_SECONDS;
+        let age = call.server.sources.now().as_second().saturating_sub(token.at);
+        let fresh = age <= TOKEN_SECONDS;
         match consistent {
             Some(revision) => match bucket.list_at(revision, &selection.prefix, &token.start) {
                 Ok(entries) if fresh => (entries, revision),

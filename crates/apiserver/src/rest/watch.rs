@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -15,6 +16,7 @@ use super::get::known_version;
 use super::list::Selection;
 use super::{Call, present};
 use crate::convert;
+use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::store::{Bucket, Entry, Event, EventKind};
 use crate::wire::{Response, stream_response};
@@ -45,6 +47,7 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         ended: false,
         bucket,
         selection,
+        _open: Open::count(&call.server),
         call,
     };
     watcher.begin(start);
@@ -129,6 +132,23 @@ struct Watcher {
     deadline: Instant,
     next_bookmark: Instant,
     ended: bool,
+    _open: Open,
+}
+
+/// Counts a watch for as long as it is open.
+struct Open(Arc<Server>);
+
+impl Open {
+    fn count(server: &Arc<Server>) -> Self {
+        server.watches.fetch_add(1, Ordering::AcqRel);
+        Self(server.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.watches.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Watcher {
