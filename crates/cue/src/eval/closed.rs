@@ -66,33 +66,22 @@ impl<'p> Machine<'p> {
         self.group(id).within_closed
     }
 
-    /// The closed group of a definition's conjuncts that come from `parent`; all of them share it.
-    pub(super) fn definition_group(&mut self, node: NodeId, parent: GroupId) -> GroupId {
-        let theirs = self.node(node).conjuncts.iter().map(|conjunct| conjunct.group);
-        let known = theirs.into_iter().find(|&group| {
-            let group = self.group(group);
-            group.parent == parent && group.closing == Closing::Deep && group.link == Link::Unified
-        });
-        known.unwrap_or_else(|| self.new_group(parent, Link::Unified, Closing::Deep))
-    }
-
     /// The group that a referenced conjunct of group `group` has when it is brought in by a reference of group `into`.
     /// Groups around both stay one; the others are made anew, once for each reference.
     pub(super) fn transplant(
         &mut self,
         group: GroupId,
         into: GroupId,
-        of_definition: bool,
         made: &mut Vec<(GroupId, GroupId)>,
     ) -> GroupId {
-        if group == GroupId::ROOT || (!of_definition && self.encloses(group, into)) {
+        if group == GroupId::ROOT || self.encloses(group, into) {
             return into;
         }
         if let Some((_, new)) = made.iter().find(|(old, _)| *old == group) {
             return *new;
         }
         let Group { parent, link, closing, .. } = *self.group(group);
-        let parent = self.transplant(parent, into, false, made);
+        let parent = self.transplant(parent, into, made);
         let new = self.new_group(parent, link, closing);
         made.push((group, new));
         new

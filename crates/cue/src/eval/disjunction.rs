@@ -10,13 +10,47 @@ use std::rc::Rc;
 
 /// Whether an alternative is a default. The order is how two combine: the greater wins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mark {
+enum Mark {
     /// Nothing in its disjunction is marked.
     #[default]
     Unmarked,
     Default,
     /// Others in its disjunction are marked, this one is not.
     Other,
+}
+
+/// An alternative that has not failed, and its marks: one for each disjunction of the node, with those nested in it.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    node: NodeId,
+    marks: Vec<(usize, Mark)>,
+}
+
+impl Branch {
+    fn marked(mut self, root: usize, mark: Mark) -> Self {
+        match self.marks.iter_mut().find(|(known, _)| *known == root) {
+            Some((_, known)) => *known = (*known).max(mark),
+            None => self.marks.push((root, mark)),
+        }
+        self
+    }
+}
+
+/// One mark for each alternative. A disjunction whose defaults are all gone does not say what is a default; beside a default,
+/// what is not marked is none.
+fn combine(branches: Vec<Branch>) -> Vec<(NodeId, Mark)> {
+    let has_default = |root: usize| branches.iter().any(|branch| branch.marks.contains(&(root, Mark::Default)));
+    let combined = |branch: &Branch| {
+        let counted = branch.marks.iter().filter(|(root, _)| has_default(*root));
+        (branch.node, counted.map(|(_, mark)| *mark).max().unwrap_or_default())
+    };
+    let mut found: Vec<_> = branches.iter().map(combined).collect();
+    if found.iter().any(|(_, mark)| *mark == Mark::Default) {
+        for (_, mark) in &mut found {
+            *mark = if *mark == Mark::Unmarked { Mark::Other } else { *mark };
+        }
+    }
+    found
 }
 
 /// What a conjunct offers to choose from.
@@ -60,12 +94,35 @@ impl<'p> Choice<'p> {
 }
 
 impl<'p> Machine<'p> {
+    /// Keeps a disjunction until everything else is known.
+    pub(super) fn add_disjunction(&mut self, id: NodeId, conjunct: Conjunct<'p>) {
+        let key = match &conjunct.source {
+            Source::Expr(expr) => std::ptr::from_ref::<Expr>(expr).addr(),
+            Source::AnyOf(nodes) => nodes.as_ptr().addr(),
+            _ => unreachable!("only disjunctions are kept as such"),
+        };
+        let is_same = |known: &Conjunct<'p>| {
+            known.env == conjunct.env
+                && match (&known.source, &conjunct.source) {
+                    (Source::Expr(one), Source::Expr(other)) => std::ptr::eq(*one, *other),
+                    _ => false,
+                }
+                && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
+        };
+        if !self.known(id).disjunctions.iter().any(|(known, _)| is_same(known)) {
+            let root = self.known(id).choosing.unwrap_or(key);
+            self.known_mut(id).disjunctions.push((conjunct, root));
+        }
+    }
+
     /// Unifies the alternative that this node was made for.
     pub(super) fn choose(&mut self, id: NodeId, disjunction: usize) {
         let choice = self.node(id).choices[disjunction] as usize;
-        let conjunct = self.known(id).disjunctions[disjunction].clone();
+        let (conjunct, root) = self.known(id).disjunctions[disjunction].clone();
         let source = Choice::of(&conjunct).source(choice);
+        let before = self.known_mut(id).choosing.replace(root);
         self.add(id, Conjunct { source, ..conjunct });
+        self.known_mut(id).choosing = before;
     }
 
     /// Evaluates a node once for each alternative of the first disjunction that is not decided yet.
@@ -74,31 +131,27 @@ impl<'p> Machine<'p> {
             return;
         }
         let decided = self.node(id).choices.len();
-        let conjunct = self.known(id).disjunctions[decided].clone();
+        let (conjunct, root) = self.known(id).disjunctions[decided].clone();
         let choice = Choice::of(&conjunct);
-        let mut found: Vec<(NodeId, Mark)> = Vec::new();
-        let mut own_marks = Vec::new();
+        let mut branches: Vec<Branch> = Vec::new();
         let mut errors = Vec::new();
         for index in 0..choice.len() {
             let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
-            self.collect(alternative, Mark::Unmarked, &mut found, &mut errors);
-            own_marks.resize(found.len(), choice.mark(index));
+            self.collect(alternative, root, choice.mark(index), &mut branches, &mut errors);
             if self.exhausted.is_some() {
                 break;
             }
         }
-        // A disjunction whose defaults are all gone does not say what is a default.
-        if own_marks.contains(&Mark::Default) {
-            for ((_, mark), own) in found.iter_mut().zip(own_marks) {
-                *mark = (*mark).max(own);
-            }
+        if decided == 0 || branches.is_empty() {
+            let survivors = self.distinct(combine(branches));
+            self.settle(id, survivors, errors);
+        } else {
+            self.known_mut(id).branches = branches;
         }
-        // Beside a default, what is not marked is no default.
-        if found.iter().any(|(_, mark)| *mark == Mark::Default) {
-            for (_, mark) in &mut found {
-                *mark = if *mark == Mark::Unmarked { Mark::Other } else { *mark };
-            }
-        }
+    }
+
+    /// Alternatives with the same value count as one.
+    fn distinct(&mut self, found: Vec<(NodeId, Mark)>) -> Vec<(NodeId, Mark)> {
         let mut survivors: Vec<(NodeId, Mark)> = Vec::with_capacity(found.len());
         'found: for (node, mark) in found {
             for (known, known_mark) in &mut survivors {
@@ -111,7 +164,7 @@ impl<'p> Machine<'p> {
             }
             survivors.push((node, mark));
         }
-        self.settle(id, survivors, errors);
+        survivors
     }
 
     /// The same node with one more choice made.
@@ -129,34 +182,25 @@ impl<'p> Machine<'p> {
         alternative
     }
 
-    /// Adds what is left of an alternative to the survivors.
+    /// Adds what is left of an alternative to the branches.
     fn collect(
         &mut self,
         alternative: NodeId,
+        root: usize,
         mark: Mark,
-        survivors: &mut Vec<(NodeId, Mark)>,
+        branches: &mut Vec<Branch>,
         errors: &mut Vec<Error>,
     ) {
         self.expand(alternative);
-        let mark = mark.max(self.known(alternative).sole_mark);
-        let node = self.expanded(alternative);
-        if !self.known(node).alternatives.is_empty() {
-            let (inner, defaults) = (self.known(node).alternatives.clone(), self.known(node).defaults);
-            for (index, inner) in inner.into_iter().enumerate() {
-                let inner_mark = match defaults {
-                    0 => Mark::Unmarked,
-                    _ if index < defaults => Mark::Default,
-                    _ => Mark::Other,
-                };
-                self.collect(inner, mark.max(inner_mark), survivors, errors);
-            }
+        let inner = std::mem::take(&mut self.known_mut(alternative).branches);
+        if !inner.is_empty() {
+            branches.extend(inner.into_iter().map(|branch| branch.marked(root, mark)));
             return;
         }
-        if let Some(error) = self.check(node) {
-            errors.push(error);
-            return;
+        match self.check(alternative) {
+            Some(error) => errors.push(error),
+            None => branches.push(Branch { node: alternative, marks: Vec::new() }.marked(root, mark)),
         }
-        survivors.push((node, mark));
     }
 
     /// A disjunction of plain literals and types, on a node without fields: no nodes are needed to know what is left.
@@ -170,7 +214,7 @@ impl<'p> Machine<'p> {
         {
             return false;
         }
-        let disjunctions: Vec<_> = known.disjunctions.iter().map(Choice::of).collect();
+        let disjunctions: Vec<_> = known.disjunctions.iter().map(|(conjunct, _)| Choice::of(conjunct)).collect();
         if !disjunctions.iter().all(|choice| matches!(choice, Choice::Written(or) if or.simple)) {
             return false;
         }
@@ -199,9 +243,8 @@ impl<'p> Machine<'p> {
             left = next;
         }
         let left = combine_marks(left);
-        if let [(atom, mark)] = left.as_slice() {
+        if let [(atom, _)] = left.as_slice() {
             self.known_mut(id).atom = atom.clone();
-            self.known_mut(id).sole_mark = *mark;
             self.validate(id);
             return true;
         }
@@ -267,10 +310,7 @@ impl<'p> Machine<'p> {
                 };
                 self.known_mut(id).error = Some(error);
             }
-            [(only, mark)] => {
-                self.node_mut(id).forward = Some(*only);
-                self.known_mut(id).sole_mark = *mark;
-            }
+            [(only, _)] => self.node_mut(id).forward = Some(*only),
             _ => {
                 let (defaults, others): (Vec<_>, Vec<_>) =
                     survivors.into_iter().partition(|(_, mark)| *mark == Mark::Default);

@@ -2,7 +2,7 @@
 
 use crate::eval::atom::Atom;
 use crate::eval::closed::GroupId;
-use crate::eval::disjunction::Mark;
+use crate::eval::disjunction::Branch;
 use crate::eval::error::Error;
 use crate::eval::scalar::Scalar;
 use crate::program::ir::{ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
@@ -122,13 +122,16 @@ pub struct Known<'p> {
     pub structs: Vec<StructInfo>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
-    pub disjunctions: Vec<Conjunct<'p>>,
+    /// Disjunctions, each with the key of the outermost one that it is nested in.
+    pub disjunctions: Vec<(Conjunct<'p>, usize)>,
+    /// The outermost disjunction of which an alternative is being unified.
+    pub choosing: Option<usize>,
+    /// What is left of the alternatives of an alternative.
+    pub branches: Vec<Branch>,
     /// Alternatives when several are left; the first `defaults` are defaults.
     pub alternatives: Vec<NodeId>,
     pub defaults: usize,
     pub error: Option<Error>,
-    /// The mark of the only alternative that was left.
-    pub sole_mark: Mark,
     /// Something was said of this node that does not come from what it is part of.
     pub grounded: bool,
     /// References to what this node is part of; followed once it is grounded.

@@ -1,7 +1,7 @@
 //! Following references.
 
 use super::Machine;
-use super::closed::GroupId;
+use super::closed::{Closing, GroupId, Link};
 use super::error::{Code, Error, Reason};
 use super::expression::Value;
 use super::kind::Kind;
@@ -87,7 +87,7 @@ impl<'p> Machine<'p> {
         if target == id || target == own || Trail::turns(conjunct.trail.as_ref(), target, id) {
             return;
         }
-        let returns = Trail::contains(conjunct.trail.as_ref(), target);
+        let returns = Trail::contains(conjunct.trail.as_ref(), target) || self.is_below(id, target);
         if returns && !self.known(id).grounded {
             self.known_mut(id).returning.push((target, conjunct.clone()));
             return;
@@ -99,16 +99,37 @@ impl<'p> Machine<'p> {
         if parent_is_open {
             self.node_mut(target).subscribers.push((id, conjunct.clone()));
         }
-        let reference = Conjunct {
-            trail: Some(Rc::new(Trail { target, at: id, before: conjunct.trail.clone() })),
-            cyclic: returns,
-            ..conjunct.clone()
-        };
+        let mut reference = self.reference(id, target, conjunct);
+        reference.cyclic = returns;
         let mut groups = Vec::new();
         for index in 0..self.node(target).conjuncts.len() {
             let theirs = self.node(target).conjuncts[index].clone();
-            self.add_transplanted(id, target, &reference, theirs, &mut groups);
+            self.add_transplanted(id, &reference, theirs, &mut groups);
         }
+    }
+
+    /// What the conjuncts that a reference brings in have in common. Those of a definition are closed.
+    fn reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) -> Conjunct<'p> {
+        let trail = Some(Rc::new(Trail { target, at: id, before: conjunct.trail.clone() }));
+        let group = match self.definition_around(target) {
+            Some(definition) if definition == target || !self.is_below(id, definition) => {
+                self.new_group(conjunct.group, Link::Unified, Closing::Deep)
+            }
+            _ => conjunct.group,
+        };
+        Conjunct { trail, group, ..conjunct.clone() }
+    }
+
+    /// The innermost definition that a node is, or is part of.
+    fn definition_around(&self, node: NodeId) -> Option<NodeId> {
+        let upwards = std::iter::successors(Some(node), |node| self.node(*node).parent);
+        upwards.into_iter().find(|node| self.node(*node).label.is_some_and(Label::is_definition))
+    }
+
+    /// Whether a node is strictly inside another.
+    fn is_below(&self, inner: NodeId, outer: NodeId) -> bool {
+        let mut upwards = std::iter::successors(self.node(inner).parent, |node| self.node(*node).parent);
+        upwards.any(|node| node == outer || self.node(node).origin == Some(outer))
     }
 
     /// Brings in one more conjunct of what a reference refers to.
@@ -119,21 +140,18 @@ impl<'p> Machine<'p> {
         conjunct: &Conjunct<'p>,
         theirs: Conjunct<'p>,
     ) {
-        let trail = Some(Rc::new(Trail { target, at: id, before: conjunct.trail.clone() }));
-        let reference = Conjunct { trail, ..conjunct.clone() };
-        self.add_transplanted(id, target, &reference, theirs, &mut Vec::new());
+        let reference = self.reference(id, target, conjunct);
+        self.add_transplanted(id, &reference, theirs, &mut Vec::new());
     }
 
     fn add_transplanted(
         &mut self,
         id: NodeId,
-        target: NodeId,
         reference: &Conjunct<'p>,
         theirs: Conjunct<'p>,
         groups: &mut Vec<(GroupId, GroupId)>,
     ) {
-        let of_definition = self.node(target).label.is_some_and(Label::is_definition);
-        let group = self.transplant(theirs.group, reference.group, of_definition, groups);
+        let group = self.transplant(theirs.group, reference.group, groups);
         let trail = reference.trail.clone();
         let cyclic = reference.cyclic || theirs.cyclic;
         let comments = reference.comments.or(theirs.comments);

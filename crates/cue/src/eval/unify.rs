@@ -102,7 +102,7 @@ impl<'p> Machine<'p> {
                 let conjuncts = sources.map(|source| Conjunct { source, ..conjunct.clone() }).collect();
                 self.add_list(id, conjuncts, None);
             }
-            Source::AnyOf(_) => self.known_mut(id).disjunctions.push(conjunct),
+            Source::AnyOf(_) => self.add_disjunction(id, conjunct),
             Source::Fields(fields) => {
                 self.known_mut(id).is_struct = true;
                 self.known_mut(id).structs.push(StructInfo { group: conjunct.group, open: false });
@@ -128,16 +128,7 @@ impl<'p> Machine<'p> {
                     self.add(id, Conjunct { source: Source::Expr(expr), ..conjunct.clone() });
                 }
             }
-            ExprKind::Or(_) => {
-                let is_same = |known: &Conjunct<'p>| {
-                    known.env == conjunct.env
-                        && matches!(known.source, Source::Expr(other) if std::ptr::eq(other, expr))
-                        && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
-                };
-                if !self.known(id).disjunctions.iter().any(is_same) {
-                    self.known_mut(id).disjunctions.push(conjunct);
-                }
-            }
+            ExprKind::Or(_) => self.add_disjunction(id, conjunct),
             ExprKind::Bound { operator, operand } => match literal_scalar(operand) {
                 Some(value) => match self.bound(*operator, value, expr.position) {
                     Ok(bound) => self.with_atom(id, |atom| atom.add_bound(bound)),
@@ -218,9 +209,14 @@ impl<'p> Machine<'p> {
 
     /// Unifies what a comprehension yields: its body is part of the literal around it.
     pub(super) fn add_yield(&mut self, id: NodeId, body: &'p Expr, env: EnvId, conjunct: &Conjunct<'p>) {
-        let yielded = Conjunct { env, source: Source::Expr(body), ..conjunct.clone() };
+        let mut yielded = Conjunct { env, source: Source::Expr(body), ..conjunct.clone() };
         match &body.kind {
-            ExprKind::Struct(literal) => self.add_struct(id, literal, &yielded),
+            ExprKind::Struct(literal) => {
+                if literal.embeds {
+                    yielded.group = self.new_group(conjunct.group, Link::Embedded, Closing::Open);
+                }
+                self.add_struct(id, literal, &yielded);
+            }
             _ => self.add(id, yielded),
         }
     }
@@ -245,16 +241,13 @@ impl<'p> Machine<'p> {
         id: NodeId,
         label: Label,
         presence: Presence,
-        mut conjunct: Conjunct<'p>,
+        conjunct: Conjunct<'p>,
         position: Position,
     ) {
         if label.is_regular() {
             self.known_mut(id).is_struct = true;
         }
         let node = self.arc(id, label, presence, position);
-        if label.is_definition() {
-            conjunct.group = self.definition_group(node, conjunct.group);
-        }
         self.add_late(node, conjunct);
     }
 
