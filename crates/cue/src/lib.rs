@@ -1,5 +1,26 @@
-//! The CUE language, evaluated in Rust.
+//! The CUE language in Rust: parse, resolve, evaluate, export.
+//!
+//! ```
+//! use cambium_cue::{Source, compile};
+//!
+//! let program = compile(&Source::new("greeting.cue", "name: *\"world\" | string\ntext: \"hello \\(name)\"")).unwrap();
+//! let value = program.evaluate(&[], Default::default()).export().unwrap();
+//! assert_eq!(value.to_json(), r#"{"name":"world","text":"hello world"}"#);
+//! ```
+//!
+//! The crate is pure: no files, no network, no clock. Evaluation is deterministic and bounded by [`Limits`].
+
+pub mod data;
 pub mod diagnostic;
+mod eval;
 pub mod number;
+pub(crate) mod packages;
+mod program;
 pub mod source;
 pub mod syntax;
+
+pub use data::Data;
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub use eval::{EvaluationOptions, Instance, Limits, Lookup};
+pub use program::{CompileOptions, Program, compile, compile_with};
+pub use source::Source;

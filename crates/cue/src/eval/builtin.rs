@@ -1,0 +1,160 @@
+//! Built-in functions, validators and constants: how they are found and called.
+
+mod core;
+
+use super::Machine;
+use super::error::Error;
+use super::expression::Value;
+use super::kind::Kind;
+use super::node::NodeId;
+use super::scalar::Scalar;
+use crate::number::Number;
+use crate::program::ir::Position;
+use std::fmt;
+use std::sync::Arc;
+
+/// Something that a program can name without declaring it.
+pub struct Builtin {
+    /// The import path; empty for the predeclared ones.
+    pub package: &'static str,
+    pub name: &'static str,
+    /// What a validator can be put on.
+    pub operand: Kind,
+    pub run: Run,
+}
+
+/// A function over evaluated arguments.
+pub type Function = for<'a, 'p> fn(&'a mut Machine<'p>, &'a [Value], Position) -> Result<Value, Error>;
+
+#[derive(Clone, Copy)]
+pub enum Run {
+    Function {
+        /// The least and the most arguments.
+        arity: (u8, u8),
+        call: Function,
+        /// Answers whether its first argument is good; with that one left out it is a constraint.
+        validates: bool,
+    },
+    Constant(fn() -> Scalar),
+    Close,
+    And,
+    Or,
+}
+
+impl Builtin {
+    /// Whether the arguments may be values that are not concrete.
+    pub fn takes_any(&self) -> bool {
+        self.package.is_empty() && self.name == "len"
+    }
+}
+
+impl fmt::Display for Builtin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.package.rsplit('/').next() {
+            Some(package) if !package.is_empty() => write!(out, "{package}.{}", self.name),
+            _ => out.write_str(self.name),
+        }
+    }
+}
+
+impl fmt::Debug for Builtin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self}")
+    }
+}
+
+/// A call that waits for the value it is put on.
+#[derive(Debug)]
+pub struct Validator {
+    pub builtin: &'static Builtin,
+    pub arguments: Vec<Value>,
+    /// The arguments as a person reads them.
+    pub shown: Vec<String>,
+    pub position: Position,
+}
+
+impl Validator {
+    /// The same constraint.
+    pub fn same(&self, other: &Self) -> bool {
+        std::ptr::eq(self.builtin, other.builtin) && self.shown == other.shown
+    }
+}
+
+impl fmt::Display for Validator {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.shown.is_empty() {
+            return write!(out, "{}", self.builtin);
+        }
+        write!(out, "{}({})", self.builtin, self.shown.join(","))
+    }
+}
+
+/// The tables of all packages.
+const TABLES: &[&[Builtin]] = &[core::BUILTINS];
+
+/// Whether a package of this path exists here.
+pub fn has_package(path: &str) -> bool {
+    !path.is_empty() && TABLES.iter().any(|table| table.first().is_some_and(|first| first.package == path))
+}
+
+/// A built-in by package path and name.
+pub fn find(package: &str, name: &str) -> Option<&'static Builtin> {
+    let table = TABLES.iter().find(|table| table.first().is_some_and(|first| first.package == package))?;
+    table.iter().find(|builtin| builtin.name == name)
+}
+
+/// Arguments, as the types that functions want.
+impl<'p> Machine<'p> {
+    pub(super) fn run_validator(&mut self, validator: &Validator, value: Value, shown: &str) -> Result<(), Error> {
+        let Run::Function { call, .. } = validator.builtin.run else { return Ok(()) };
+        let arguments: Vec<Value> = std::iter::once(value).chain(validator.arguments.iter().cloned()).collect();
+        match call(self, &arguments, validator.position)? {
+            Value::Scalar(Scalar::Bool(true)) => Ok(()),
+            _ => Err(self.does_not_satisfy(validator, shown)),
+        }
+    }
+
+    /// An argument of the wrong kind.
+    pub(crate) fn wrong_argument(&mut self, value: &Value, wanted: &str, index: usize, position: Position) -> Error {
+        let (shown, kind) = (self.show_value(value), self.kind_of(value));
+        self.fatal(format!("cannot use {shown} (type {kind}) as {wanted} in argument {}", index + 1), position)
+    }
+
+    pub(crate) fn string(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Arc<str>, Error> {
+        match &arguments[index] {
+            Value::Scalar(Scalar::String(text)) => Ok(text.clone()),
+            Value::Scalar(Scalar::Bytes(bytes)) => Ok(String::from_utf8_lossy(bytes).as_ref().into()),
+            other => Err(self.wrong_argument(other, "string", index, position)),
+        }
+    }
+
+    pub(crate) fn bytes(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Arc<[u8]>, Error> {
+        match &arguments[index] {
+            Value::Scalar(Scalar::String(text)) => Ok(text.as_bytes().into()),
+            Value::Scalar(Scalar::Bytes(bytes)) => Ok(bytes.clone()),
+            other => Err(self.wrong_argument(other, "bytes", index, position)),
+        }
+    }
+
+    pub(crate) fn number(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Number, Error> {
+        match &arguments[index] {
+            Value::Scalar(Scalar::Number(number)) => Ok(number.clone()),
+            other => Err(self.wrong_argument(other, "number", index, position)),
+        }
+    }
+
+    pub(crate) fn integer(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<i64, Error> {
+        let number = self.number(arguments, index, position)?;
+        match number.to_i64() {
+            Some(value) if number.is_integer() => Ok(value),
+            _ => Err(self.wrong_argument(&arguments[index], "int", index, position)),
+        }
+    }
+
+    pub(crate) fn list(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Vec<NodeId>, Error> {
+        match self.elements(&arguments[index]) {
+            Some(elements) => Ok(elements),
+            None => Err(self.wrong_argument(&arguments[index], "list", index, position)),
+        }
+    }
+}

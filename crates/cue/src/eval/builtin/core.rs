@@ -1,0 +1,66 @@
+//! What every program has: `len`, `close`, `and`, `or`, and integer division.
+
+use super::{Builtin, Function, Run};
+use crate::eval::Machine;
+use crate::eval::error::Error;
+use crate::eval::expression::Value;
+use crate::eval::kind::Kind;
+use crate::eval::scalar::Scalar;
+use crate::number::{ArithmeticError, Number};
+use crate::program::ir::{Position, Presence};
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    function("len", 1, len),
+    special("close", Run::Close),
+    special("and", Run::And),
+    special("or", Run::Or),
+    function("div", 2, |machine, arguments, position| divide(machine, arguments, position, Number::euclidean_quotient)),
+    function("mod", 2, |machine, arguments, position| divide(machine, arguments, position, Number::modulo)),
+    function("quo", 2, |machine, arguments, position| divide(machine, arguments, position, Number::truncated_quotient)),
+    function("rem", 2, |machine, arguments, position| divide(machine, arguments, position, Number::remainder)),
+];
+
+const fn function(name: &'static str, arity: u8, call: Function) -> Builtin {
+    let run = Run::Function { arity: (arity, arity), call, validates: false };
+    Builtin { package: "", name, operand: Kind::TOP, run }
+}
+
+const fn special(name: &'static str, run: Run) -> Builtin {
+    Builtin { package: "", name, operand: Kind::TOP, run }
+}
+
+fn len<'p>(machine: &mut Machine<'p>, arguments: &[Value], position: Position) -> Result<Value, Error> {
+    let value = machine.concrete(arguments[0].clone())?;
+    let length = match &value {
+        Value::Scalar(Scalar::String(text)) => text.len(),
+        Value::Scalar(Scalar::Bytes(bytes)) => bytes.len(),
+        Value::Node(node) => {
+            let is_list = machine.elements(&value).is_some();
+            let counts = |arc: &&crate::eval::node::Arc_| {
+                is_list || (arc.label.is_regular() && arc.presence == Presence::Member)
+            };
+            machine.known(*node).arcs.iter().filter(counts).count()
+        }
+        Value::Scalar(scalar) => {
+            let message = format!("invalid argument type {}", scalar.kind());
+            return Err(machine.fatal(message, position));
+        }
+    };
+    Ok(Value::Scalar(Scalar::Number(Number::integer(length))))
+}
+
+fn divide<'p>(
+    machine: &mut Machine<'p>,
+    arguments: &[Value],
+    position: Position,
+    divide: fn(&Number, &Number) -> Result<Number, ArithmeticError>,
+) -> Result<Value, Error> {
+    let (left, right) = (machine.number(arguments, 0, position)?, machine.number(arguments, 1, position)?);
+    if !left.is_integer() || !right.is_integer() {
+        return Err(machine.fatal("operands of integer division must be integers", position));
+    }
+    match divide(&left, &right) {
+        Ok(number) => Ok(Value::Scalar(Scalar::Number(number))),
+        Err(error) => Err(machine.fatal(error.to_string(), position)),
+    }
+}

@@ -1,0 +1,155 @@
+//! Looking at whole values: errors below a node, equality.
+
+use super::Machine;
+use super::builtin::Validator;
+use super::error::{Code, Error, Reason};
+use super::kind::Kind;
+use super::node::{NodeId, State};
+use super::scalar::Scalar;
+use crate::program::ir::Presence;
+use std::rc::Rc;
+
+impl<'p> Machine<'p> {
+    /// The first fatal error at or below a node.
+    pub(super) fn check(&mut self, id: NodeId) -> Option<Error> {
+        let node = self.expanded(id);
+        if let Some(result) = &self.known(node).checked {
+            return result.clone();
+        }
+        if matches!(self.node(node).state, State::Processing(_)) {
+            return None;
+        }
+        if let Some(error) = self.known(node).error.as_ref().filter(|error| error.is_fatal()) {
+            return Some(error.clone());
+        }
+        // While its fields are looked at, the node itself counts as good.
+        self.known_mut(node).checked = Some(None);
+        let mut found = None;
+        let mut index = 0;
+        while index < self.known(node).arcs.len() {
+            let arc = self.known(node).arcs[index];
+            index += 1;
+            if arc.presence != Presence::Member {
+                continue;
+            }
+            found = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.check(arc.node));
+            if found.is_some() {
+                break;
+            }
+        }
+        let final_ = self.stack.is_empty() || found.is_some() || self.node(node).state == State::Done;
+        self.known_mut(node).checked = final_.then(|| found.clone());
+        found
+    }
+
+    /// Whether two evaluated values are the same, so that one of two alternatives can go.
+    pub(super) fn same_value(&mut self, left: NodeId, right: NodeId) -> bool {
+        let (left, right) = (self.expanded(left), self.expanded(right));
+        if left == right {
+            return true;
+        }
+        let (a, b) = (self.known(left), self.known(right));
+        if a.error.is_some() != b.error.is_some()
+            || a.error.is_some()
+            || a.is_struct != b.is_struct
+            || a.list.is_some() != b.list.is_some()
+            || a.alternatives.len() != b.alternatives.len()
+            || a.defaults != b.defaults
+            || a.patterns.len() != b.patterns.len()
+            || !a.atom.same(&b.atom)
+            || a.arcs.len() != b.arcs.len()
+        {
+            return false;
+        }
+        if let (Some(one), Some(other)) = (&a.list, &b.list)
+            && (one.length != other.length || !one.rests.is_empty() || !other.rests.is_empty())
+        {
+            return false;
+        }
+        if !a.patterns.is_empty() || self.is_closed(left) != self.is_closed(right) {
+            return false;
+        }
+        if !a.alternatives.is_empty() {
+            let pairs: Vec<_> = a.alternatives.iter().copied().zip(b.alternatives.iter().copied()).collect();
+            return pairs.into_iter().all(|(one, other)| self.same_value(one, other));
+        }
+        let (arcs, others) = (a.arcs.clone(), b.arcs.clone());
+        arcs.iter().all(|arc| {
+            others.iter().any(|other| {
+                other.label == arc.label
+                    && other.presence == arc.presence
+                    && self.same_value(arc.node, other.node)
+            })
+        })
+    }
+
+    /// Whether two concrete values are equal in the sense of `==`.
+    pub(super) fn equal(&mut self, left: NodeId, right: NodeId) -> Result<bool, Error> {
+        let (left, right) = (self.concrete_node(left)?, self.concrete_node(right)?);
+        let (a, b) = (self.known(left), self.known(right));
+        if let (Some((one, _)), Some((other, _))) = (&a.atom.scalar, &b.atom.scalar) {
+            return Ok(one.compare(other) == Some(std::cmp::Ordering::Equal));
+        }
+        if a.list.is_some() != b.list.is_some() || a.is_struct != b.is_struct {
+            return Ok(false);
+        }
+        let data = |known: &super::Known<'p>| {
+            let is_data = |arc: &&super::node::Arc_| {
+                arc.presence == Presence::Member
+                    && matches!(
+                        arc.label,
+                        crate::program::symbols::Label::Regular(_) | crate::program::symbols::Label::Index(_)
+                    )
+            };
+            known.arcs.iter().filter(is_data).copied().collect::<Vec<_>>()
+        };
+        let (ours, theirs) = (data(a), data(b));
+        if ours.len() != theirs.len() {
+            return Ok(false);
+        }
+        for arc in ours {
+            let Some(other) = theirs.iter().find(|other| other.label == arc.label) else { return Ok(false) };
+            if !self.equal(arc.node, other.node)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs the validators of a node against what it has become.
+    pub(super) fn validate(&mut self, id: NodeId) {
+        if self.known(id).atom.validators.is_empty() || self.failed(id) {
+            return;
+        }
+        let validators: Vec<Rc<Validator>> = self.known(id).atom.validators.clone();
+        for validator in validators {
+            let result = match self.known(id).atom.scalar.clone() {
+                Some((scalar, _)) => self.validate_scalar(&validator, &scalar),
+                None if self.known(id).atom.kind == Kind::STRUCT || self.known(id).list.is_some() => {
+                    self.validate_node(&validator, id)
+                }
+                None => continue,
+            };
+            match result {
+                Ok(()) => {}
+                Err(error) => self.fail(id, error),
+            }
+        }
+    }
+
+    pub(super) fn validate_scalar(&mut self, validator: &Validator, scalar: &Scalar) -> Result<(), Error> {
+        let value = super::expression::Value::Scalar(scalar.clone());
+        let shown = scalar.to_string();
+        self.run_validator(validator, value, &shown)
+    }
+
+    fn validate_node(&mut self, validator: &Validator, id: NodeId) -> Result<(), Error> {
+        let shown = self.show(id);
+        self.run_validator(validator, super::expression::Value::Node(id), &shown)
+    }
+
+    pub(super) fn does_not_satisfy(&self, validator: &Validator, shown: &str) -> Error {
+        let message = format!("invalid value {shown} (does not satisfy {validator})");
+        self.bottom(Code::Fatal, Reason::Text(message), vec![validator.position])
+    }
+}

@@ -1,0 +1,51 @@
+//! Why a value is bottom.
+
+use crate::eval::NodeId;
+use crate::program::ir::Position;
+use crate::program::symbols::Label;
+use std::rc::Rc;
+
+/// A value that is not there, and why. Cheap to make and to pass on: most are only asked whether they exist.
+#[derive(Debug)]
+pub struct Bottom {
+    pub code: Code,
+    pub reason: Reason,
+    /// The node that was being evaluated.
+    pub node: Option<NodeId>,
+    pub positions: Vec<Position>,
+}
+
+pub type Error = Rc<Bottom>;
+
+/// What can become of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Nothing can mend it.
+    Fatal,
+    /// More information can.
+    Incomplete,
+    /// It depends on itself; once the rest is known it may be known too.
+    Cycle,
+    /// The budget is used up. Nothing catches it.
+    Exhausted,
+}
+
+#[derive(Debug)]
+pub enum Reason {
+    Text(String),
+    UndefinedField(Label),
+    OptionalField(Label),
+    /// All alternatives failed.
+    EmptyDisjunction(Vec<Error>),
+    /// `_|_` was written.
+    Explicit,
+    NotAllowed,
+    Cycle,
+    StructuralCycle,
+}
+
+impl Bottom {
+    pub fn is_fatal(&self) -> bool {
+        matches!(self.code, Code::Fatal | Code::Exhausted)
+    }
+}

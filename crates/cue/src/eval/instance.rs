@@ -1,0 +1,217 @@
+//! A program at work: values injected, looked up and exported.
+
+use super::error::{Code, Error, Reason};
+use super::node::{Conjunct, EnvId, NodeId, Scope, Source};
+use super::scalar::Scalar;
+use super::{EvaluationOptions, Machine};
+use crate::data::Data;
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::program::Program;
+use crate::program::ir::{Position, Presence};
+use crate::program::symbols::Label;
+
+/// One evaluation of a program.
+pub struct Instance<'p> {
+    machine: Machine<'p>,
+    root: NodeId,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lookup(NodeId);
+
+impl Program {
+    /// Evaluates the program with values injected at top-level names. Nothing is computed before somebody asks.
+    pub fn evaluate(&self, inputs: &[(&str, &Data)], options: EvaluationOptions) -> Instance<'_> {
+        let mut machine = Machine::new(self, options);
+        // Environment 0 stands above the program: data needs no other.
+        let above = machine.new_node(None, None);
+        let env = machine.new_env(None, Scope::Frame { node: above });
+        let root = machine.new_node(None, None);
+        machine.node_mut(root).conjuncts.push(Machine::conjunct(env, &self.root));
+        if !inputs.is_empty() {
+            let mut fields = Vec::with_capacity(inputs.len());
+            for (name, data) in inputs {
+                let label = machine.symbols.identifier_label(name);
+                let node = machine.data_node(data);
+                fields.push((label, node));
+            }
+            let conjunct = machine.data_conjunct(Source::Fields(fields.into()));
+            machine.node_mut(root).conjuncts.push(conjunct);
+        }
+        Instance { machine, root }
+    }
+}
+
+impl Instance<'_> {
+    /// The value at a path of field names; `None` when there is no such field.
+    pub fn lookup(&mut self, path: &[&str]) -> Option<Lookup> {
+        let mut node = self.root;
+        for name in path {
+            let label = self.machine.symbols.identifier_label(name);
+            node = self.machine.lookup(node, label, Position::default()).ok()?;
+        }
+        Some(Lookup(node))
+    }
+
+    /// The whole value as data; every reason why it cannot be.
+    pub fn export(&mut self) -> Result<Data, Diagnostics> {
+        self.export_at(Lookup(self.root))
+    }
+
+    /// A value as data; every reason why it cannot be.
+    pub fn export_at(&mut self, at: Lookup) -> Result<Data, Diagnostics> {
+        let mut problems = Vec::new();
+        let data = self.machine.export(at.0, &mut Vec::new(), &mut problems);
+        match data {
+            Some(data) if problems.is_empty() => Ok(data),
+            _ => Err(Diagnostics(problems)),
+        }
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// Data as a tree of nodes.
+    pub(crate) fn data_node(&mut self, data: &Data) -> NodeId {
+        let source = match data {
+            Data::Null => Source::Scalar(Scalar::Null),
+            Data::Bool(value) => Source::Scalar(Scalar::Bool(*value)),
+            Data::Number(number) => Source::Scalar(Scalar::Number(number.clone())),
+            Data::String(text) => Source::Scalar(Scalar::String(text.as_str().into())),
+            Data::List(items) => Source::List(items.iter().map(|item| self.data_node(item)).collect()),
+            Data::Struct(fields) => {
+                let mut nodes = Vec::with_capacity(fields.len());
+                for (name, value) in fields {
+                    nodes.push((Label::Regular(self.symbols.intern(name)), self.data_node(value)));
+                }
+                Source::Fields(nodes.into())
+            }
+        };
+        let node = self.new_node(None, None);
+        let conjunct = self.data_conjunct(source);
+        self.node_mut(node).conjuncts.push(conjunct);
+        node
+    }
+
+    /// A node as data. Problems are collected; what they stand in is left out.
+    pub(crate) fn export(
+        &mut self,
+        id: NodeId,
+        above: &mut Vec<NodeId>,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<Data> {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.export_inner(id, above, problems))
+    }
+
+    fn export_inner(
+        &mut self,
+        id: NodeId,
+        above: &mut Vec<NodeId>,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<Data> {
+        let node = self.settled(id);
+        if above.contains(&node) {
+            let error = self.bottom(Code::Fatal, Reason::StructuralCycle, Vec::new());
+            self.report(&error, id, problems);
+            return None;
+        }
+        if let Some(error) = self.known(node).error.clone() {
+            self.report(&error, id, problems);
+            if error.is_fatal() {
+                return None;
+            }
+        }
+        let known = self.known(node);
+        if !known.alternatives.is_empty() {
+            let message = format!("incomplete value {}", self.show(node));
+            self.report_incomplete(id, message, problems);
+            return None;
+        }
+        if let Some((scalar, _)) = known.atom.scalar.clone() {
+            self.report_below(node, above, problems);
+            return Some(match scalar {
+                Scalar::Null => Data::Null,
+                Scalar::Bool(value) => Data::Bool(value),
+                Scalar::Number(number) => Data::Number(number),
+                Scalar::String(text) => Data::String(text.to_string()),
+                Scalar::Bytes(bytes) => Data::String(crate::packages::base64_text(&bytes)),
+            });
+        }
+        let is_list = known.list.is_some();
+        if !is_list && !known.is_struct {
+            if known.error.is_none() {
+                let message = format!("incomplete value {}", self.show(node));
+                self.report_incomplete(id, message, problems);
+            }
+            return None;
+        }
+        above.push(node);
+        let mut items = Vec::new();
+        let mut fields = Vec::new();
+        let mut index = 0;
+        while index < self.known(node).arcs.len() {
+            let arc = self.known(node).arcs[index];
+            index += 1;
+            match (arc.label, arc.presence) {
+                (_, Presence::Optional | Presence::Pending) => {}
+                (label, Presence::Required) => {
+                    if label.is_regular() {
+                        let path = self.path(arc.node);
+                        let message = "field is required but not present".to_owned();
+                        problems.push(Diagnostic { severity: Severity::Incomplete, path, message, places: Vec::new() });
+                    }
+                }
+                (Label::Index(_), _) => items.extend(self.export(arc.node, above, problems)),
+                (Label::Regular(symbol), _) => {
+                    if let Some(data) = self.export(arc.node, above, problems) {
+                        fields.push((self.symbols.name(symbol).to_string(), data));
+                    }
+                }
+                _ => self.report_fatal_below(arc.node, problems),
+            }
+        }
+        above.pop();
+        Some(if is_list { Data::List(items) } else { Data::Struct(fields) })
+    }
+
+    fn report_below(&mut self, node: NodeId, _above: &mut [NodeId], problems: &mut Vec<Diagnostic>) {
+        for index in 0..self.known(node).arcs.len() {
+            let arc = self.known(node).arcs[index];
+            if arc.presence == Presence::Member {
+                self.report_fatal_below(arc.node, problems);
+            }
+        }
+    }
+
+    /// Definitions and hidden fields are not exported, but must not be wrong.
+    fn report_fatal_below(&mut self, node: NodeId, problems: &mut Vec<Diagnostic>) {
+        if let Some(error) = self.check(node) {
+            self.report(&error, node, problems);
+        }
+    }
+
+    fn report(&mut self, error: &Error, at: NodeId, problems: &mut Vec<Diagnostic>) {
+        let diagnostic = self.diagnostic(error, at);
+        if !problems.contains(&diagnostic) {
+            problems.push(diagnostic);
+        }
+    }
+
+    fn report_incomplete(&mut self, at: NodeId, message: String, problems: &mut Vec<Diagnostic>) {
+        let path = self.path(at);
+        problems.push(Diagnostic { severity: Severity::Incomplete, path, message, places: Vec::new() });
+    }
+
+    /// A node whose value is one of several others'.
+    pub(super) fn disjunction_of(&mut self, alternatives: &[NodeId]) -> NodeId {
+        let node = self.new_node(self.stack.last().copied(), None);
+        self.node_mut(node).conjuncts.push(Conjunct {
+            env: EnvId(0),
+            source: Source::AnyOf(alternatives.into()),
+            group: super::closed::GroupId::ROOT,
+            trail: None,
+            comments: None,
+        });
+        node
+    }
+}

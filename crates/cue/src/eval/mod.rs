@@ -1,0 +1,251 @@
+//! The evaluator.
+//!
+//! A value is a *node* in an arena. A node holds *conjuncts*: expressions, each with the environment that its names live in. To
+//! evaluate a node is to unify its conjuncts ([`unify`]): a struct literal hands conjuncts to the node's fields, a reference
+//! brings in the conjuncts of what it refers to (so that inside a copy, names mean the copy's fields), anything else is
+//! computed ([`expression`]). Fields are nodes of their own, evaluated when somebody asks.
+//!
+//! - A disjunction evaluates the node once per alternative ([`disjunction`]).
+//! - What waits for other values (comprehensions, computed labels) is a task, tried again when more is known.
+//! - Which fields a closed struct admits is kept as a tree of groups ([`closed`]).
+//! - A node that is asked for while it is being evaluated answers what it knows so far; whoever got only part of the answer is
+//!   provisional and evaluated again later.
+
+pub(crate) mod atom;
+pub(crate) mod builtin;
+mod check;
+mod closed;
+mod comprehension;
+mod disjunction;
+pub(crate) mod error;
+mod expression;
+mod instance;
+pub(crate) mod kind;
+mod message;
+pub(crate) mod node;
+mod reference;
+pub(crate) mod scalar;
+mod unify;
+
+use closed::{Group, GroupId};
+use error::{Bottom, Code, Error, Reason};
+pub use instance::{Instance, Lookup};
+use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
+pub(crate) use node::NodeId;
+
+use crate::program::Program;
+use crate::program::ir::{Expr, Position};
+use crate::program::symbols::{Label, Symbols};
+
+/// How much work an evaluation may do before it is given up.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Conjuncts unified.
+    pub steps: u64,
+    /// Values nested in the evaluation of one another.
+    pub depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps: 2_000_000, depth: 1_000 }
+    }
+}
+
+/// How an evaluation differs from plain CUE.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EvaluationOptions {
+    /// How much work it may do.
+    pub limits: Limits,
+    /// Whether `[1] + [2]` and `2 * [1]` are computed, as before language version 0.11.
+    pub list_arithmetic: bool,
+}
+
+/// The state of one evaluation.
+pub(crate) struct Machine<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) symbols: Symbols,
+    pub(crate) options: EvaluationOptions,
+    nodes: Vec<Node<'p>>,
+    envs: Vec<Env<'p>>,
+    groups: Vec<Group>,
+    /// Nodes being evaluated, outermost first.
+    stack: Vec<NodeId>,
+    /// The lowest place in the stack that was asked while being evaluated.
+    lowest_touched: u32,
+    /// Nothing more will become known: what is missing is missing.
+    last_try: bool,
+    steps: u64,
+    exhausted: Option<Error>,
+}
+
+impl<'p> Machine<'p> {
+    fn new(program: &'p Program, options: EvaluationOptions) -> Self {
+        Self {
+            program,
+            symbols: program.symbols.clone(),
+            options,
+            nodes: Vec::new(),
+            envs: Vec::new(),
+            groups: vec![Group::ROOT],
+            stack: Vec::new(),
+            lowest_touched: u32::MAX,
+            last_try: false,
+            steps: 0,
+            exhausted: None,
+        }
+    }
+
+    fn node(&self, id: NodeId) -> &Node<'p> {
+        &self.nodes[id.0 as usize]
+    }
+
+    fn node_mut(&mut self, id: NodeId) -> &mut Node<'p> {
+        &mut self.nodes[id.0 as usize]
+    }
+
+    fn known(&self, id: NodeId) -> &Known<'p> {
+        &self.node(id).known
+    }
+
+    fn known_mut(&mut self, id: NodeId) -> &mut Known<'p> {
+        &mut self.node_mut(id).known
+    }
+
+    fn new_node(&mut self, parent: Option<NodeId>, label: Option<Label>) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).expect("the step budget bounds nodes"));
+        self.nodes.push(Node {
+            parent,
+            label,
+            conjuncts: Vec::new(),
+            choices: Vec::new(),
+            state: State::Fresh,
+            forward: None,
+            known: Known::default(),
+        });
+        id
+    }
+
+    /// A node for the value of an expression that has no place of its own.
+    fn temporary(&mut self, conjunct: Conjunct<'p>) -> NodeId {
+        let parent = self.stack.last().copied();
+        let node = self.new_node(parent, None);
+        self.node_mut(node).conjuncts.push(conjunct);
+        node
+    }
+
+    fn new_env(&mut self, up: Option<EnvId>, scope: Scope<'p>) -> EnvId {
+        let id = EnvId(u32::try_from(self.envs.len()).expect("the step budget bounds environments"));
+        self.envs.push(Env { up, scope });
+        id
+    }
+
+    fn env(&self, id: EnvId) -> &Env<'p> {
+        &self.envs[id.0 as usize]
+    }
+
+    /// The environment `up` levels out.
+    fn env_up(&self, env: EnvId, up: u32) -> EnvId {
+        let mut current = env;
+        for _ in 0..up {
+            current = self.env(current).up.expect("resolved names stay inside the program");
+        }
+        current
+    }
+
+    /// A conjunct that stands for a plain expression.
+    fn conjunct(env: EnvId, expr: &'p Expr) -> Conjunct<'p> {
+        Conjunct { env, source: Source::Expr(expr), group: GroupId::ROOT, trail: None, comments: None }
+    }
+
+    fn bottom(&self, code: Code, reason: Reason, positions: Vec<Position>) -> Error {
+        Error::new(Bottom { code, reason, node: self.stack.last().copied(), positions })
+    }
+
+    fn fatal(&self, message: impl Into<String>, position: Position) -> Error {
+        self.bottom(Code::Fatal, Reason::Text(message.into()), vec![position])
+    }
+
+    fn incomplete(&self, message: impl Into<String>, position: Position) -> Error {
+        self.bottom(Code::Incomplete, Reason::Text(message.into()), vec![position])
+    }
+
+    /// Counts a step; an error once the budget is used up.
+    fn step(&mut self) -> Result<(), Error> {
+        self.steps += 1;
+        if self.exhausted.is_none() && self.steps > self.options.limits.steps {
+            let message = format!("evaluation takes more than {} steps", self.options.limits.steps);
+            self.exhausted = Some(self.bottom(Code::Exhausted, Reason::Text(message), Vec::new()));
+        }
+        self.exhausted.clone().map_or(Ok(()), Err)
+    }
+
+    /// Evaluates a node as far as its own level: its scalar, its fields, its alternatives, but not the fields' values.
+    fn expand(&mut self, id: NodeId) {
+        match self.node(id).state {
+            State::Done => return,
+            State::Processing(height) => {
+                self.lowest_touched = self.lowest_touched.min(height);
+                return;
+            }
+            State::Provisional => self.reset(id),
+            State::Fresh => {}
+        }
+        let height = u32::try_from(self.stack.len()).unwrap_or(u32::MAX);
+        if height >= self.options.limits.depth {
+            let message = format!("evaluation is nested more than {} deep", self.options.limits.depth);
+            let error = self.bottom(Code::Exhausted, Reason::Text(message), Vec::new());
+            self.exhausted.get_or_insert_with(|| error.clone());
+            self.known_mut(id).error = Some(error);
+            self.node_mut(id).state = State::Done;
+            return;
+        }
+        let touched_before = std::mem::replace(&mut self.lowest_touched, u32::MAX);
+        self.node_mut(id).state = State::Processing(height);
+        self.stack.push(id);
+        stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || self.unify(id));
+        self.stack.pop();
+        let provisional = self.lowest_touched < height && self.is_unfinished(id);
+        self.node_mut(id).state = if provisional { State::Provisional } else { State::Done };
+        let touched = if self.lowest_touched < height { self.lowest_touched } else { u32::MAX };
+        self.lowest_touched = touched_before.min(touched);
+    }
+
+    /// Whether more information could still change the node.
+    fn is_unfinished(&self, id: NodeId) -> bool {
+        let known = self.known(id);
+        known.error.as_ref().is_some_and(|error| !error.is_fatal())
+            || known.tasks.iter().any(|task| !matches!(task.state, node::TaskState::Done))
+            || !known.alternatives.is_empty()
+    }
+
+    /// Forgets what was found out, to find it out again.
+    fn reset(&mut self, id: NodeId) {
+        let node = self.node_mut(id);
+        node.state = State::Fresh;
+        node.forward = None;
+        node.known = Known::default();
+    }
+
+    /// The node whose value this node has, evaluated to its own level.
+    fn expanded(&mut self, id: NodeId) -> NodeId {
+        let mut current = id;
+        loop {
+            self.expand(current);
+            match self.node(current).forward {
+                Some(next) if next != current => current = next,
+                _ => return current,
+            }
+        }
+    }
+
+    /// Like [`Self::expanded`], and through a disjunction to its default.
+    fn settled(&mut self, id: NodeId) -> NodeId {
+        let mut current = self.expanded(id);
+        while self.known(current).defaults == 1 {
+            let default = self.known(current).alternatives[0];
+            current = self.expanded(default);
+        }
+        current
+    }
+}

@@ -1,0 +1,184 @@
+//! The arena: nodes, the environments that expressions are evaluated in, and what nodes are made of.
+
+use crate::eval::atom::Atom;
+use crate::eval::closed::GroupId;
+use crate::eval::error::Error;
+use crate::eval::scalar::Scalar;
+use crate::program::ir::{ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
+use crate::program::symbols::Label;
+use crate::syntax::ast::Comment;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A place in the tree of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// A scope level at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct EnvId(pub u32);
+
+/// What the names of one scope level stand for.
+#[derive(Debug)]
+pub struct Env<'p> {
+    pub up: Option<EnvId>,
+    pub scope: Scope<'p>,
+}
+
+#[derive(Debug)]
+pub enum Scope<'p> {
+    /// The fields of a node; `lets` are evaluated when first used.
+    Struct { node: NodeId, literal: Option<&'p crate::program::ir::StructExpr>, lets: Vec<Option<NodeId>> },
+    /// A field's own node, for its aliases.
+    Frame { node: NodeId },
+    /// The variables of a clause.
+    Clause { key: Option<NodeId>, value: NodeId },
+}
+
+/// One of the things that a node's value must satisfy.
+#[derive(Debug, Clone)]
+pub struct Conjunct<'p> {
+    pub env: EnvId,
+    pub source: Source<'p>,
+    pub group: GroupId,
+    /// The references that led here.
+    pub trail: Option<Rc<Trail>>,
+    pub comments: Option<&'p Arc<[Comment]>>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Source<'p> {
+    Expr(&'p Expr),
+    /// The same as another node.
+    Node(NodeId),
+    Scalar(Scalar),
+    List(Rc<[NodeId]>),
+    Fields(Rc<[(Label, NodeId)]>),
+    /// One of several nodes.
+    AnyOf(Rc<[NodeId]>),
+}
+
+/// References that were followed, newest first, to find structures that contain themselves.
+#[derive(Debug)]
+pub struct Trail {
+    pub target: NodeId,
+    pub before: Option<Rc<Trail>>,
+}
+
+impl Trail {
+    pub fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {
+        let mut current = trail;
+        while let Some(trail) = current {
+            if trail.target == target {
+                return true;
+            }
+            current = trail.before.as_ref();
+        }
+        false
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Fresh,
+    /// On the stack, at this height.
+    Processing(u32),
+    Done,
+    /// Evaluated while something that it depends on was not; evaluated again when next asked.
+    Provisional,
+}
+
+/// A value: what was said of it, and what is known of it so far.
+#[derive(Debug)]
+pub struct Node<'p> {
+    pub parent: Option<NodeId>,
+    pub label: Option<Label>,
+    pub conjuncts: Vec<Conjunct<'p>>,
+    /// Which alternative to take of the first disjunctions met.
+    pub choices: Vec<u32>,
+    pub state: State,
+    /// This node's value is another node's.
+    pub forward: Option<NodeId>,
+    pub known: Known<'p>,
+}
+
+/// What evaluation has found out. Dropped as a whole when a node is evaluated anew.
+#[derive(Debug, Default)]
+pub struct Known<'p> {
+    pub atom: Atom,
+    pub arcs: Vec<Arc_>,
+    pub patterns: Vec<Pattern<'p>>,
+    pub structs: Vec<StructInfo>,
+    pub list: Option<List<'p>>,
+    pub tasks: Vec<Task<'p>>,
+    pub disjunctions: Vec<Conjunct<'p>>,
+    /// Alternatives when several are left; the first `defaults` are defaults.
+    pub alternatives: Vec<NodeId>,
+    pub defaults: usize,
+    pub error: Option<Error>,
+    /// Has ordinary fields, or is a literal without embeddings.
+    pub is_struct: bool,
+    /// The first fatal error at or below, once looked for.
+    pub checked: Option<Option<Error>>,
+}
+
+/// From a node to one of its fields or elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Arc_ {
+    pub label: Label,
+    pub node: NodeId,
+    pub presence: Presence,
+    pub position: Position,
+}
+
+/// `[pattern]: value`, seen at a node.
+#[derive(Debug, Clone)]
+pub struct Pattern<'p> {
+    pub env: EnvId,
+    pub pattern: &'p Expr,
+    pub value: &'p FieldExpr,
+    pub group: GroupId,
+    pub trail: Option<Rc<Trail>>,
+    /// The pattern's value, once known.
+    pub node: NodeId,
+}
+
+/// A struct literal that was unified into a node.
+#[derive(Debug, Clone, Copy)]
+pub struct StructInfo {
+    pub group: GroupId,
+    pub open: bool,
+}
+
+/// What is known of a list's length and of the elements not written out.
+#[derive(Debug, Default)]
+pub struct List<'p> {
+    /// The length, when some literal fixes it.
+    pub length: Option<usize>,
+    /// `...T`, from an index on.
+    pub rests: Vec<(usize, Conjunct<'p>)>,
+}
+
+/// Work that may have to wait for other values.
+#[derive(Debug)]
+pub struct Task<'p> {
+    pub kind: TaskKind<'p>,
+    pub conjunct: Conjunct<'p>,
+    pub state: TaskState,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum TaskKind<'p> {
+    /// The conjunct's expression must be evaluated.
+    Value,
+    List(&'p ListExpr),
+    Dynamic { label: &'p Expr, field: &'p FieldExpr },
+    Comprehension(&'p ComprehensionExpr),
+}
+
+#[derive(Debug, Clone)]
+pub enum TaskState {
+    Waiting(Option<Error>),
+    Running,
+    Done,
+}

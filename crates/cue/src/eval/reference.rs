@@ -1,0 +1,248 @@
+//! Following references.
+
+use super::Machine;
+use super::error::{Code, Error, Reason};
+use super::expression::Value;
+use super::kind::Kind;
+use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State, Trail};
+use super::scalar::Scalar;
+use crate::program::ir::{Expr, ExprKind, Position, Presence, VariableSlot};
+use crate::program::symbols::Label;
+use std::rc::Rc;
+
+/// Whether an expression names a node, rather than computing a value.
+pub(super) fn is_reference(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Field { .. }
+            | ExprKind::Let { .. }
+            | ExprKind::Variable { .. }
+            | ExprKind::FrameValue { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Index { .. }
+    )
+}
+
+impl<'p> Machine<'p> {
+    /// A node with nothing but one reference is what it refers to. Whether that is so.
+    pub(super) fn share(&mut self, id: NodeId) -> bool {
+        let node = self.node(id);
+        let [only] = node.conjuncts.as_slice() else { return false };
+        if !node.choices.is_empty() {
+            return false;
+        }
+        let target = match &only.source {
+            Source::Node(target) => *target,
+            Source::Expr(expr) if is_reference(expr) => {
+                let env = only.env;
+                match self.resolve(env, expr) {
+                    Ok(target) => target,
+                    Err(_) => return false,
+                }
+            }
+            _ => return false,
+        };
+        if self.node(id).conjuncts.len() != 1 || self.is_inside(id, target) {
+            return false;
+        }
+        self.node_mut(id).forward = Some(target);
+        true
+    }
+
+    /// Whether `inner` is `outer` or lies in it, by place or by what it forwards to.
+    fn is_inside(&self, inner: NodeId, outer: NodeId) -> bool {
+        let mut forwarded = outer;
+        while let Some(next) = self.node(forwarded).forward {
+            if next == inner {
+                return true;
+            }
+            forwarded = next;
+        }
+        let mut current = Some(inner);
+        while let Some(node) = current {
+            if node == outer || node == forwarded {
+                return true;
+            }
+            current = self.node(node).parent;
+        }
+        false
+    }
+
+    /// Brings the conjuncts of `target` into a node.
+    pub(super) fn add_reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
+        if target == id {
+            return;
+        }
+        let returns = Trail::contains(conjunct.trail.as_ref(), target);
+        if returns {
+            let conjuncts = &self.node(id).conjuncts;
+            if conjuncts.iter().all(|conjunct| Trail::contains(conjunct.trail.as_ref(), target)) {
+                let error = self.bottom(Code::Fatal, Reason::StructuralCycle, self.positions(conjunct));
+                self.fail(id, error);
+                return;
+            }
+        }
+        let trail = Some(Rc::new(Trail { target, before: conjunct.trail.clone() }));
+        let of_definition = self.node(target).label.is_some_and(Label::is_definition);
+        for index in 0..self.node(target).conjuncts.len() {
+            let theirs = self.node(target).conjuncts[index].clone();
+            let group = self.transplant(theirs.group, conjunct.group, of_definition);
+            let comments = conjunct.comments.or(theirs.comments);
+            self.add(id, Conjunct { group, trail: trail.clone(), comments, ..theirs });
+        }
+    }
+
+    fn positions(&self, conjunct: &Conjunct<'p>) -> Vec<Position> {
+        match conjunct.source {
+            Source::Expr(expr) => vec![expr.position],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The node that a reference names.
+    pub(super) fn resolve(&mut self, env: EnvId, expr: &'p Expr) -> Result<NodeId, Error> {
+        match &expr.kind {
+            ExprKind::Field { up, label } => {
+                let env = self.env_up(env, *up);
+                let Scope::Struct { node, .. } = self.env(env).scope else {
+                    return Err(self.fatal("name does not stand for a field", expr.position));
+                };
+                self.field(node, *label, expr.position)
+            }
+            ExprKind::Let { up, index, .. } => {
+                let env = self.env_up(env, *up);
+                Ok(self.let_node(env, *index as usize))
+            }
+            ExprKind::Variable { up, slot, .. } => {
+                let env = self.env_up(env, *up);
+                match (&self.env(env).scope, slot) {
+                    (Scope::Clause { value, .. }, VariableSlot::Value) => Ok(*value),
+                    (Scope::Clause { key: Some(key), .. }, VariableSlot::Key) => Ok(*key),
+                    _ => Err(self.fatal("name does not stand for a variable", expr.position)),
+                }
+            }
+            ExprKind::FrameValue { up } => {
+                let env = self.env_up(env, *up);
+                match self.env(env).scope {
+                    Scope::Frame { node } => Ok(node),
+                    _ => Err(self.fatal("name does not stand for a value", expr.position)),
+                }
+            }
+            ExprKind::Select { base, label } => {
+                let base = self.value_node(env, base)?;
+                self.lookup(base, *label, expr.position)
+            }
+            ExprKind::Index { base, index } => self.index(env, base, index),
+            _ => self.value_node(env, expr),
+        }
+    }
+
+    fn let_node(&mut self, env: EnvId, index: usize) -> NodeId {
+        let Scope::Struct { node, literal, lets } = &self.env(env).scope else {
+            unreachable!("a let stands in a struct");
+        };
+        if let Some(known) = lets[index] {
+            return known;
+        }
+        let (parent, literal) = (*node, literal.expect("a let stands in a literal"));
+        let node = self.new_node(Some(parent), None);
+        let conjunct = Self::conjunct(env, &literal.lets[index].value);
+        self.node_mut(node).conjuncts.push(conjunct);
+        if let Scope::Struct { lets, .. } = &mut self.envs[env.0 as usize].scope {
+            lets[index] = Some(node);
+        }
+        node
+    }
+
+    /// A field by its name in an enclosing scope.
+    fn field(&mut self, node: NodeId, label: Label, position: Position) -> Result<NodeId, Error> {
+        match self.node(node).state {
+            State::Processing(_) => self.run_tasks_adding(node, label),
+            _ => self.expand(node),
+        }
+        let node = match self.node(node).forward {
+            Some(_) => self.expanded(node),
+            None => node,
+        };
+        match self.arc_of(node, label) {
+            Some((arc, Presence::Member)) => Ok(arc),
+            Some((_, Presence::Optional | Presence::Required)) => Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position])),
+            _ => Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position])),
+        }
+    }
+
+    fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
+        let arcs = &self.known(node).arcs;
+        arcs.iter().find(|arc| arc.label == label).map(|arc| (arc.node, arc.presence))
+    }
+
+    fn index(&mut self, env: EnvId, base: &'p Expr, index: &'p Expr) -> Result<NodeId, Error> {
+        let base_node = self.value_node(env, base)?;
+        match self.operand(env, index)? {
+            Value::Scalar(Scalar::String(name)) => {
+                let label = Label::Regular(self.symbols.intern(&name));
+                self.lookup(base_node, label, index.position)
+            }
+            Value::Scalar(Scalar::Number(number)) if number.is_integer() => match number.to_i64() {
+                Some(at) if at >= 0 => {
+                    let at = u32::try_from(at).unwrap_or(u32::MAX);
+                    self.lookup(base_node, Label::Index(at), index.position)
+                }
+                _ => Err(self.fatal(format!("invalid index {number} (index must be non-negative)"), index.position)),
+            },
+            other => {
+                let kind = self.kind_of(&other);
+                let shown = self.show_value(&other);
+                Err(self.fatal(format!("invalid index {shown} (invalid type {kind})"), index.position))
+            }
+        }
+    }
+
+    /// The field or element of a value.
+    pub(super) fn lookup(&mut self, base: NodeId, label: Label, position: Position) -> Result<NodeId, Error> {
+        let node = self.settled(base);
+        if let State::Processing(height) = self.node(node).state {
+            self.lowest_touched = self.lowest_touched.min(height);
+            self.run_tasks_adding(node, label);
+        }
+        let known = self.known(node);
+        if let Some(error) = known.error.as_ref().filter(|error| error.is_fatal()) {
+            return Err(error.clone());
+        }
+        if !known.alternatives.is_empty() {
+            let shown = self.show(node);
+            return Err(self.incomplete(format!("unresolved disjunction {shown}"), position));
+        }
+        match self.arc_of(node, label) {
+            Some((arc, Presence::Member)) => return Ok(arc),
+            Some((_, Presence::Optional | Presence::Required)) => {
+                return Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position]));
+            }
+            _ => {}
+        }
+        let known = self.known(node);
+        if let Some(error) = &known.error {
+            return Err(error.clone());
+        }
+        if matches!(self.node(node).state, State::Processing(_)) {
+            return Err(self.bottom(Code::Cycle, Reason::UndefinedField(label), vec![position]));
+        }
+        let wanted = if matches!(label, Label::Index(_)) { Kind::LIST } else { Kind::STRUCT };
+        if known.is_struct && wanted == Kind::STRUCT {
+            let code = if self.is_closed(node) { Code::Fatal } else { Code::Incomplete };
+            return Err(self.bottom(code, Reason::UndefinedField(label), vec![position]));
+        }
+        if let (Some(list), Label::Index(index)) = (&known.list, label) {
+            let code = if list.length.is_some() { Code::Fatal } else { Code::Incomplete };
+            let message = format!("index out of range [{index}] with length {}", known.arcs.len());
+            return Err(self.bottom(code, Reason::Text(message), vec![position]));
+        }
+        if known.atom.scalar.is_none() && known.atom.kind.intersects(wanted) {
+            return Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position]));
+        }
+        let shown = self.show(node);
+        let kind = known.atom.kind;
+        let wants = if wanted == Kind::LIST { "list" } else { "list or struct" };
+        Err(self.fatal(format!("invalid operand {shown} (found {kind}, want {wants})"), position))
+    }
+}

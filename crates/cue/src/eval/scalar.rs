@@ -1,0 +1,70 @@
+//! Concrete leaves.
+
+use crate::eval::kind::Kind;
+use crate::number::Number;
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// A concrete value that is neither struct nor list.
+#[derive(Debug, Clone)]
+pub enum Scalar {
+    Null,
+    Bool(bool),
+    Number(Number),
+    String(Arc<str>),
+    Bytes(Arc<[u8]>),
+}
+
+impl Scalar {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Null => Kind::NULL,
+            Self::Bool(_) => Kind::BOOL,
+            Self::Number(number) if number.is_integer() => Kind::INT,
+            Self::Number(_) => Kind::FLOAT,
+            Self::String(_) => Kind::STRING,
+            Self::Bytes(_) => Kind::BYTES,
+        }
+    }
+
+    /// The same value of the same kind: what unification asks.
+    pub fn same(&self, other: &Self) -> bool {
+        self.kind() == other.kind() && self.compare(other) == Some(Ordering::Equal)
+    }
+
+    /// The order of two values, where they have one. `1` and `1.0` are equal here.
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Null, Self::Null) => Some(Ordering::Equal),
+            (Self::Bool(left), Self::Bool(right)) => Some(left.cmp(right)),
+            (Self::Number(left), Self::Number(right)) => Some(left.compare(right)),
+            (Self::String(left), Self::String(right)) => Some(left.as_bytes().cmp(right.as_bytes())),
+            (Self::Bytes(left), Self::Bytes(right)) => Some(left.cmp(right)),
+            (Self::Bytes(left), Self::String(right)) => Some(left.as_ref().cmp(right.as_bytes())),
+            (Self::String(left), Self::Bytes(right)) => Some(left.as_bytes().cmp(right.as_ref())),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => out.write_str("null"),
+            Self::Bool(value) => write!(out, "{value}"),
+            Self::Number(number) => write!(out, "{number}"),
+            Self::String(text) => write!(out, "{}", crate::data::Data::String(text.to_string()).to_json()),
+            Self::Bytes(bytes) => {
+                out.write_str("'")?;
+                for chunk in bytes.utf8_chunks() {
+                    write!(out, "{}", chunk.valid().escape_debug())?;
+                    for byte in chunk.invalid() {
+                        write!(out, "\\x{byte:02x}")?;
+                    }
+                }
+                out.write_str("'")
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The resolved form of a program: what the evaluator walks.
+//!
+//! Every name has become either a place relative to the scope it stands in, a built-in, or an error. A *scope level* is one
+//! struct literal, one `for` or `let` clause, or the frame of a field that has an alias.
+
+use crate::eval::kind::Kind;
+use crate::number::Number;
+use crate::eval::builtin::Builtin;
+use crate::program::symbols::{Label, Symbol};
+use crate::source::Span;
+use crate::syntax::ast::Comment;
+use std::sync::Arc;
+
+/// A place in one of the program's sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position {
+    /// Index of the source.
+    pub source: u32,
+    /// The range in it.
+    pub span: Span,
+}
+
+/// An expression and where it stands.
+#[derive(Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub position: Position,
+}
+
+#[derive(Debug)]
+pub enum ExprKind {
+    Bottom,
+    Null,
+    Bool(bool),
+    Number(Number),
+    String(Arc<str>),
+    Bytes(Arc<[u8]>),
+    /// `_`, `string`, `int`, `number`, ….
+    Kind(Kind),
+    Struct(Box<StructExpr>),
+    List(Box<ListExpr>),
+    /// A field of the struct `up` levels out.
+    Field {
+        up: u32,
+        label: Label,
+    },
+    /// A `let` of the struct `up` levels out.
+    Let {
+        up: u32,
+        index: u32,
+        name: Symbol,
+    },
+    /// The key or value of the clause `up` levels out.
+    Variable {
+        up: u32,
+        slot: VariableSlot,
+        name: Symbol,
+    },
+    /// The value of the field whose frame is `up` levels out.
+    FrameValue {
+        up: u32,
+    },
+    /// The label of the field whose frame is `up` levels out.
+    FrameLabel {
+        up: u32,
+    },
+    Builtin(&'static Builtin),
+    Select {
+        base: Box<Expr>,
+        label: Label,
+    },
+    Index {
+        base: Box<Expr>,
+        index: Box<Expr>,
+    },
+    Slice {
+        base: Box<Expr>,
+        low: Option<Box<Expr>>,
+        high: Option<Box<Expr>>,
+    },
+    Interpolation {
+        bytes: bool,
+        parts: Vec<Part>,
+    },
+    Unary {
+        operator: Unary,
+        operand: Box<Expr>,
+    },
+    Bound {
+        operator: BoundOperator,
+        operand: Box<Expr>,
+    },
+    Binary {
+        operator: Binary,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    And(Vec<Expr>),
+    Or(Box<OrExpr>),
+    Call {
+        function: Box<Expr>,
+        arguments: Vec<Expr>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableSlot {
+    Key,
+    Value,
+}
+
+#[derive(Debug)]
+pub enum Part {
+    Text(Vec<u8>),
+    Expr(Expr),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unary {
+    Plus,
+    Minus,
+    Not,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BoundOperator {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Match,
+    NotMatch,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binary {
+    Compare(BoundOperator),
+    LogicalOr,
+    LogicalAnd,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+/// `a | *b | c`.
+#[derive(Debug)]
+pub struct OrExpr {
+    pub disjuncts: Vec<Disjunct>,
+    /// Every disjunct is a literal, a basic type, or a bound of a literal: no scope is needed to know it.
+    pub simple: bool,
+}
+
+#[derive(Debug)]
+pub struct Disjunct {
+    pub default: bool,
+    pub value: Expr,
+}
+
+#[derive(Debug, Default)]
+pub struct StructExpr {
+    pub declarations: Vec<Declaration>,
+    pub lets: Vec<LetExpr>,
+    /// `...`
+    pub open: bool,
+    /// Has embeddings, whose closedness reaches its fields.
+    pub embeds: bool,
+}
+
+#[derive(Debug)]
+pub struct LetExpr {
+    pub name: Symbol,
+    pub value: Expr,
+}
+
+#[derive(Debug)]
+pub enum Declaration {
+    Field(FieldExpr),
+    /// A field whose label is computed.
+    Dynamic {
+        label: Expr,
+        field: FieldExpr,
+    },
+    /// `[pattern]: value`.
+    Pattern {
+        pattern: Expr,
+        value: Arc<FieldExpr>,
+    },
+    Embedding(Expr),
+    Comprehension(ComprehensionExpr),
+}
+
+#[derive(Debug)]
+pub struct FieldExpr {
+    /// Unused when the label is computed or a pattern.
+    pub label: Label,
+    pub presence: Presence,
+    pub value: Expr,
+    /// The value sees a scope level for its own label or value.
+    pub frame: bool,
+    pub comments: Arc<[Comment]>,
+    pub position: Position,
+}
+
+/// How much of a field there is, from most to least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Presence {
+    Member,
+    Required,
+    Optional,
+    /// A comprehension that has not run may add it.
+    Pending,
+}
+
+#[derive(Debug)]
+pub struct ComprehensionExpr {
+    pub clauses: Vec<Clause>,
+    pub body: Expr,
+    /// The labels that it may add, unless it may add any.
+    pub adds: Adds,
+    pub position: Position,
+}
+
+#[derive(Debug)]
+pub enum Adds {
+    Only(Vec<Label>),
+    Anything,
+}
+
+#[derive(Debug)]
+pub enum Clause {
+    For { source: Expr },
+    If(Expr),
+    Let(Expr),
+}
+
+#[derive(Debug)]
+pub struct ListExpr {
+    pub elements: Vec<ElementExpr>,
+    /// `...T`; `_` when no type is given.
+    pub rest: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub enum ElementExpr {
+    Value(Expr, Arc<[Comment]>),
+    Comprehension(ComprehensionExpr),
+}
+
+impl std::fmt::Display for BoundOperator {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+            Self::Match => "=~",
+            Self::NotMatch => "!~",
+        })
+    }
+}

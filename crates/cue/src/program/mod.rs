@@ -1,0 +1,73 @@
+//! Syntax trees to programs: every name resolved, once.
+
+pub(crate) mod ir;
+mod resolve;
+mod scope;
+pub(crate) mod symbols;
+
+use crate::diagnostic::Diagnostics;
+use crate::source::Source;
+use crate::syntax;
+use ir::{Position, StructExpr};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use symbols::Symbols;
+
+/// A compiled program. It can be evaluated any number of times, from any thread.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) root: ir::Expr,
+    pub(crate) symbols: Symbols,
+    regexes: Mutex<HashMap<String, regex::Regex>>,
+}
+
+impl Program {
+    /// A compiled regular expression, kept for the next evaluation.
+    pub(crate) fn regex(&self, pattern: &str) -> Result<regex::Regex, String> {
+        let mut regexes = self.regexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(regex) = regexes.get(pattern) {
+            return Ok(regex.clone());
+        }
+        let regex = regex::Regex::new(pattern).map_err(|error| format!("invalid regexp {pattern:?}: {error}"))?;
+        if regexes.len() < MAXIMUM_REGEXES {
+            regexes.insert(pattern.to_owned(), regex.clone());
+        }
+        Ok(regex)
+    }
+}
+
+/// How many regular expressions a program keeps compiled.
+const MAXIMUM_REGEXES: usize = 256;
+
+/// What the text may assume, and how strictly it is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CompileOptions<'a> {
+    /// Names that the evaluation will inject at the top, so that the text may use them without declaring them.
+    pub externals: &'a [&'a str],
+    /// Whether an import or a `let` that nobody uses is accepted. Go's `cue` refuses it; KubeVela does not.
+    pub allow_unused: bool,
+}
+
+/// Compiles one source text that stands on its own.
+pub fn compile(source: &Source) -> Result<Program, Diagnostics> {
+    compile_with(std::slice::from_ref(source), CompileOptions::default())
+}
+
+/// Compiles the files of one package together.
+pub fn compile_with(sources: &[Source], options: CompileOptions<'_>) -> Result<Program, Diagnostics> {
+    let mut files = Vec::with_capacity(sources.len());
+    let mut problems = Vec::new();
+    for source in sources {
+        match syntax::parse(source) {
+            Ok(file) => files.push(file),
+            Err(diagnostics) => problems.extend(diagnostics.0),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Diagnostics(problems));
+    }
+    let (root, symbols): (StructExpr, Symbols) = resolve::resolve(sources, &files, options)?;
+    let root = ir::Expr { kind: ir::ExprKind::Struct(Box::new(root)), position: Position::default() };
+    Ok(Program { sources: sources.to_vec(), root, symbols: symbols.freeze(), regexes: Mutex::default() })
+}

@@ -1,0 +1,647 @@
+//! Names to places.
+
+use super::CompileOptions;
+use super::ir::{
+    Adds, Binary, BoundOperator, Clause, ComprehensionExpr, Declaration, Disjunct, ElementExpr, Expr, ExprKind,
+    FieldExpr, LetExpr, ListExpr, OrExpr, Part, Position, Presence, StructExpr, Unary, VariableSlot,
+};
+use super::scope::{Entry, Level, Target};
+use super::symbols::{Label, Symbols};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::eval::builtin;
+use crate::eval::kind::Kind;
+use crate::number::Number;
+use crate::source::{Source, Span};
+use crate::syntax::ast;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Resolves the files of one package into the struct that they declare together.
+pub(super) fn resolve(
+    sources: &[Source],
+    files: &[ast::File],
+    options: CompileOptions<'_>,
+) -> Result<(StructExpr, Symbols), Diagnostics> {
+    let mut resolver = Resolver {
+        sources,
+        source: 0,
+        options,
+        symbols: Symbols::default(),
+        levels: Vec::new(),
+        imports: HashMap::new(),
+        problems: Vec::new(),
+    };
+    let declarations: Vec<_> = files.iter().flat_map(|file| &file.declarations).collect();
+    resolver.open_struct(&declarations);
+    let mut root = StructExpr::default();
+    for (index, file) in files.iter().enumerate() {
+        resolver.source = index;
+        resolver.open_imports(file);
+        for declaration in &file.declarations {
+            resolver.declaration(declaration, &mut root);
+        }
+        resolver.close_imports();
+    }
+    resolver.close_struct();
+    if resolver.problems.is_empty() {
+        Ok((root, resolver.symbols))
+    } else {
+        resolver.problems.sort_by_key(|problem| problem.places.first().map(|place| place.span.start));
+        Err(Diagnostics(resolver.problems))
+    }
+}
+
+struct Resolver<'a> {
+    sources: &'a [Source],
+    source: usize,
+    options: CompileOptions<'a>,
+    symbols: Symbols,
+    levels: Vec<Level>,
+    imports: HashMap<String, Imported>,
+    problems: Vec<Diagnostic>,
+}
+
+struct Imported {
+    path: String,
+    span: Span,
+    used: bool,
+}
+
+impl Resolver<'_> {
+    fn source(&self) -> &Source {
+        &self.sources[self.source]
+    }
+
+    fn position(&self, span: Span) -> Position {
+        Position { source: u32::try_from(self.source).expect("few files"), span }
+    }
+
+    fn problem(&mut self, span: Span, message: impl Into<String>) {
+        self.problems.push(Diagnostic::syntax(self.source(), span, message));
+    }
+
+    fn unsupported(&mut self, span: Span, message: impl Into<String>) {
+        self.problems.push(Diagnostic::unsupported(self.source(), span, message));
+    }
+
+    fn open_imports(&mut self, file: &ast::File) {
+        self.imports.clear();
+        for import in &file.imports {
+            if !builtin::has_package(&import.path) {
+                self.unsupported(import.span, format!("package {:?} is not supported", import.path));
+            }
+            let path_name = import.path.rsplit('/').next().unwrap_or(&import.path);
+            let name = import.name.as_ref().map_or(path_name, |name| &name.name).to_owned();
+            let imported = Imported { path: import.path.clone(), span: import.span, used: false };
+            if self.imports.insert(name.clone(), imported).is_some() {
+                self.problem(import.span, format!("{name} redeclared as imported package name"));
+            }
+        }
+    }
+
+    fn close_imports(&mut self) {
+        if self.options.allow_unused {
+            return;
+        }
+        let unused: Vec<_> = self.imports.values().filter(|import| !import.used).collect();
+        let unused: Vec<_> = unused.iter().map(|import| (import.span, import.path.clone())).collect();
+        for (span, path) in unused {
+            self.problem(span, format!("imported and not used: {path:?}"));
+        }
+    }
+
+    /// Opens the scope of a struct literal: every name that it declares.
+    fn open_struct(&mut self, declarations: &[&ast::Declaration]) {
+        let mut names: HashMap<String, Entry> = HashMap::new();
+        let mut lets = 0;
+        for declaration in declarations {
+            match declaration {
+                ast::Declaration::Field(field) => {
+                    let label = match &field.label {
+                        ast::Label::Identifier(identifier) => {
+                            let label = self.symbols.identifier_label(&identifier.name);
+                            self.declare(&mut names, identifier, Target::Field(label));
+                            Some(label)
+                        }
+                        ast::Label::String(name, _) => Some(Label::Regular(self.symbols.intern(name))),
+                        _ => None,
+                    };
+                    if let Some(alias) = &field.alias {
+                        let target = label.map_or(Target::ComputedAlias, Target::Alias);
+                        self.declare(&mut names, alias, target);
+                    }
+                }
+                ast::Declaration::Let(clause) => {
+                    self.declare(&mut names, &clause.name, Target::Let(lets));
+                    lets += 1;
+                }
+                _ => {}
+            }
+        }
+        self.levels.push(Level::Struct(names));
+    }
+
+    fn declare(&mut self, names: &mut HashMap<String, Entry>, name: &ast::Identifier, target: Target) {
+        let entry = Entry { target, span: name.span, used: matches!(target, Target::Field(_)) };
+        if let Some(previous) = names.get(&name.name) {
+            if !matches!((previous.target, target), (Target::Field(_), Target::Field(_))) {
+                let message = match (previous.target, target) {
+                    (Target::Let(_), Target::Let(_)) => {
+                        format!("multiple let clauses with name {} in the same scope", name.name)
+                    }
+                    _ => format!("cannot have both alias and field with name {:?} in same scope", name.name),
+                };
+                self.problem(name.span, message);
+            }
+            return;
+        }
+        names.insert(name.name.clone(), entry);
+    }
+
+    fn close_struct(&mut self) {
+        let Some(Level::Struct(names)) = self.levels.pop() else { return };
+        if self.options.allow_unused {
+            return;
+        }
+        for (name, entry) in names {
+            if !entry.used {
+                self.problem(entry.span, format!("unreferenced alias or let clause {name}"));
+            }
+        }
+    }
+
+    fn struct_literal(&mut self, literal: &ast::StructLiteral) -> StructExpr {
+        let declarations: Vec<_> = literal.declarations.iter().collect();
+        self.open_struct(&declarations);
+        let mut result = StructExpr::default();
+        for declaration in &literal.declarations {
+            self.declaration(declaration, &mut result);
+        }
+        self.close_struct();
+        result
+    }
+
+    fn declaration(&mut self, declaration: &ast::Declaration, into: &mut StructExpr) {
+        match declaration {
+            ast::Declaration::Field(field) => {
+                let field = self.field(field);
+                into.declarations.push(field);
+            }
+            ast::Declaration::Let(clause) => {
+                let name = self.symbols.intern(&clause.name.name);
+                let value = self.expr(&clause.value);
+                into.lets.push(LetExpr { name, value });
+            }
+            ast::Declaration::Embedding(embedding) => {
+                into.embeds = true;
+                let value = self.expr(&embedding.value);
+                into.declarations.push(Declaration::Embedding(value));
+            }
+            ast::Declaration::Comprehension(comprehension) => {
+                let comprehension = self.comprehension(comprehension);
+                into.embeds |= matches!(&comprehension.body.kind, ExprKind::Struct(body) if body.embeds);
+                into.declarations.push(Declaration::Comprehension(comprehension));
+            }
+            ast::Declaration::Ellipsis(ellipsis) => {
+                into.open = true;
+                if let Some(value) = &ellipsis.value
+                    && value.kind != ast::ExprKind::Top
+                {
+                    self.unsupported(ellipsis.span, "a type after `...` in a struct is not supported");
+                }
+            }
+            ast::Declaration::Attribute(_) => {}
+        }
+    }
+
+    fn field(&mut self, field: &ast::Field) -> Declaration {
+        let presence = match field.constraint {
+            ast::Constraint::None => Presence::Member,
+            ast::Constraint::Required => Presence::Required,
+            ast::Constraint::Optional => Presence::Optional,
+        };
+        let position = self.position(field.span);
+        let comments: Arc<[ast::Comment]> = field.comments.clone().into();
+        let unused = Label::Index(0);
+        match &field.label {
+            ast::Label::Identifier(ast::Identifier { name, span }) => {
+                let label = self.symbols.identifier_label(name);
+                let position = self.position(*span);
+                let (value, frame) = self.field_value(field, None);
+                Declaration::Field(FieldExpr { label, presence, value, frame, comments, position })
+            }
+            ast::Label::String(name, span) => {
+                let label = Label::Regular(self.symbols.intern(name));
+                let position = self.position(*span);
+                let (value, frame) = self.field_value(field, None);
+                Declaration::Field(FieldExpr { label, presence, value, frame, comments, position })
+            }
+            ast::Label::Interpolated(label) | ast::Label::Dynamic(label) => {
+                let label = self.expr(label);
+                let (value, frame) = self.field_value(field, None);
+                let field = FieldExpr { label: unused, presence, value, frame, comments, position };
+                Declaration::Dynamic { label, field }
+            }
+            ast::Label::Pattern(alias, pattern) => {
+                if field.constraint != ast::Constraint::None {
+                    self.problem(field.span, "a pattern constraint cannot be optional or required");
+                }
+                let pattern = self.expr(pattern);
+                let (value, frame) = self.field_value(field, alias.as_ref());
+                let presence = Presence::Optional;
+                let value = FieldExpr { label: unused, presence, value, frame, comments, position };
+                Declaration::Pattern { pattern, value: Arc::new(value) }
+            }
+        }
+    }
+
+    /// The value of a field, in a frame of its own when it can name its label or itself.
+    fn field_value(&mut self, field: &ast::Field, label_alias: Option<&ast::Identifier>) -> (Expr, bool) {
+        let computed = !matches!(field.label, ast::Label::Identifier(_) | ast::Label::String(..));
+        let field_alias = field.alias.as_ref().filter(|_| computed);
+        if label_alias.is_none() && field.value_alias.is_none() && field_alias.is_none() {
+            return (self.expr(&field.value), false);
+        }
+        if let (Some(alias), Some(Level::Struct(names))) = (field_alias, self.levels.last_mut())
+            && let Some(entry) = names.get_mut(&alias.name)
+        {
+            entry.used = true;
+        }
+        let name = |identifier: Option<&ast::Identifier>| identifier.map(|identifier| identifier.name.clone());
+        let value = name(field.value_alias.as_ref()).or_else(|| name(field_alias));
+        self.levels.push(Level::Frame { label: name(label_alias), value });
+        let value = self.expr(&field.value);
+        self.levels.pop();
+        (value, true)
+    }
+
+    fn comprehension(&mut self, comprehension: &ast::Comprehension) -> ComprehensionExpr {
+        let depth = self.levels.len();
+        let mut clauses = Vec::with_capacity(comprehension.clauses.len());
+        for clause in &comprehension.clauses {
+            match clause {
+                ast::Clause::For { key, value, source } => {
+                    let source = self.expr(source);
+                    let key = key.as_ref().map(|key| key.name.clone());
+                    self.levels.push(Level::Clause { key, value: value.name.clone() });
+                    clauses.push(Clause::For { source });
+                }
+                ast::Clause::If(condition) => clauses.push(Clause::If(self.expr(condition))),
+                ast::Clause::Let { name, value } => {
+                    let value = self.expr(value);
+                    self.levels.push(Level::Clause { key: None, value: name.name.clone() });
+                    clauses.push(Clause::Let(value));
+                }
+            }
+        }
+        let body = self.struct_literal(&comprehension.body);
+        self.levels.truncate(depth);
+        let adds = adds(&body);
+        let position = self.position(comprehension.span);
+        let body_position = self.position(comprehension.body.span);
+        let body = Expr { kind: ExprKind::Struct(Box::new(body)), position: body_position };
+        ComprehensionExpr { clauses, body, adds, position }
+    }
+
+    fn boxed(&mut self, expr: &ast::Expr) -> Box<Expr> {
+        Box::new(self.expr(expr))
+    }
+
+    fn expr(&mut self, expr: &ast::Expr) -> Expr {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.expr_inner(expr))
+    }
+
+    fn expr_inner(&mut self, expr: &ast::Expr) -> Expr {
+        let kind = match &expr.kind {
+            ast::ExprKind::Bottom => ExprKind::Bottom,
+            ast::ExprKind::Top => ExprKind::Kind(Kind::TOP),
+            ast::ExprKind::Null => ExprKind::Null,
+            ast::ExprKind::Bool(value) => ExprKind::Bool(*value),
+            ast::ExprKind::Number(number) => ExprKind::Number(number.clone()),
+            ast::ExprKind::String(text) => ExprKind::String(text.as_str().into()),
+            ast::ExprKind::Bytes(bytes) => ExprKind::Bytes(bytes.as_slice().into()),
+            ast::ExprKind::Interpolation { bytes, parts } => {
+                let part = |part: &ast::InterpolationPart| match part {
+                    ast::InterpolationPart::Text(text) => Part::Text(text.clone()),
+                    ast::InterpolationPart::Expr(expr) => Part::Expr(self.expr(expr)),
+                };
+                ExprKind::Interpolation { bytes: *bytes, parts: parts.iter().map(part).collect() }
+            }
+            ast::ExprKind::Identifier(name) => self.identifier(name, expr.span),
+            ast::ExprKind::Struct(literal) => ExprKind::Struct(Box::new(self.struct_literal(literal))),
+            ast::ExprKind::List(list) => ExprKind::List(Box::new(self.list(list))),
+            ast::ExprKind::Selector { base, name, quoted, name_span } => {
+                return self.selector(base, name, *quoted, *name_span, expr.span);
+            }
+            ast::ExprKind::Index { base, index } => {
+                ExprKind::Index { base: self.boxed(base), index: self.boxed(index) }
+            }
+            ast::ExprKind::Slice { base, low, high } => ExprKind::Slice {
+                base: self.boxed(base),
+                low: low.as_ref().map(|low| self.boxed(low)),
+                high: high.as_ref().map(|high| self.boxed(high)),
+            },
+            ast::ExprKind::Call { function, arguments } => ExprKind::Call {
+                function: self.boxed(function),
+                arguments: arguments.iter().map(|argument| self.expr(argument)).collect(),
+            },
+            ast::ExprKind::Unary { operator, operand } => self.unary(*operator, operand, expr.span),
+            ast::ExprKind::Binary { operator: ast::BinaryOperator::Or, .. } => self.disjunction(expr),
+            ast::ExprKind::Binary { operator: ast::BinaryOperator::And, .. } => {
+                let mut conjuncts = Vec::new();
+                self.conjuncts(expr, &mut conjuncts);
+                ExprKind::And(conjuncts)
+            }
+            ast::ExprKind::Binary { operator, left, right } => {
+                let operator = binary(*operator);
+                ExprKind::Binary { operator, left: self.boxed(left), right: self.boxed(right) }
+            }
+            ast::ExprKind::Parenthesized(inner) => return self.expr(inner),
+        };
+        Expr { kind, position: self.position(expr.span) }
+    }
+
+    fn conjuncts(&mut self, expr: &ast::Expr, into: &mut Vec<Expr>) {
+        // `&` associates to the left: a chain is a spine, walked without recursion.
+        let mut spine = Vec::new();
+        let mut current = expr;
+        while let ast::ExprKind::Binary { operator: ast::BinaryOperator::And, left, right } = &current.kind {
+            spine.push(right);
+            current = left;
+        }
+        into.push(self.expr(current));
+        for right in spine.into_iter().rev() {
+            into.push(self.expr(right));
+        }
+    }
+
+    fn disjunction(&mut self, expr: &ast::Expr) -> ExprKind {
+        let mut spine = Vec::new();
+        let mut current = expr;
+        while let ast::ExprKind::Binary { operator: ast::BinaryOperator::Or, left, right } = &current.kind {
+            spine.push(right.as_ref());
+            current = left;
+        }
+        spine.push(current);
+        let disjunct = |expr: &ast::Expr| match &expr.kind {
+            ast::ExprKind::Unary { operator: ast::UnaryOperator::Default, operand } => {
+                Disjunct { default: true, value: self.expr(operand) }
+            }
+            _ => Disjunct { default: false, value: self.expr(expr) },
+        };
+        let disjuncts: Vec<_> = spine.into_iter().rev().map(disjunct).collect();
+        let simple = disjuncts.iter().all(|disjunct| is_simple(&disjunct.value));
+        ExprKind::Or(Box::new(OrExpr { disjuncts, simple }))
+    }
+
+    fn unary(&mut self, operator: ast::UnaryOperator, operand: &ast::Expr, span: Span) -> ExprKind {
+        use ast::UnaryOperator as Op;
+        let bound = |operator| move |operand| ExprKind::Bound { operator, operand };
+        let value = self.boxed(operand);
+        match operator {
+            Op::Plus => ExprKind::Unary { operator: Unary::Plus, operand: value },
+            Op::Minus => match &value.kind {
+                ExprKind::Number(number) => ExprKind::Number(number.negate()),
+                _ => ExprKind::Unary { operator: Unary::Minus, operand: value },
+            },
+            Op::Not => ExprKind::Unary { operator: Unary::Not, operand: value },
+            Op::Default => {
+                self.problem(span, "preference mark not allowed at this position");
+                value.kind
+            }
+            Op::Equal => bound(BoundOperator::Equal)(value),
+            Op::NotEqual => bound(BoundOperator::NotEqual)(value),
+            Op::Less => bound(BoundOperator::Less)(value),
+            Op::LessEqual => bound(BoundOperator::LessEqual)(value),
+            Op::Greater => bound(BoundOperator::Greater)(value),
+            Op::GreaterEqual => bound(BoundOperator::GreaterEqual)(value),
+            Op::Match => bound(BoundOperator::Match)(value),
+            Op::NotMatch => bound(BoundOperator::NotMatch)(value),
+        }
+    }
+
+    fn list(&mut self, list: &ast::ListLiteral) -> ListExpr {
+        let element = |element: &ast::Element| match element {
+            ast::Element::Value(embedding) => {
+                ElementExpr::Value(self.expr(&embedding.value), embedding.comments.clone().into())
+            }
+            ast::Element::Comprehension(comprehension) => {
+                ElementExpr::Comprehension(self.comprehension(comprehension))
+            }
+        };
+        let elements = list.elements.iter().map(element).collect();
+        let rest = list.ellipsis.as_ref().map(|ellipsis| match &ellipsis.value {
+            Some(value) => self.expr(value),
+            None => Expr { kind: ExprKind::Kind(Kind::TOP), position: self.position(ellipsis.span) },
+        });
+        ListExpr { elements, rest }
+    }
+
+    fn selector(&mut self, base: &ast::Expr, name: &str, quoted: bool, name_span: Span, span: Span) -> Expr {
+        let position = self.position(span);
+        if let ast::ExprKind::Identifier(package) = &base.kind
+            && !self.is_declared(package)
+            && let Some(import) = self.imports.get_mut(package)
+        {
+            import.used = true;
+            let path = import.path.clone();
+            let kind = match builtin::find(&path, name) {
+                Some(builtin) => ExprKind::Builtin(builtin),
+                None if builtin::has_package(&path) => {
+                    self.unsupported(name_span, format!("{path}.{name} is not supported"));
+                    ExprKind::Bottom
+                }
+                None => ExprKind::Bottom,
+            };
+            return Expr { kind, position };
+        }
+        let label = if quoted {
+            Label::Regular(self.symbols.intern(name))
+        } else {
+            self.symbols.identifier_label(name)
+        };
+        Expr { kind: ExprKind::Select { base: self.boxed(base), label }, position }
+    }
+
+    fn is_declared(&self, name: &str) -> bool {
+        self.levels.iter().any(|level| match level {
+            Level::Struct(names) => names.contains_key(name),
+            Level::Frame { label, value } => {
+                [label, value].into_iter().flatten().any(|declared| declared == name)
+            }
+            Level::Clause { key, value } => value == name || key.as_deref() == Some(name),
+        })
+    }
+
+    fn identifier(&mut self, name: &str, span: Span) -> ExprKind {
+        for (up, level) in self.levels.iter_mut().rev().enumerate() {
+            let up = u32::try_from(up).expect("the parser bounds nesting");
+            match level {
+                Level::Struct(names) => {
+                    let Some(entry) = names.get_mut(name) else { continue };
+                    entry.used = true;
+                    match entry.target {
+                        Target::Field(label) | Target::Alias(label) => return ExprKind::Field { up, label },
+                        Target::Let(index) => {
+                            let name = self.symbols.intern(name);
+                            return ExprKind::Let { up, index, name };
+                        }
+                        Target::ComputedAlias => {
+                            let message = "an alias of a computed label is only supported in its own value";
+                            self.unsupported(span, message);
+                            return ExprKind::Bottom;
+                        }
+                    }
+                }
+                Level::Frame { label, value } => {
+                    if label.as_deref() == Some(name) {
+                        return ExprKind::FrameLabel { up };
+                    }
+                    if value.as_deref() == Some(name) {
+                        return ExprKind::FrameValue { up };
+                    }
+                }
+                Level::Clause { key, value } => {
+                    let slot = if value == name {
+                        VariableSlot::Value
+                    } else if key.as_deref() == Some(name) {
+                        VariableSlot::Key
+                    } else {
+                        continue;
+                    };
+                    let name = self.symbols.intern(name);
+                    return ExprKind::Variable { up, slot, name };
+                }
+            }
+        }
+        self.undeclared(name, span)
+    }
+
+    /// A name that no scope declares: injected, imported, predeclared, or wrong.
+    fn undeclared(&mut self, name: &str, span: Span) -> ExprKind {
+        if self.options.externals.contains(&name) {
+            let up = u32::try_from(self.levels.len() - 1).expect("the parser bounds nesting");
+            return ExprKind::Field { up, label: self.symbols.identifier_label(name) };
+        }
+        if let Some(import) = self.imports.get_mut(name) {
+            import.used = true;
+            self.problem(span, format!("package {name} cannot be used as a value"));
+            return ExprKind::Bottom;
+        }
+        let plain = name.strip_prefix("__").unwrap_or(name);
+        if let Some(kind) = predeclared_type(plain) {
+            return kind;
+        }
+        if let Some(builtin) = builtin::find("", plain) {
+            return ExprKind::Builtin(builtin);
+        }
+        self.problem(span, format!("reference {name:?} not found"));
+        ExprKind::Bottom
+    }
+}
+
+/// The labels that a comprehension's body may add to the struct around it.
+fn adds(body: &StructExpr) -> Adds {
+    let mut labels = Vec::new();
+    for declaration in &body.declarations {
+        match declaration {
+            Declaration::Field(field) => labels.push(field.label),
+            Declaration::Comprehension(inner) => match &inner.adds {
+                Adds::Only(more) => labels.extend(more),
+                Adds::Anything => return Adds::Anything,
+            },
+            Declaration::Pattern { .. } => {}
+            Declaration::Dynamic { .. } | Declaration::Embedding(_) => return Adds::Anything,
+        }
+    }
+    Adds::Only(labels)
+}
+
+/// Whether a disjunct can be known without looking at anything else.
+fn is_simple(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Null | ExprKind::Bool(_) | ExprKind::Number(_) | ExprKind::String(_) | ExprKind::Bytes(_) => true,
+        ExprKind::Kind(kind) => !kind.intersects(Kind::LIST | Kind::STRUCT),
+        ExprKind::Bound { operand, .. } => is_simple(operand) && !matches!(operand.kind, ExprKind::Kind(_)),
+        ExprKind::And(conjuncts) => conjuncts.iter().all(is_simple),
+        _ => false,
+    }
+}
+
+fn binary(operator: ast::BinaryOperator) -> Binary {
+    use ast::BinaryOperator as Op;
+    match operator {
+        Op::LogicalOr => Binary::LogicalOr,
+        Op::LogicalAnd => Binary::LogicalAnd,
+        Op::Equal => Binary::Compare(BoundOperator::Equal),
+        Op::NotEqual => Binary::Compare(BoundOperator::NotEqual),
+        Op::Less => Binary::Compare(BoundOperator::Less),
+        Op::LessEqual => Binary::Compare(BoundOperator::LessEqual),
+        Op::Greater => Binary::Compare(BoundOperator::Greater),
+        Op::GreaterEqual => Binary::Compare(BoundOperator::GreaterEqual),
+        Op::Match => Binary::Compare(BoundOperator::Match),
+        Op::NotMatch => Binary::Compare(BoundOperator::NotMatch),
+        Op::Add => Binary::Add,
+        Op::Subtract => Binary::Subtract,
+        Op::Multiply => Binary::Multiply,
+        Op::Divide => Binary::Divide,
+        Op::Or | Op::And => unreachable!("handled by the caller"),
+    }
+}
+
+/// `string`, `int8`, ….
+fn predeclared_type(name: &str) -> Option<ExprKind> {
+    let kind = match name {
+        "bool" => Kind::BOOL,
+        "string" => Kind::STRING,
+        "bytes" => Kind::BYTES,
+        "int" => Kind::INT,
+        "float" => Kind::FLOAT,
+        "number" => Kind::NUMBER,
+        _ => return sized_number(name),
+    };
+    Some(ExprKind::Kind(kind))
+}
+
+fn sized_number(name: &str) -> Option<ExprKind> {
+    let power = |exponent: u32| num_bigint::BigInt::from(2).pow(exponent);
+    let signed = |bits: u32| (Some(-power(bits - 1)), Some(power(bits - 1) - 1));
+    let unsigned = |bits: u32| (Some(0.into()), Some(power(bits) - 1));
+    let (low, high) = match name {
+        "uint" => (Some(0.into()), None),
+        "uint8" => unsigned(8),
+        "uint16" => unsigned(16),
+        "uint32" => unsigned(32),
+        "uint64" => unsigned(64),
+        "uint128" => unsigned(128),
+        "int8" => signed(8),
+        "int16" => signed(16),
+        "int32" => signed(32),
+        "int64" => signed(64),
+        "int128" => signed(128),
+        "rune" => (Some(0.into()), Some(0x0010_ffff.into())),
+        "float32" => return Some(float("340282346638528859811704183484516925440")),
+        "float64" => return Some(float("1.797693134862315708145274237317043567981e+308")),
+        _ => return None,
+    };
+    let mut conjuncts = vec![plain(ExprKind::Kind(Kind::INT))];
+    conjuncts.extend(low.map(|low| number_bound(BoundOperator::GreaterEqual, Number::integer(low))));
+    conjuncts.extend(high.map(|high| number_bound(BoundOperator::LessEqual, Number::integer(high))));
+    Some(ExprKind::And(conjuncts))
+}
+
+fn float(limit: &str) -> ExprKind {
+    let limit = Number::from_literal(limit).expect("a literal of ours");
+    ExprKind::And(vec![
+        number_bound(BoundOperator::GreaterEqual, limit.negate()),
+        number_bound(BoundOperator::LessEqual, limit),
+    ])
+}
+
+fn number_bound(operator: BoundOperator, number: Number) -> Expr {
+    plain(ExprKind::Bound { operator, operand: Box::new(plain(ExprKind::Number(number))) })
+}
+
+fn plain(kind: ExprKind) -> Expr {
+    Expr { kind, position: Position::default() }
+}
