@@ -14,7 +14,7 @@ pub mod data;
 pub mod diagnostic;
 mod eval;
 pub mod number;
-pub(crate) mod packages;
+pub mod packages;
 mod program;
 pub mod source;
 pub mod syntax;

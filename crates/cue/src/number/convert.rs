@@ -1,6 +1,6 @@
 //! To and from the numbers of Rust.
 
-use super::decimal::power_of_ten;
+use super::decimal::{Decimal, power_of_ten};
 use super::{Number, NumberKind, Repr};
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -56,6 +56,13 @@ impl Number {
     pub fn from_f64(value: f64) -> Option<Self> {
         if !value.is_finite() {
             return None;
+        }
+        if value == 0.0 {
+            let zero = Decimal {
+                negative: value.is_sign_negative(),
+                ..Decimal::from(0)
+            };
+            return Some(Self::from_decimal(zero, NumberKind::Float));
         }
         let text = format!("{value:e}");
         let (digits, exponent) = text.split_once('e')?;

@@ -1,8 +1,31 @@
 //! What the standard packages do, as plain functions.
+//!
+//! One file per package, one function per builtin, over the types of Rust: the evaluator binds them to values. What
+//! Go's functions do, these do, with the same words when they fail; where a program could ask for unbounded memory, it
+//! is refused instead.
 
-use base64::Engine;
+pub mod base64;
+pub mod crypto;
+pub mod hex;
+pub mod strconv;
+pub mod strings;
+
+/// The largest text that a function gives back.
+pub const MAXIMUM_TEXT: usize = 16 << 20;
+
+/// Why a builtin has no result; fits after `error in call to strings.Repeat: `.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CallError(pub String);
+
+impl CallError {
+    /// A failure with this message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
 
 /// Bytes as they appear in exported data.
 pub(crate) fn base64_text(bytes: &[u8]) -> String {
-    base64::engine::general_purpose::STANDARD.encode(bytes)
+    base64::encode(bytes)
 }

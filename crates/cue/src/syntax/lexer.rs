@@ -1,5 +1,7 @@
 //! Text to tokens.
 
+mod literals;
+
 use super::literal::Quote;
 use super::token::{Token, TokenKind};
 use crate::source::Span;
@@ -100,6 +102,13 @@ impl<'text> Lexer<'text> {
         }
     }
 
+    /// Leaves the rest of the text unread.
+    pub(super) fn stop(&mut self) {
+        self.offset = self.text.len();
+        self.inserts_comma = false;
+        self.problems.clear();
+    }
+
     fn rest(&self) -> &'text str {
         &self.text[self.offset..]
     }
@@ -159,10 +168,13 @@ impl<'text> Lexer<'text> {
             _ if is_letter(first) => return self.identifier(),
             _ => {}
         }
-        for (text, kind) in OPERATORS {
-            if self.take(text) {
-                return kind;
-            }
+        if let Some((kind, length)) = self.operator() {
+            self.offset += length;
+            return kind;
+        }
+        if self.take("..") {
+            self.problem(start, self.offset, "illegal token '..'; expected '.'");
+            return TokenKind::Illegal;
         }
         self.offset += first.len_utf8();
         let message = match first {
@@ -171,6 +183,48 @@ impl<'text> Lexer<'text> {
         };
         self.problem(start, self.offset, message);
         TokenKind::Illegal
+    }
+
+    /// The operator or bracket that comes next, and how long it is.
+    fn operator(&self) -> Option<(TokenKind, usize)> {
+        let rest = self.rest().as_bytes();
+        let second = rest.get(1).copied().unwrap_or(0);
+        let kind = match (*rest.first()?, second) {
+            (b'.', b'.') if rest.get(2) == Some(&b'.') => return Some((TokenKind::Ellipsis, 3)),
+            (b'.', b'.') => return None,
+            (b'&', b'&') => return Some((TokenKind::AndAnd, 2)),
+            (b'|', b'|') => return Some((TokenKind::OrOr, 2)),
+            (b'=', b'=') => return Some((TokenKind::Equal, 2)),
+            (b'=', b'~') => return Some((TokenKind::Match, 2)),
+            (b'!', b'=') => return Some((TokenKind::NotEqual, 2)),
+            (b'!', b'~') => return Some((TokenKind::NotMatch, 2)),
+            (b'<', b'=') => return Some((TokenKind::LessEqual, 2)),
+            (b'<', b'-') => return Some((TokenKind::Arrow, 2)),
+            (b'>', b'=') => return Some((TokenKind::GreaterEqual, 2)),
+            (b':', _) => TokenKind::Colon,
+            (b',', _) => TokenKind::Comma,
+            (b'{', _) => TokenKind::LeftBrace,
+            (b'}', _) => TokenKind::RightBrace,
+            (b'[', _) => TokenKind::LeftBracket,
+            (b']', _) => TokenKind::RightBracket,
+            (b'(', _) => TokenKind::LeftParenthesis,
+            (b')', _) => TokenKind::RightParenthesis,
+            (b'.', _) => TokenKind::Period,
+            (b'?', _) => TokenKind::Question,
+            (b'!', _) => TokenKind::Not,
+            (b'=', _) => TokenKind::Assign,
+            (b'&', _) => TokenKind::Ampersand,
+            (b'|', _) => TokenKind::Bar,
+            (b'<', _) => TokenKind::Less,
+            (b'>', _) => TokenKind::Greater,
+            (b'+', _) => TokenKind::Plus,
+            (b'-', _) => TokenKind::Minus,
+            (b'*', _) => TokenKind::Star,
+            (b'/', _) => TokenKind::Slash,
+            (b';', _) => TokenKind::Semicolon,
+            _ => return None,
+        };
+        Some((kind, 1))
     }
 
     fn identifier(&mut self) -> TokenKind {
@@ -196,214 +250,7 @@ impl<'text> Lexer<'text> {
         }
         TokenKind::of_word(&self.text[start..self.offset])
     }
-
-    fn number(&mut self) -> TokenKind {
-        let start = self.offset;
-        for (prefixes, base, name) in [
-            (&["0x", "0X"][..], 16, "hexadecimal"),
-            (&["0b"], 2, "binary"),
-            (&["0o"], 8, "octal"),
-        ] {
-            if prefixes.iter().any(|prefix| self.take(prefix)) {
-                self.digits(base);
-                if self.offset - start <= 2 {
-                    self.problem(start, self.offset, format!("illegal {name} number"));
-                }
-                return TokenKind::Integer;
-            }
-        }
-        let mut kind = TokenKind::Integer;
-        self.digits(10);
-        let leading_zero = self.offset - start > 1 && self.text[start..].starts_with('0');
-        if self.next_byte() == Some(b'.') && !self.rest().starts_with("..") {
-            kind = TokenKind::Float;
-            self.offset += 1;
-            self.digits(10);
-        }
-        match self.next_byte() {
-            Some(b'K' | b'M' | b'G' | b'T' | b'P') if !(leading_zero && kind == TokenKind::Integer) => {
-                self.offset += 1;
-                self.take("i");
-                return TokenKind::Integer;
-            }
-            Some(b'e' | b'E') => {
-                kind = TokenKind::Float;
-                self.offset += 1;
-                if matches!(self.next_byte(), Some(b'+' | b'-')) {
-                    self.offset += 1;
-                }
-                let exponent = self.offset;
-                self.digits(10);
-                if self.offset == exponent {
-                    self.problem(start, self.offset, "illegal exponent in number");
-                }
-            }
-            _ => {}
-        }
-        if leading_zero && kind == TokenKind::Integer {
-            self.problem(start, self.offset, "illegal integer number");
-        }
-        kind
-    }
-
-    fn digits(&mut self, base: u32) {
-        let mut last = 0;
-        while let Some(byte) = self
-            .next_byte()
-            .filter(|byte| *byte == b'_' || char::from(*byte).is_digit(base))
-        {
-            if last == b'_' && byte == b'_' {
-                self.problem(self.offset, self.offset + 1, "illegal '_' in number");
-            }
-            last = byte;
-            self.offset += 1;
-        }
-        if last == b'_' {
-            self.problem(self.offset - 1, self.offset, "illegal '_' in number");
-        }
-    }
-
-    fn string(&mut self) -> TokenKind {
-        let start = self.offset;
-        let quote = Quote::at(self.rest());
-        self.offset += quote.opening_length();
-        if !quote.multiline {
-            return self.string_rest(start, quote);
-        }
-        if self.take("\n") || self.take("\r\n") {
-            return self.string_rest(start, quote);
-        }
-        let message = format!(
-            "expected newline after multiline quote {}",
-            &self.text[start..self.offset]
-        );
-        self.problem(start, self.offset, message);
-        // What follows is most likely the text that was meant.
-        let interrupted = self.interrupted.len();
-        self.string_rest(start, quote);
-        self.interrupted.truncate(interrupted);
-        TokenKind::Illegal
-    }
-
-    /// Reads up to the closing quote or the next interpolation.
-    fn string_rest(&mut self, start: usize, quote: Quote) -> TokenKind {
-        loop {
-            if quote.closes(self.rest()) {
-                self.offset += quote.closing_length();
-                return TokenKind::String;
-            }
-            if let Some(after) = quote.escape_length(self.rest()) {
-                self.offset += after;
-                if self.take("(") {
-                    self.interrupted.push(quote);
-                    return TokenKind::Interpolation;
-                }
-                // An escaped quote does not close; what may be escaped is checked with the value.
-                if matches!(self.next_byte(), Some(byte) if byte == b'\\' || byte == quote.mark) {
-                    self.offset += 1;
-                }
-                continue;
-            }
-            match self.rest().chars().next() {
-                Some('\n') if !quote.multiline => break,
-                Some(character) => self.offset += character.len_utf8(),
-                None => break,
-            }
-        }
-        self.problem(start, self.offset, "string literal not terminated");
-        TokenKind::Illegal
-    }
-
-    /// `@name(…)`: any tokens, as long as brackets match.
-    fn attribute(&mut self) -> TokenKind {
-        self.offset += 1;
-        self.offset += self
-            .rest()
-            .find(|c| !is_identifier_part(c))
-            .unwrap_or(self.rest().len());
-        self.inserts_comma = false;
-        if self.scan().kind != TokenKind::LeftParenthesis {
-            self.problem(self.offset, self.offset, "invalid attribute: expected '('");
-            return TokenKind::Illegal;
-        }
-        let mut open = vec![TokenKind::RightParenthesis];
-        while let Some(close) = open.last().copied() {
-            let token = self.scan_in_attribute();
-            match token.kind {
-                kind if kind == close => {
-                    open.pop();
-                }
-                TokenKind::End => {
-                    self.problem(
-                        token.start,
-                        token.end,
-                        format!("attribute missing '{}'", close.name()),
-                    );
-                    return TokenKind::Illegal;
-                }
-                TokenKind::Interpolation => {
-                    self.problem(token.start, token.end, "interpolation not allowed in attribute");
-                    self.interrupted.pop();
-                    return TokenKind::Illegal;
-                }
-                TokenKind::LeftParenthesis => open.push(TokenKind::RightParenthesis),
-                TokenKind::LeftBracket => open.push(TokenKind::RightBracket),
-                TokenKind::LeftBrace => open.push(TokenKind::RightBrace),
-                kind @ (TokenKind::RightParenthesis | TokenKind::RightBracket | TokenKind::RightBrace) => {
-                    self.problem(token.start, token.end, format!("unexpected '{}'", kind.name()));
-                    return TokenKind::Illegal;
-                }
-                _ => {}
-            }
-        }
-        TokenKind::Attribute
-    }
-
-    /// An attribute in an attribute is text: were it read as one, attributes could nest without bound.
-    fn scan_in_attribute(&mut self) -> Token {
-        self.inserts_comma = false;
-        self.skip_whitespace();
-        while self.take("@") {
-            self.skip_whitespace();
-        }
-        self.scan()
-    }
 }
-
-/// Longest first where one starts with another.
-const OPERATORS: [(&str, TokenKind); 31] = [
-    ("...", TokenKind::Ellipsis),
-    ("&&", TokenKind::AndAnd),
-    ("||", TokenKind::OrOr),
-    ("==", TokenKind::Equal),
-    ("=~", TokenKind::Match),
-    ("!=", TokenKind::NotEqual),
-    ("!~", TokenKind::NotMatch),
-    ("<=", TokenKind::LessEqual),
-    ("<-", TokenKind::Arrow),
-    (">=", TokenKind::GreaterEqual),
-    (":", TokenKind::Colon),
-    (",", TokenKind::Comma),
-    ("{", TokenKind::LeftBrace),
-    ("}", TokenKind::RightBrace),
-    ("[", TokenKind::LeftBracket),
-    ("]", TokenKind::RightBracket),
-    ("(", TokenKind::LeftParenthesis),
-    (")", TokenKind::RightParenthesis),
-    (".", TokenKind::Period),
-    ("?", TokenKind::Question),
-    ("!", TokenKind::Not),
-    ("=", TokenKind::Assign),
-    ("&", TokenKind::Ampersand),
-    ("|", TokenKind::Bar),
-    ("<", TokenKind::Less),
-    (">", TokenKind::Greater),
-    ("+", TokenKind::Plus),
-    ("-", TokenKind::Minus),
-    ("*", TokenKind::Star),
-    ("/", TokenKind::Slash),
-    (";", TokenKind::Semicolon),
-];
 
 static LETTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{L}").expect("the pattern is valid"));
 static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{Nd}").expect("the pattern is valid"));

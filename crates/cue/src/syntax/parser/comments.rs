@@ -5,23 +5,26 @@
 
 use super::Parser;
 use crate::syntax::ast::{Comment, CommentPosition, Declaration, Element, Expr, ExprKind, Field, Label};
-use crate::syntax::token::TokenKind;
+use crate::syntax::token::{Token, TokenKind};
 
 impl Parser<'_> {
     /// Moves to the next token that is not a comment; the comments before it become [`Parser::pending`].
     pub(super) fn advance_over_comments(&mut self) {
-        let mut end = self.token.end;
-        let mut line = if end == 0 { None } else { Some(()) };
+        let previous = self.token;
         self.scan();
+        if self.kind() != TokenKind::Comment {
+            return;
+        }
         let first = self.pending.len();
+        // Nothing stands before a comment that starts the file.
+        let mut beside = previous.end > 0 && self.newlines_since(previous) == 0;
+        let mut previous = previous;
         while self.kind() == TokenKind::Comment {
-            let gap = self.source.text[end..self.token.start].matches('\n').count();
-            end = self.token.end;
+            let gap = self.newlines_since(previous);
             let text = self.text(self.token)["//".len()..]
                 .trim_end_matches('\r')
                 .to_owned();
             let span = self.token.span();
-            let starts_line = gap > 0 || line.is_none();
             let group = self.pending[first..].last_mut();
             match group.filter(|group| gap == 1 && group.position != CommentPosition::Line) {
                 Some(group) => {
@@ -29,9 +32,10 @@ impl Parser<'_> {
                     group.span = group.span.to(span);
                 }
                 None => {
-                    let position = match starts_line {
-                        true => CommentPosition::Detached,
-                        false => CommentPosition::Line,
+                    let position = if beside {
+                        CommentPosition::Line
+                    } else {
+                        CommentPosition::Detached
                     };
                     self.pending.push(Comment {
                         lines: vec![text],
@@ -40,17 +44,23 @@ impl Parser<'_> {
                     });
                 }
             }
-            line = None;
+            beside = false;
+            previous = self.token;
             self.scan();
         }
-        let gap = self.source.text[end..self.token.start].matches('\n').count();
-        let documents = gap == 1 && self.kind() != TokenKind::End;
+        let documents = self.newlines_since(previous) == 1 && self.kind() != TokenKind::End;
         if let Some(group) = self.pending[first..].last_mut()
             && group.position == CommentPosition::Detached
             && documents
         {
             group.position = CommentPosition::Doc;
         }
+    }
+
+    fn newlines_since(&self, token: Token) -> usize {
+        self.source.text[token.end..self.token.start]
+            .matches('\n')
+            .count()
     }
 
     /// The comments above the declaration that starts here.

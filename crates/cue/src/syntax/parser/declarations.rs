@@ -35,7 +35,7 @@ impl Parser<'_> {
                 Declaration::Ellipsis(Ellipsis { value: None, span })
             }
             TokenKind::For | TokenKind::If if self.at_clause() => {
-                Declaration::Comprehension(self.comprehension()?)
+                Declaration::Comprehension(self.nested(Self::comprehension)?)
             }
             TokenKind::Let if self.lexer.peek().kind == TokenKind::Identifier => {
                 Declaration::Let(self.let_declaration()?)

@@ -28,11 +28,11 @@ impl Parser<'_> {
         if self.at_word("package") {
             self.advance();
             let name = self.identifier()?;
-            if name.name.starts_with('#') || name.name.starts_with("_#") || name.name == "_" {
+            if name.name.starts_with('#') || name.name.starts_with("_#") {
                 self.report(name.span, format!("invalid package name {}", name.name));
             }
             file.package = Some(name);
-            self.separator("package clause", TokenKind::End)?;
+            self.end_of_clause()?;
         }
         self.file_attributes(&mut file.declarations)?;
         while self.at_word("import") {
@@ -49,9 +49,20 @@ impl Parser<'_> {
                 let import = self.import()?;
                 file.imports.push(import);
             }
-            self.separator("import declaration", TokenKind::End)?;
+            self.end_of_clause()?;
         }
         Ok(())
+    }
+
+    fn end_of_clause(&mut self) -> Parsed<()> {
+        match self.kind() {
+            TokenKind::Comma | TokenKind::Newline => {
+                self.advance();
+                Ok(())
+            }
+            TokenKind::End => Ok(()),
+            _ => self.expected("','"),
+        }
     }
 
     fn at_word(&self, word: &str) -> bool {

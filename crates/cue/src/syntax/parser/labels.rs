@@ -12,14 +12,14 @@ pub(super) struct Aliased {
 
 impl Aliased {
     pub(super) fn could_be_label(&self) -> bool {
-        use ExprKind::{Bool, Identifier, Interpolation, List, Null, Parenthesized, String, Top};
-        match &self.value.kind {
-            Identifier(_) | Top | String(_) | Interpolation { .. } | Parenthesized(_) | Bool(_) | Null => {
-                true
-            }
-            ExprKind::Bytes(_) | List(_) => true,
-            _ => false,
-        }
+        use ExprKind as Kind;
+        matches!(
+            self.value.kind,
+            Kind::Identifier(_) | Kind::Top | Kind::String(_) | Kind::Bytes(_) | Kind::Interpolation { .. }
+        ) || matches!(
+            self.value.kind,
+            Kind::Parenthesized(_) | Kind::List(_) | Kind::Bool(_) | Kind::Null
+        )
     }
 }
 
@@ -61,7 +61,7 @@ impl Parser<'_> {
             return self.expected("label or ':'");
         }
         self.advance();
-        let value = self.nested(Self::value)?;
+        let value = self.value()?;
         self.grow(self.height, start)?;
         let span = self.span_from(start);
         let mut attributes = Vec::new();
@@ -91,7 +91,7 @@ impl Parser<'_> {
             TokenKind::Colon | TokenKind::Question | TokenKind::Not
         );
         if labelled && aliased.could_be_label() {
-            let field = self.field(aliased, start)?;
+            let field = self.nested(|parser| parser.field(aliased, start))?;
             return Ok(Aliased {
                 alias: None,
                 value: self.brief_struct(field),

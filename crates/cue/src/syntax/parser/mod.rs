@@ -1,14 +1,15 @@
 //! Tokens to tree.
 //!
 //! A problem in a declaration is reported once; parsing goes on with the next declaration. The state that all of the
-//! grammar shares is here, the grammar in `file`, `declarations`, `labels` and `expressions`, and the rules for who
-//! gets a comment in `comments`.
+//! grammar shares is here; the grammar is in `file`, `declarations`, `labels`, `expressions`, `lists` and `literals`, and
+//! the rules for who gets a comment in `comments`.
 
 mod comments;
 mod declarations;
 mod expressions;
 mod file;
 mod labels;
+mod lists;
 mod literals;
 
 use super::lexer::Lexer;
@@ -253,11 +254,7 @@ impl<'source> Parser<'source> {
     /// Skips what is left of a declaration that was abandoned, to the comma after it or the brace that closes its struct.
     fn recover(&mut self, open: usize) {
         if self.problems.len() >= MAXIMUM_PROBLEMS {
-            self.token = Token {
-                kind: TokenKind::End,
-                start: self.source.text.len(),
-                end: self.source.text.len(),
-            };
+            self.stop();
         }
         loop {
             let outside = self.open.len() <= open;
@@ -273,7 +270,7 @@ impl<'source> Parser<'source> {
     /// Reads something that may contain itself, without running out of stack.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAXIMUM_DEPTH {
-            return self.fail(self.token.span(), "nested too deeply");
+            return self.too_deep(self.token.span());
         }
         self.depth += 1;
         let result = stacker::maybe_grow(128 * 1024, 1024 * 1024, || read(self));
@@ -285,9 +282,26 @@ impl<'source> Parser<'source> {
     fn grow(&mut self, contained: usize, start: usize) -> Parsed<()> {
         self.height = contained + 1;
         if self.height > MAXIMUM_HEIGHT {
-            return self.fail(self.span_from(start), "nested too deeply");
+            return self.too_deep(self.span_from(start));
         }
         Ok(())
+    }
+
+    fn too_deep<T>(&mut self, span: Span) -> Parsed<T> {
+        self.report(span, "nested too deeply");
+        self.stop();
+        Err(Abandoned)
+    }
+
+    /// Leaves the rest of the text unread.
+    fn stop(&mut self) {
+        self.lexer.stop();
+        let end = self.source.text.len();
+        self.token = Token {
+            kind: TokenKind::End,
+            start: end,
+            end,
+        };
     }
 }
 
