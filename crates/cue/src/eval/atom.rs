@@ -136,9 +136,15 @@ impl Atom {
         self.scalar.is_none() == other.scalar.is_none()
             && self.kind == other.kind
             && self.bounds.len() == other.bounds.len()
-            && self.bounds.iter().all(|bound| other.bounds.iter().any(|other| bound.same(other)))
+            && self
+                .bounds
+                .iter()
+                .all(|bound| other.bounds.iter().any(|other| bound.same(other)))
             && self.validators.len() == other.validators.len()
-            && self.validators.iter().all(|one| other.validators.iter().any(|other| one.same(other)))
+            && self
+                .validators
+                .iter()
+                .all(|one| other.validators.iter().any(|other| one.same(other)))
     }
 
     fn mismatch(&self, found: &str, kind: Kind, position: Position) -> Conflict {
@@ -162,8 +168,13 @@ impl fmt::Display for Atom {
             return write!(out, "{scalar}");
         }
         let mut parts: Vec<String> = Vec::new();
-        let implied = self.bounds.iter().fold(Kind::TOP, |kind, bound| kind & bound.kind());
-        if (self.kind != implied || self.bounds.is_empty()) && (self.validators.is_empty() || self.kind != Kind::TOP) {
+        let implied = self
+            .bounds
+            .iter()
+            .fold(Kind::TOP, |kind, bound| kind & bound.kind());
+        if (self.kind != implied || self.bounds.is_empty())
+            && (self.validators.is_empty() || self.kind != Kind::TOP)
+        {
             parts.push(self.kind.to_string());
         }
         parts.extend(self.bounds.iter().map(ToString::to_string));
@@ -240,7 +251,9 @@ impl Bound {
         if self.same(other) {
             return Relation::Implies;
         }
-        let Some(order) = self.value.compare(&other.value) else { return Relation::None };
+        let Some(order) = self.value.compare(&other.value) else {
+            return Relation::None;
+        };
         let is_lower = |operator| matches!(operator, Op::Greater | Op::GreaterEqual);
         let is_upper = |operator| matches!(operator, Op::Less | Op::LessEqual);
         let (first, second) = (self.operator, other.operator);
@@ -250,9 +263,16 @@ impl Bound {
                 Ordering::Greater => is_lower(first),
                 Ordering::Less => is_upper(first),
             };
-            return if self_is_tighter { Relation::Implies } else { Relation::Implied };
+            return if self_is_tighter {
+                Relation::Implies
+            } else {
+                Relation::Implied
+            };
         }
-        let order = match (is_lower(first) && is_upper(second), is_upper(first) && is_lower(second)) {
+        let order = match (
+            is_lower(first) && is_upper(second),
+            is_upper(first) && is_lower(second),
+        ) {
             (true, _) => order,
             (_, true) => order.reverse(),
             _ => return Relation::None,

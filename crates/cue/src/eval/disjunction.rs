@@ -39,15 +39,26 @@ impl Branch {
 /// One mark for each alternative. A disjunction whose defaults are all gone does not say what is a default; beside a default,
 /// what is not marked is none.
 fn combine(branches: Vec<Branch>) -> Vec<(NodeId, Mark)> {
-    let has_default = |root: usize| branches.iter().any(|branch| branch.marks.contains(&(root, Mark::Default)));
+    let has_default = |root: usize| {
+        branches
+            .iter()
+            .any(|branch| branch.marks.contains(&(root, Mark::Default)))
+    };
     let combined = |branch: &Branch| {
         let counted = branch.marks.iter().filter(|(root, _)| has_default(*root));
-        (branch.node, counted.map(|(_, mark)| *mark).max().unwrap_or_default())
+        (
+            branch.node,
+            counted.map(|(_, mark)| *mark).max().unwrap_or_default(),
+        )
     };
     let mut found: Vec<_> = branches.iter().map(combined).collect();
     if found.iter().any(|(_, mark)| *mark == Mark::Default) {
         for (_, mark) in &mut found {
-            *mark = if *mark == Mark::Unmarked { Mark::Other } else { *mark };
+            *mark = if *mark == Mark::Unmarked {
+                Mark::Other
+            } else {
+                *mark
+            };
         }
     }
     found
@@ -64,7 +75,10 @@ enum Choice<'p> {
 impl<'p> Choice<'p> {
     fn of(conjunct: &Conjunct<'p>) -> Self {
         match &conjunct.source {
-            Source::Expr(Expr { kind: ExprKind::Or(or), .. }) => Self::Written(or),
+            Source::Expr(Expr {
+                kind: ExprKind::Or(or),
+                ..
+            }) => Self::Written(or),
             Source::AnyOf(nodes) => Self::Nodes(nodes.clone()),
             _ => unreachable!("only disjunctions are kept as such"),
         }
@@ -109,7 +123,12 @@ impl<'p> Machine<'p> {
                 }
                 && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
         };
-        if !self.known(id).disjunctions.iter().any(|(known, _)| is_same(known)) {
+        if !self
+            .known(id)
+            .disjunctions
+            .iter()
+            .any(|(known, _)| is_same(known))
+        {
             let root = self.known(id).choosing.unwrap_or(key);
             self.known_mut(id).disjunctions.push((conjunct, root));
         }
@@ -199,7 +218,13 @@ impl<'p> Machine<'p> {
         }
         match self.check(alternative) {
             Some(error) => errors.push(error),
-            None => branches.push(Branch { node: alternative, marks: Vec::new() }.marked(root, mark)),
+            None => branches.push(
+                Branch {
+                    node: alternative,
+                    marks: Vec::new(),
+                }
+                .marked(root, mark),
+            ),
         }
     }
 
@@ -209,13 +234,23 @@ impl<'p> Machine<'p> {
         if known.is_struct
             || known.list.is_some()
             || !known.structs.is_empty()
-            || known.tasks.iter().any(|task| !matches!(task.state, super::node::TaskState::Done))
+            || known
+                .tasks
+                .iter()
+                .any(|task| !matches!(task.state, super::node::TaskState::Done))
             || !self.node(id).choices.is_empty()
         {
             return false;
         }
-        let disjunctions: Vec<_> = known.disjunctions.iter().map(|(conjunct, _)| Choice::of(conjunct)).collect();
-        if !disjunctions.iter().all(|choice| matches!(choice, Choice::Written(or) if or.simple)) {
+        let disjunctions: Vec<_> = known
+            .disjunctions
+            .iter()
+            .map(|(conjunct, _)| Choice::of(conjunct))
+            .collect();
+        if !disjunctions
+            .iter()
+            .all(|choice| matches!(choice, Choice::Written(or) if or.simple))
+        {
             return false;
         }
         let mut left: Vec<(Atom, Vec<Mark>)> = vec![(known.atom.clone(), Vec::new())];
@@ -224,7 +259,9 @@ impl<'p> Machine<'p> {
             let mut next: Vec<(Atom, Vec<Mark>)> = Vec::new();
             for (atom, marks) in &left {
                 for index in 0..choice.len() {
-                    let Source::Expr(disjunct) = choice.source(index) else { continue };
+                    let Source::Expr(disjunct) = choice.source(index) else {
+                        continue;
+                    };
                     let mut combined = atom.clone();
                     if let Err(error) = self.meet_simple(&mut combined, disjunct) {
                         errors.push(error);
@@ -284,7 +321,8 @@ impl<'p> Machine<'p> {
                 None => unreachable!("a simple disjunct is a literal"),
             },
         };
-        result.map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
+        result
+            .map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
     }
 
     /// Makes the node what is left of its alternatives.
@@ -312,8 +350,9 @@ impl<'p> Machine<'p> {
             }
             [(only, _)] => self.node_mut(id).forward = Some(*only),
             _ => {
-                let (defaults, others): (Vec<_>, Vec<_>) =
-                    survivors.into_iter().partition(|(_, mark)| *mark == Mark::Default);
+                let (defaults, others): (Vec<_>, Vec<_>) = survivors
+                    .into_iter()
+                    .partition(|(_, mark)| *mark == Mark::Default);
                 let known = self.known_mut(id);
                 known.defaults = defaults.len();
                 known.alternatives = defaults.into_iter().chain(others).map(|(node, _)| node).collect();
@@ -326,11 +365,18 @@ impl<'p> Machine<'p> {
 fn combine_marks(alternatives: Vec<(Atom, Vec<Mark>)>) -> Vec<(Atom, Mark)> {
     let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
     let counts: Vec<bool> = (0..disjunctions)
-        .map(|index| alternatives.iter().any(|(_, marks)| marks[index] == Mark::Default))
+        .map(|index| {
+            alternatives
+                .iter()
+                .any(|(_, marks)| marks[index] == Mark::Default)
+        })
         .collect();
     let combine = |marks: Vec<Mark>| {
         let counted = marks.into_iter().zip(&counts).filter(|(_, counts)| **counts);
         counted.map(|(mark, _)| mark).max().unwrap_or_default()
     };
-    alternatives.into_iter().map(|(atom, marks)| (atom, combine(marks))).collect()
+    alternatives
+        .into_iter()
+        .map(|(atom, marks)| (atom, combine(marks)))
+        .collect()
 }

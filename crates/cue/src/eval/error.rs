@@ -33,6 +33,8 @@ pub enum Code {
 #[derive(Debug)]
 pub enum Reason {
     Text(String),
+    /// A built-in function failed; the caller adds its name.
+    Call(String),
     UndefinedField(Label),
     OptionalField(Label),
     /// All alternatives failed.

@@ -29,7 +29,11 @@ pub struct Env<'p> {
 #[derive(Debug)]
 pub enum Scope<'p> {
     /// The fields of a node; `lets` are evaluated when first used.
-    Struct { node: NodeId, literal: Option<&'p crate::program::ir::StructExpr>, lets: Vec<Option<NodeId>> },
+    Struct {
+        node: NodeId,
+        literal: Option<&'p crate::program::ir::StructExpr>,
+        lets: Vec<Option<NodeId>>,
+    },
     /// A field's own node, for its aliases.
     Frame { node: NodeId },
     /// The variables of a clause.
@@ -193,7 +197,10 @@ pub enum TaskKind<'p> {
     /// The conjunct's expression must be evaluated.
     Value,
     List(&'p ListExpr),
-    Dynamic { label: &'p Expr, field: &'p FieldExpr },
+    Dynamic {
+        label: &'p Expr,
+        field: &'p FieldExpr,
+    },
     Comprehension(&'p ComprehensionExpr),
 }
 

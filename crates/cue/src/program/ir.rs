@@ -3,9 +3,9 @@
 //! Every name has become either a place relative to the scope it stands in, a built-in, or an error. A *scope level* is one
 //! struct literal, one `for` or `let` clause, or the frame of a field that has an alias.
 
+use crate::eval::builtin::Builtin;
 use crate::eval::kind::Kind;
 use crate::number::Number;
-use crate::eval::builtin::Builtin;
 use crate::program::symbols::{Label, Symbol};
 use crate::source::Span;
 use crate::syntax::ast::Comment;

@@ -53,7 +53,8 @@ impl Symbols {
         if let Some(&symbol) = self.shared.index.get(name).or_else(|| self.own.index.get(name)) {
             return Symbol(symbol);
         }
-        let symbol = u32::try_from(self.shared.names.len() + self.own.names.len()).expect("fewer than 2^32 names");
+        let symbol =
+            u32::try_from(self.shared.names.len() + self.own.names.len()).expect("fewer than 2^32 names");
         let name: Arc<str> = name.into();
         self.own.names.push(name.clone());
         self.own.index.insert(name, symbol);
@@ -64,13 +65,20 @@ impl Symbols {
     pub fn name(&self, symbol: Symbol) -> &Arc<str> {
         let index = symbol.0 as usize;
         let shared = self.shared.names.len();
-        if index < shared { &self.shared.names[index] } else { &self.own.names[index - shared] }
+        if index < shared {
+            &self.shared.names[index]
+        } else {
+            &self.own.names[index - shared]
+        }
     }
 
     /// The same symbols, ready to be shared by evaluations.
     pub fn freeze(self) -> Self {
         debug_assert!(self.shared.names.is_empty(), "symbols are frozen once");
-        Self { shared: Arc::new(self.own), own: Table::default() }
+        Self {
+            shared: Arc::new(self.own),
+            own: Table::default(),
+        }
     }
 
     /// The label that an identifier means.
