@@ -163,6 +163,9 @@ impl<'p> Machine<'p> {
     /// Whether a node admits fields that it does not have.
     pub(super) fn is_closed(&self, node: NodeId) -> bool {
         let known = self.known(node);
+        if self.definition_around(node).is_some() {
+            return !known.structs.iter().any(|info| info.open) && known.patterns.is_empty();
+        }
         known.structs.iter().any(|info| self.is_within_closed(info.group)) && {
             let tree = Tree::of(self, node);
             tree.is_closed(0)

@@ -19,49 +19,64 @@ enum Mark {
     Other,
 }
 
-/// An alternative that has not failed, and its marks: one for each disjunction of the node, with those nested in it.
+/// An alternative that has not failed, and how it was marked on the way to it, outermost disjunction first.
 #[derive(Debug, Clone)]
 pub struct Branch {
     node: NodeId,
-    marks: Vec<(usize, Mark)>,
+    marks: Vec<Marked>,
 }
 
-impl Branch {
-    fn marked(mut self, root: usize, mark: Mark) -> Self {
-        match self.marks.iter_mut().find(|(known, _)| *known == root) {
-            Some((_, known)) => *known = (*known).max(mark),
-            None => self.marks.push((root, mark)),
-        }
-        self
-    }
+/// What one disjunction says of an alternative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Marked {
+    disjunction: usize,
+    /// The outermost disjunction that it is nested in.
+    root: usize,
+    mark: Mark,
 }
 
-/// One mark for each alternative. A disjunction whose defaults are all gone does not say what is a default; beside a default,
-/// what is not marked is none.
-fn combine(branches: Vec<Branch>) -> Vec<(NodeId, Mark)> {
-    let has_default = |root: usize| {
-        branches
-            .iter()
-            .any(|branch| branch.marks.contains(&(root, Mark::Default)))
+/// One mark for each alternative.
+///
+/// Of the disjunctions that are unified with one another, one whose defaults are all gone does not say what is a default. Of
+/// nested ones, what an outer one does not mark is no default, whatever an inner one says.
+fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
+    let has_default = |disjunction: usize| {
+        let is_default = |marked: &Marked| marked.disjunction == disjunction && marked.mark == Mark::Default;
+        branches.iter().any(|branch| branch.marks.iter().any(is_default))
     };
+    let nested = |branch: &Branch, root: usize| {
+        let mut combined = Mark::Unmarked;
+        for (depth, marked) in branch.marks.iter().filter(|marked| marked.root == root).enumerate() {
+            if depth == 0 || has_default(marked.disjunction) {
+                combined = combined.max(marked.mark);
+            }
+        }
+        combined
+    };
+    let mut roots: Vec<usize> = branches.iter().flat_map(|branch| &branch.marks).map(|marked| marked.root).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots.retain(|&root| branches.iter().any(|branch| nested(branch, root) == Mark::Default));
     let combined = |branch: &Branch| {
-        let counted = branch.marks.iter().filter(|(root, _)| has_default(*root));
-        (
-            branch.node,
-            counted.map(|(_, mark)| *mark).max().unwrap_or_default(),
-        )
+        let mark = roots.iter().map(|&root| nested(branch, root)).max().unwrap_or_default();
+        (branch.node, mark)
     };
     let mut found: Vec<_> = branches.iter().map(combined).collect();
     if found.iter().any(|(_, mark)| *mark == Mark::Default) {
         for (_, mark) in &mut found {
-            *mark = if *mark == Mark::Unmarked {
-                Mark::Other
-            } else {
-                *mark
-            };
+            *mark = if *mark == Mark::Unmarked { Mark::Other } else { *mark };
         }
     }
     found
+}
+
+/// What tells a disjunction from others.
+fn key(conjunct: &Conjunct<'_>) -> usize {
+    match &conjunct.source {
+        Source::Expr(expr) => std::ptr::from_ref::<Expr>(expr).addr(),
+        Source::AnyOf(nodes) => nodes.as_ptr().addr(),
+        _ => unreachable!("only disjunctions are kept as such"),
+    }
 }
 
 /// What a conjunct offers to choose from.
@@ -110,11 +125,6 @@ impl<'p> Choice<'p> {
 impl<'p> Machine<'p> {
     /// Keeps a disjunction until everything else is known.
     pub(super) fn add_disjunction(&mut self, id: NodeId, conjunct: Conjunct<'p>) {
-        let key = match &conjunct.source {
-            Source::Expr(expr) => std::ptr::from_ref::<Expr>(expr).addr(),
-            Source::AnyOf(nodes) => nodes.as_ptr().addr(),
-            _ => unreachable!("only disjunctions are kept as such"),
-        };
         let is_same = |known: &Conjunct<'p>| {
             known.env == conjunct.env
                 && match (&known.source, &conjunct.source) {
@@ -129,7 +139,7 @@ impl<'p> Machine<'p> {
             .iter()
             .any(|(known, _)| is_same(known))
         {
-            let root = self.known(id).choosing.unwrap_or(key);
+            let root = self.known(id).choosing.unwrap_or_else(|| key(&conjunct));
             self.known_mut(id).disjunctions.push((conjunct, root));
         }
     }
@@ -156,13 +166,14 @@ impl<'p> Machine<'p> {
         let mut errors = Vec::new();
         for index in 0..choice.len() {
             let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
-            self.collect(alternative, root, choice.mark(index), &mut branches, &mut errors);
+            let marked = Marked { disjunction: key(&conjunct), root, mark: choice.mark(index) };
+            self.collect(alternative, marked, &mut branches, &mut errors);
             if self.exhausted.is_some() {
                 break;
             }
         }
         if decided == 0 || branches.is_empty() {
-            let survivors = self.distinct(combine(branches));
+            let survivors = self.distinct(combine(&branches));
             self.settle(id, survivors, errors);
         } else {
             self.known_mut(id).branches = branches;
@@ -205,8 +216,7 @@ impl<'p> Machine<'p> {
     fn collect(
         &mut self,
         alternative: NodeId,
-        root: usize,
-        mark: Mark,
+        marked: Marked,
         branches: &mut Vec<Branch>,
         errors: &mut Vec<Error>,
     ) {

@@ -133,7 +133,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The innermost definition that a node is, or is part of.
-    fn definition_around(&self, node: NodeId) -> Option<NodeId> {
+    pub(super) fn definition_around(&self, node: NodeId) -> Option<NodeId> {
         let upwards = std::iter::successors(Some(node), |node| self.node(*node).parent);
         upwards
             .into_iter()

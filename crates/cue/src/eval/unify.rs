@@ -634,8 +634,23 @@ impl<'p> Machine<'p> {
         if self.failed(id) {
             return;
         }
+        self.check_patterns(id);
         self.check_closed(id);
         self.validate(id);
+    }
+
+    /// A pattern must not be wrong, even if no field is there to match it.
+    fn check_patterns(&mut self, id: NodeId) {
+        for index in 0..self.known(id).patterns.len() {
+            let pattern = self.known(id).patterns[index].clone();
+            if matches!(pattern.pattern.kind, ExprKind::Kind(_)) {
+                continue;
+            }
+            let node = self.expanded(pattern.node);
+            if let Some(error) = self.known(node).error.clone().filter(|error| error.is_fatal()) {
+                self.fail(id, error);
+            }
+        }
     }
 }
 

@@ -765,6 +765,8 @@ fn predeclared_type(name: &str) -> Option<ExprKind> {
         "int" => Kind::INT,
         "float" => Kind::FLOAT,
         "number" => Kind::NUMBER,
+        // A hint to Go's evaluator, without meaning.
+        "no_sharing" => Kind::TOP,
         _ => return sized_number(name),
     };
     Some(ExprKind::Kind(kind))
