@@ -222,19 +222,16 @@ impl<'p> Machine<'p> {
     ) {
         self.expand(alternative);
         let inner = std::mem::take(&mut self.known_mut(alternative).branches);
+        for mut branch in inner.iter().cloned() {
+            branch.marks.insert(0, marked);
+            branches.push(branch);
+        }
         if !inner.is_empty() {
-            branches.extend(inner.into_iter().map(|branch| branch.marked(root, mark)));
             return;
         }
         match self.check(alternative) {
             Some(error) => errors.push(error),
-            None => branches.push(
-                Branch {
-                    node: alternative,
-                    marks: Vec::new(),
-                }
-                .marked(root, mark),
-            ),
+            None => branches.push(Branch { node: alternative, marks: vec![marked] }),
         }
     }
 
