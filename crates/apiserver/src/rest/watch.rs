@@ -25,6 +25,8 @@ const BATCH: usize = 128;
 const FRAME: usize = 64 << 10;
 /// How often an idle watcher is told where the world is.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before its end a watcher is told once more, so that the next one resumes close by.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// Without `timeoutSeconds`, watches end after this, and up to twice this.
 const SHORTEST: u64 = 1800;
 
@@ -33,9 +35,10 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
     let selection = Selection::of(&call)?;
     let start = start(&call)?;
     let bucket = call.server.store.bucket(&call.resource.bucket);
+    let deadline = Instant::now() + timeout(&call);
     let mut watcher = Watcher {
-        deadline: Instant::now() + timeout(&call),
-        next_bookmark: Instant::now() + BOOKMARK_EVERY,
+        deadline,
+        next_bookmark: next_bookmark(deadline),
         news: bucket.subscribe(),
         cursor: 0,
         told: 0,
@@ -113,6 +116,15 @@ fn timeout(call: &Call) -> Duration {
     Duration::from_secs(seconds.min(7 * 24 * 3600))
 }
 
+/// The next moment to tell where the world is: regularly, and shortly before the end.
+fn next_bookmark(deadline: Instant) -> Instant {
+    let (now, last) = (Instant::now(), deadline - BOOKMARK_BEFORE_END);
+    match last > now {
+        true => last.min(now + BOOKMARK_EVERY),
+        false => now + BOOKMARK_EVERY,
+    }
+}
+
 struct Watcher {
     call: Call,
     selection: Selection,
@@ -164,7 +176,8 @@ impl Watcher {
             if !self.pending.is_empty() {
                 return Some(self.pending.split().freeze());
             }
-            if self.ended {
+            // A busy log never lets a watcher wait, which is where it is told to end.
+            if self.ended || Instant::now() >= self.deadline {
                 return None;
             }
             self.news.mark_unchanged();
@@ -193,7 +206,7 @@ impl Watcher {
             () = self.call.server.stopping() => self.ended = true,
             () = tokio::time::sleep_until(self.deadline) => self.ended = true,
             () = tokio::time::sleep_until(self.next_bookmark), if self.call.options.allow_bookmarks => {
-                self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
+                self.next_bookmark = next_bookmark(self.deadline);
                 self.cursor = self.cursor.max(self.caught_up_with());
                 if self.cursor > self.told {
                     self.bookmark(Value::Null);
