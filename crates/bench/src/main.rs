@@ -8,6 +8,7 @@
 //! table     what is printed
 //! ```
 
+mod growth;
 mod load;
 mod table;
 mod target;
@@ -16,6 +17,9 @@ mod wire;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+
+/// Objects of one kind, while another is measured.
+const MANY: usize = 100_000;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -37,11 +41,13 @@ fn main() -> Result<()> {
                 load::measure(&mut target::kubernetes(&assets).await?).await?,
             ));
         }
+        let growth = growth::measure(&mut target::cambium(&cambium).await?, MANY).await?;
         table::print(
             &columns,
             &load::in_process().await?,
             std::fs::metadata(&cambium)?.len(),
         );
+        table::print_growth(&growth);
         Ok(())
     })
 }

@@ -39,7 +39,8 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
     let mut watcher = Watcher {
         deadline,
         next_bookmark: next_bookmark(deadline),
-        news: bucket.subscribe(),
+        news: bucket.subscribe(selection.interest()),
+        bookmark_due: false,
         cursor: 0,
         told: 0,
         initial: VecDeque::new(),
@@ -140,6 +141,7 @@ struct Watcher {
     pending: BytesMut,
     deadline: Instant,
     next_bookmark: Instant,
+    bookmark_due: bool,
     ended: bool,
 }
 
@@ -187,7 +189,10 @@ impl Watcher {
                 Err(too_old) => self.expire(too_old.oldest),
                 Ok(events) if events.is_empty() => {
                     self.cursor = self.cursor.max(current);
-                    self.wait().await;
+                    match std::mem::take(&mut self.bookmark_due) {
+                        true if self.cursor > self.told => self.bookmark(Value::Null),
+                        _ => self.wait().await,
+                    }
                 }
                 Ok(events) => {
                     for event in events {
@@ -207,20 +212,9 @@ impl Watcher {
             () = tokio::time::sleep_until(self.deadline) => self.ended = true,
             () = tokio::time::sleep_until(self.next_bookmark), if self.call.options.allow_bookmarks => {
                 self.next_bookmark = next_bookmark(self.deadline);
-                self.cursor = self.cursor.max(self.caught_up_with());
-                if self.cursor > self.told {
-                    self.bookmark(Value::Null);
-                }
+                // Told once the log has been read to its end.
+                self.bookmark_due = true;
             }
-        }
-    }
-
-    /// The newest revision up to which there is certainly nothing left to tell.
-    fn caught_up_with(&self) -> u64 {
-        let current = self.call.server.store.revision();
-        match self.bucket.events_after(self.cursor, 1) {
-            Ok(events) if events.is_empty() => current,
-            _ => self.cursor,
         }
     }
 
