@@ -5,6 +5,7 @@
 //! target    a server under test: how to start it, what it costs
 //! wire      the client: one TLS connection, requests one after the other
 //! load      what is measured
+//! growth    what company costs: many objects of another kind, many idle watches
 //! table     what is printed
 //! ```
 
@@ -41,7 +42,12 @@ fn main() -> Result<()> {
                 load::measure(&mut target::kubernetes(&assets).await?).await?,
             ));
         }
-        let growth = growth::measure(&mut target::cambium(&cambium).await?, MANY).await?;
+        let (alone, filled, watched) = (
+            target::cambium(&cambium).await?,
+            target::cambium(&cambium).await?,
+            target::cambium(&cambium).await?,
+        );
+        let growth = growth::measure([&alone, &filled, &watched], MANY).await?;
         table::print(
             &columns,
             &load::in_process().await?,
