@@ -176,7 +176,7 @@ pub(crate) struct StructInfo {
 }
 
 /// What is known of a list's length and of the elements not written out.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct List<'p> {
     /// The length, when some literal fixes it.
     pub length: Option<usize>,
