@@ -7,6 +7,7 @@
 pub mod base64;
 pub mod crypto;
 pub mod hex;
+pub mod regexp;
 pub mod strconv;
 pub mod strings;
 
