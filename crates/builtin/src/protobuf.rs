@@ -20,8 +20,8 @@ pub use encode::{EncodeError, encode, encode_message};
 /// What every encoded object starts with.
 pub const MAGIC: &[u8; 4] = b"k8s\0";
 
-/// How deep messages may be nested: as deep as an object that can be stored.
-const MAX_DEPTH: usize = 120;
+/// How deep messages may be nested.
+const MAX_DEPTH: usize = 200;
 
 /// The part of a field number's path that comes after `level` outer numbers, outermost lowest.
 const fn path_below(number: u32, level: u32) -> u32 {
