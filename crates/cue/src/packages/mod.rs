@@ -9,6 +9,7 @@ pub mod crypto;
 mod fields;
 pub mod hex;
 pub mod json;
+pub mod math;
 pub mod regexp;
 pub mod strconv;
 pub mod strings;
