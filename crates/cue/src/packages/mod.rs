@@ -13,6 +13,7 @@ pub mod math;
 pub mod regexp;
 pub mod strconv;
 pub mod strings;
+pub mod time;
 pub mod yaml;
 
 /// The largest text that a function gives back.
