@@ -5,7 +5,9 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -38,6 +40,7 @@ pub struct Builder {
     authorizer: Option<Arc<dyn Authorizer>>,
     services: Option<ServiceResolver>,
     controllers: Controllers,
+    body_patience: Option<Duration>,
 }
 
 impl ApiServer {
@@ -58,6 +61,11 @@ impl ApiServer {
     /// The newest revision of its store.
     pub fn revision(&self) -> u64 {
         self.server.store.revision()
+    }
+
+    /// How many watches are open.
+    pub fn open_watches(&self) -> usize {
+        self.server.watches.load(Ordering::Acquire)
     }
 
     /// Ends watches and controllers. Requests are still answered.
@@ -123,6 +131,13 @@ impl Builder {
         self
     }
 
+    /// How long the body of a request may take to arrive; without this, a minute.
+    #[must_use]
+    pub fn body_patience(mut self, patience: Duration) -> Self {
+        self.body_patience = Some(patience);
+        self
+    }
+
     /// Opens the store, makes what every cluster has, starts the controllers.
     pub async fn build(self) -> Result<ApiServer, OpenError> {
         let store = match &self.file {
@@ -130,13 +145,10 @@ impl Builder {
             None => Store::in_memory(self.history)?,
         };
         let authorizer = self.authorizer.unwrap_or_else(|| Arc::new(MastersOnly));
-        let server = Arc::new(Server::new(
-            store,
-            self.sources,
-            self.tokens,
-            authorizer,
-            Webhooks::new(self.services),
-        ));
+        let webhooks = Webhooks::new(self.services);
+        let mut server = Server::new(store, self.sources, self.tokens, authorizer, webhooks);
+        server.body_patience = self.body_patience.unwrap_or(server.body_patience);
+        let server = Arc::new(server);
         bootstrap::run(&server).await;
         let feed = server.store.feed();
         crd::load(&server).await;

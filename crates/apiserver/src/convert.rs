@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::object;
 use crate::registry::{Origin, Served};
 use crate::server::Server;
 use crate::status::Result;
@@ -56,9 +57,14 @@ async fn to_storage(server: &Server, resource: &Served, mut object: Value) -> Re
 
 /// An object at the resource's version, encoded as it is to be stored.
 pub(crate) async fn draft(server: &Server, resource: &Served, object: &Value) -> Result<Draft> {
-    match resource.stored_as == resource.api_version {
-        true => Ok(Draft::new(object)),
-        false => Ok(Draft::new(&to_storage(server, resource, object.clone()).await?)),
+    let converted = match resource.stored_as == resource.api_version {
+        true => None,
+        false => Some(to_storage(server, resource, object.clone()).await?),
+    };
+    let stored = converted.as_ref().unwrap_or(object);
+    match object::is_nested_deeper(stored, object::DEEPEST) {
+        true => Err(object::too_deep()),
+        false => Ok(Draft::new(stored)),
     }
 }
 

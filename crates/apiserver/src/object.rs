@@ -2,6 +2,29 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::status::Status;
+
+/// How deeply a stored object may be nested. Readers of JSON give up at 128 levels, ours among them, and an
+/// object is read inside of lists, events and reviews.
+pub(crate) const DEEPEST: usize = 120;
+
+/// Whether a tree has more than so many levels of objects and lists.
+pub(crate) fn is_nested_deeper(value: &Value, levels: usize) -> bool {
+    let deeper = |inner: &Value| is_nested_deeper(inner, levels.saturating_sub(1));
+    match value {
+        Value::Object(map) => levels == 0 || map.values().any(deeper),
+        Value::Array(list) => levels == 0 || list.iter().any(deeper),
+        _ => false,
+    }
+}
+
+/// 400 for an object that nobody could read back.
+pub(crate) fn too_deep() -> Status {
+    Status::bad_request(format!(
+        "the object is nested too deeply: with its managed fields it may have {DEEPEST} levels"
+    ))
+}
+
 /// `metadata`, read-only; an empty map when it is missing.
 pub(crate) fn metadata(object: &Value) -> &Map<String, Value> {
     static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);

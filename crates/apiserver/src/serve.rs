@@ -1,5 +1,7 @@
 //! The network: TLS, client certificates, HTTP/1.1 and HTTP/2.
 
+mod impatient;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 use x509_parser::prelude::{FromDer, X509Certificate};
@@ -19,13 +22,31 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::auth::User;
 use crate::builder::ApiServer;
 use crate::pki::Identity;
+use impatient::Impatient;
 
-/// How long a client may take to say hello.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long an HTTP/1.1 connection may be idle, or take to send a request's head.
-const IDLE: Duration = Duration::from_secs(120);
-/// How long open requests get when the server stops.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long a server waits for its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For the TLS handshake, and again for the first bytes after it.
+    pub hello: Duration,
+    /// For an idle HTTP/1.1 connection, and for the head of a request.
+    pub idle: Duration,
+    /// For a client that takes nothing of what is sent to it.
+    pub stalled: Duration,
+    /// For open requests when the server stops.
+    pub farewell: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            hello: Duration::from_secs(10),
+            idle: Duration::from_secs(120),
+            stalled: Duration::from_secs(60),
+            farewell: Duration::from_secs(5),
+        }
+    }
+}
 
 /// Why a server cannot speak TLS.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +87,19 @@ pub async fn serve(
     server: ApiServer,
     stop: impl Future<Output = ()>,
 ) {
+    serve_with(listener, acceptor, server, Patience::default(), stop).await;
+}
+
+/// The same, with a patience of the caller's. When it returns, no connection is left.
+pub async fn serve_with(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    server: ApiServer,
+    patience: Patience,
+    stop: impl Future<Output = ()>,
+) {
     let graceful = hyper_util::server::graceful::GracefulShutdown::new();
+    let mut connections = JoinSet::new();
     let mut stop = std::pin::pin!(stop);
     loop {
         let stream = tokio::select! {
@@ -79,42 +112,51 @@ pub async fn serve(
                     continue;
                 }
             },
+            Some(_) = connections.join_next() => continue,
             () = &mut stop => break,
         };
         let (acceptor, server, watcher) = (acceptor.clone(), server.clone(), graceful.watcher());
-        tokio::spawn(async move {
-            if let Err(error) = connection(stream, acceptor, server, watcher).await {
+        connections.spawn(async move {
+            if let Err(error) = connection(stream, acceptor, server, patience, watcher).await {
                 tracing::debug!(error, "a connection ended early");
             }
         });
     }
+    drop(listener);
     server.stop();
-    let _ = tokio::time::timeout(FAREWELL, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(patience.farewell, graceful.shutdown()).await;
+    connections.shutdown().await;
 }
 
 async fn connection(
     stream: TcpStream,
     acceptor: TlsAcceptor,
     server: ApiServer,
+    patience: Patience,
     watcher: hyper_util::server::graceful::Watcher,
 ) -> Result<(), String> {
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
-    let handshake = tokio::time::timeout(PATIENCE, acceptor.accept(stream));
+    let handshake = tokio::time::timeout(patience.hello, acceptor.accept(stream));
     let stream = handshake
         .await
         .map_err(|_| "no TLS handshake")?
         .map_err(|error| error.to_string())?;
-    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let session = stream.get_ref().1;
+    let certificates = session.peer_certificates().unwrap_or_default();
     // Who shows no certificate may still show a token.
     let server = server.as_user(certificates.first().and_then(|certificate| user(certificate)));
     let service =
         hyper::service::service_fn(move |request: hyper::Request<Incoming>| server.clone().call(request));
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+    // The handshake has settled the protocol; looking at the first bytes instead would wait for them for ever.
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let (mut builder, hello) = match session.alpn_protocol() {
+        Some(b"h2") => (builder.http2_only(), H2_PREFACE),
+        _ => (builder.http1_only(), 1),
+    };
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
-        .pipeline_flush(true);
+        .header_read_timeout(patience.idle);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -123,12 +165,16 @@ async fn connection(
         .initial_connection_window_size(4 << 20)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20));
+    let stream = Impatient::new(stream, hello, patience.hello, patience.stalled);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     watcher
         .watch(connection.into_owned())
         .await
         .map_err(|error| error.to_string())
 }
+
+/// What an HTTP/2 client says first: this many bytes.
+const H2_PREFACE: usize = 24;
 
 /// Whom a client certificate stands for: the common name, and the organisations as groups.
 fn user(certificate: &CertificateDer<'_>) -> Option<User> {

@@ -1,7 +1,8 @@
 //! The server's state, and how a request finds its way.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -33,6 +34,10 @@ pub(crate) struct Server {
     pub(crate) openapi: openapi::Cache,
     pub(crate) webhooks: Webhooks,
     pub(crate) hooks: Hooks,
+    /// How long the body of a request may take to arrive.
+    pub(crate) body_patience: Duration,
+    /// Watches that are open.
+    pub(crate) watches: AtomicUsize,
     registry: ArcSwap<Registry>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
@@ -56,6 +61,8 @@ impl Server {
             openapi: openapi::Cache::default(),
             webhooks,
             hooks: Hooks::default(),
+            body_patience: wire::BODY_PATIENCE,
+            watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),
@@ -188,7 +195,7 @@ where
         content_type: text(CONTENT_TYPE),
         user_agent: text(USER_AGENT).unwrap_or_default(),
         method: parts.method,
-        body: wire::read_body(body).await?,
+        body: wire::read_body(body, server.body_patience).await?,
         server: server.clone(),
         user,
         path,

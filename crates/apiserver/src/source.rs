@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -27,8 +27,10 @@ impl Default for Sources {
 }
 
 impl Sources {
+    /// The time, no earlier than the year 1: years before it have no name in RFC 3339.
     pub(crate) fn now(&self) -> Timestamp {
-        (self.clock)()
+        const YEAR_ONE: Timestamp = Timestamp::constant(-62_135_596_800, 0);
+        (self.clock)().max(YEAR_ONE)
     }
 
     /// A new UID (a version 4 UUID).
@@ -62,6 +64,44 @@ impl Sources {
     }
 }
 
+/// Time for whoever measures how long something has taken: where the clock is set back, it goes on.
+#[derive(Default)]
+pub(crate) struct Steady {
+    latest: Option<Timestamp>,
+    set_back: SignedDuration,
+}
+
+impl Steady {
+    /// The time that is not before any it has told.
+    pub(crate) fn after(&mut self, clock: Timestamp) -> Timestamp {
+        if let Some(latest) = self.latest
+            && clock < latest
+        {
+            self.set_back = self.set_back.saturating_add(latest.duration_since(clock));
+        }
+        self.latest = Some(clock);
+        clock.checked_add(self.set_back).unwrap_or(Timestamp::MAX)
+    }
+}
+
 fn operating_system(buffer: &mut [u8]) {
     getrandom::fill(buffer).expect("the operating system has randomness");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steady_time_goes_on_when_the_clock_is_set_back() {
+        let mut steady = Steady::default();
+        let told: Vec<i64> = [100, 110, 50, 55, 54, 200]
+            .into_iter()
+            .map(|second| Timestamp::from_second(second).unwrap())
+            .map(|clock| steady.after(clock).as_second())
+            .collect();
+        assert_eq!(told, [100, 110, 110, 115, 115, 261]);
+        assert_eq!(steady.after(Timestamp::MAX), Timestamp::MAX);
+        assert_eq!(steady.after(Timestamp::MIN), Timestamp::MAX);
+    }
 }

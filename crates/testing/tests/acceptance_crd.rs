@@ -528,3 +528,62 @@ async fn a_crd_goes_with_its_objects() -> Result<()> {
     .await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn the_metadata_of_embedded_objects_takes_its_shape() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let (raw, namespace) = (cluster.raw(), cluster.namespace("embedded").await?);
+    let group = format!("{namespace}.example.com");
+    let mut crd = widget(&group);
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["pod"] = json!({
+        "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true});
+    established(&raw, &crd).await?;
+    let path = format!("/apis/{group}/v1/namespaces/{namespace}/widgets");
+    let of = |name: &str, metadata: Value| {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "strange": 1});
+        object(&group, name, json!({"color": "red", "pod": pod}))
+    };
+    let made = raw
+        .post(&path, &of("kept", json!({"name": "p", "strange": [1]})))
+        .await?;
+    assert_eq!(made.code, 201, "{made:?}");
+    assert_eq!(made.body["spec"]["pod"]["metadata"], json!({"name": "p"}));
+    assert_eq!(made.body["spec"]["pod"]["strange"], 1);
+    assert_eq!(made.warnings, ["unknown field \"spec.pod.metadata.strange\""]);
+    let strict = format!("{path}?fieldValidation=Strict");
+    let refused = raw
+        .post(&strict, &of("strict", json!({"name": "p", "strange": [1]})))
+        .await?;
+    assert_eq!((refused.code, refused.reason()), (400, "BadRequest"));
+    assert_eq!(
+        refused.message(),
+        "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field \"spec.pod.metadata.strange\""
+    );
+    let refused = raw.post(&path, &of("wrong", json!({"name": 5}))).await?;
+    assert_eq!(
+        (refused.code, refused.reason()),
+        (400, "BadRequest"),
+        "{refused:?}"
+    );
+    assert_eq!(
+        refused.message(),
+        "Widget in version \"v1\" cannot be handled as a Widget: spec.pod.metadata: Invalid value: {\"name\":5}: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"
+    );
+    let patched = raw
+        .patch(
+            "merge",
+            &format!("{path}/kept"),
+            &json!({"spec": {"pod": {"metadata": {"name": 5}}}}),
+        )
+        .await?;
+    assert_eq!((patched.code, patched.reason()), (422, "Invalid"), "{patched:?}");
+    let applied = raw
+        .patch(
+            "apply",
+            &format!("{path}/kept?fieldManager=t&force=true"),
+            &of("kept", json!({"name": "q"})),
+        )
+        .await?;
+    assert_eq!(applied.code, 200, "{applied:?}");
+    Ok(())
+}

@@ -298,3 +298,80 @@ async fn work_is_taken_up_again_after_a_restart() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn jobs_and_replication_controllers_orphan_unless_told_otherwise() -> Result<()> {
+    let at = Fixture::new().await?;
+    let raw = at.cluster.raw();
+    let namespace = at.maps.replace("/configmaps", "");
+    let jobs = namespace.replace("/api/v1", "/apis/batch/v1") + "/jobs";
+    let controllers = format!("{namespace}/replicationcontrollers");
+    let pod = json!({"metadata": {"labels": {"app": "a"}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"suspend": true, "template": pod}});
+    let mut always = pod.clone();
+    always["spec"]["restartPolicy"] = json!("Always");
+    let controller = json!({"apiVersion": "v1", "kind": "ReplicationController",
+        "spec": {"replicas": 0, "selector": {"app": "a"}, "template": always}});
+    let warning = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+    let warned = vec![warning.to_owned()];
+
+    for (path, object, warnings) in [(&jobs, &job, warned.clone()), (&controllers, &controller, vec![])] {
+        let make = async |name: &str| -> Result<(String, String)> {
+            let mut object = object.clone();
+            object["metadata"] = json!({"name": name});
+            let made = at.api.create(path, &object).await?;
+            let child = at.cluster.unique("child");
+            at.map(&child, &[owner(&made)]).await?;
+            Ok((format!("{path}/{name}"), at.path(&child)))
+        };
+        let (parent, child) = make("silent").await?;
+        let deleted = raw.delete(&parent, &Value::Null).await?;
+        assert_eq!(deleted.warnings, warnings);
+        assert_eq!(deleted.body["metadata"]["finalizers"], json!(["orphan"]));
+        at.api.until_gone(&parent).await?;
+        let orphan = at.api.read(&child).await?;
+        assert_eq!(orphan["metadata"]["ownerReferences"], Value::Null);
+
+        let (parent, child) = make("empty").await?;
+        let deleted = raw.delete(&parent, &json!({})).await?;
+        assert_eq!(deleted.warnings, warnings);
+        assert_eq!(deleted.body["metadata"]["finalizers"], json!(["orphan"]));
+        at.api.until_gone(&parent).await?;
+        assert!(at.api.get(&child).await?.is_some());
+
+        let (parent, child) = make("background").await?;
+        let deleted = raw
+            .delete(&parent, &json!({"propagationPolicy": "Background"}))
+            .await?;
+        assert_eq!((deleted.code, deleted.warnings), (200, vec![]));
+        at.api.until_gone(&parent).await?;
+        at.api.until_gone(&child).await?;
+
+        let (parent, child) = make("not-orphaned").await?;
+        let deleted = raw.delete(&parent, &json!({"orphanDependents": false})).await?;
+        assert_eq!((deleted.code, deleted.warnings), (200, vec![]));
+        at.api.until_gone(&child).await?;
+        at.api.until_gone(&parent).await?;
+
+        // What was said before still counts.
+        let (parent, child) = make("foreground").await?;
+        let hold = json!({"metadata": {"finalizers": ["example.com/hold"]}});
+        at.api.patch(&child, &hold).await?;
+        at.api.delete(&parent, "Foreground").await?;
+        let again = raw.delete(&parent, &Value::Null).await?;
+        assert_eq!(
+            again.body["metadata"]["finalizers"],
+            json!(["foregroundDeletion"])
+        );
+        at.api
+            .patch(&child, &json!({"metadata": {"finalizers": null}}))
+            .await?;
+        at.api.until_gone(&parent).await?;
+        at.api.until_gone(&child).await?;
+    }
+    // Only who is told to collect is warned: the collection of nothing, too.
+    let collected = raw.delete(&jobs, &Value::Null).await?;
+    assert_eq!((collected.code, collected.warnings), (200, warned));
+    Ok(())
+}

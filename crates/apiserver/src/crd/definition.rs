@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cambium_expression::rules::CompiledRules;
-use cambium_schema::{ErrorKind, FieldError, FieldPath, Schema, names};
+use cambium_schema::{ErrorKind, FieldError, FieldPath, Malformed, Schema, names};
 use serde_json::{Value, json};
 
 use super::columns::{self, Column};
@@ -200,7 +200,11 @@ impl Version {
 
     /// Removes what the schema does not have; the paths of what was removed.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
-        cambium_schema::prune(&self.schema, object)
+        let dropped =
+            cambium_schema::coerce_embedded(&self.schema, object, &FieldPath::root(), Malformed::Drop);
+        let mut unknown = dropped.unwrap_or_default();
+        unknown.extend(cambium_schema::prune(&self.schema, object));
+        unknown
     }
 
     /// Fills in the schema's defaults.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cambium_schema::{FieldError, FieldPath};
+use cambium_schema::{FieldError, FieldPath, Malformed};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -212,7 +212,8 @@ pub(super) fn in_place(call: &Call, object: &mut Value) -> Result<()> {
 
 /// Removes what the kind does not have, and says so as the client wants it said.
 pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
-    let unknown = prune(&call.resource, object);
+    let mut unknown = coerce_embedded(call, object)?;
+    unknown.extend(prune(&call.resource, object));
     let mut problems: Vec<String> = duplicates
         .iter()
         .map(|path| format!("duplicate field {path:?}"))
@@ -244,6 +245,23 @@ pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[Str
         }
     }
     Ok(())
+}
+
+/// Gives the metadata of objects inside of custom objects its shape; answers with what does not belong there.
+fn coerce_embedded(call: &Call, object: &mut Value) -> Result<Vec<String>> {
+    let Origin::Custom(definition, index) = &call.resource.origin else {
+        return Ok(Vec::new());
+    };
+    let schema = &definition.versions[*index].schema;
+    let (kind, version) = (&call.resource.kind, &call.resource.version);
+    cambium_schema::coerce_embedded(schema, object, &FieldPath::root(), Malformed::Refuse).map_err(|why| {
+        match call.is_patch() {
+            true => Status::invalid_patch(&object.to_string(), &why.to_string()),
+            false => Status::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+            )),
+        }
+    })
 }
 
 /// A built-in kind, and everybody's metadata, is decoded into its type, so a wrong type is a malformed

@@ -39,6 +39,7 @@ enum Propagation {
 /// Answers with the object while it is still there, or with success.
 pub(super) async fn delete(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
+    options.warn(call);
     let outcome = delete_one(call, &call.path.name, &options).await?;
     match outcome {
         Deleted::Gone(value) if returns_object(call) => Ok(present::object(call, StatusCode::OK, value)),
@@ -64,6 +65,7 @@ pub(super) async fn evict(call: &Call) -> Result<Response> {
 /// Deletes whatever is selected, and answers with the list of it.
 pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
+    options.warn(call);
     let selection = Selection::of(call)?;
     let current = call.server.store.revision();
     let (entries, newest) = call
@@ -163,7 +165,7 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     {
         crd::mark_deleted(&mut new, &object::timestamp(call.server.sources.now()));
     }
-    let finalizers = next_finalizers(&new, options.propagation);
+    let finalizers = next_finalizers(&new, options.propagation, default_propagation(call));
     let grace = grace(call, old, options);
     let is_namespace = call.resource.group.is_empty() && &*call.resource.plural == "namespaces";
     let held = !finalizers.is_empty() || grace > 0 || is_namespace && prepare::has_namespace_finalizers(old);
@@ -197,9 +199,17 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     Some(new)
 }
 
-fn next_finalizers(old: &Value, propagation: Option<Propagation>) -> Vec<String> {
+/// The finalizers that carry out what is to become of dependents. Nothing said means: as was said before, or as
+/// the kind has it.
+fn next_finalizers(
+    old: &Value,
+    propagation: Option<Propagation>,
+    default: Option<Propagation>,
+) -> Vec<String> {
     let mut finalizers: Vec<String> = object::finalizers(old).into_iter().map(str::to_owned).collect();
-    let Some(propagation) = propagation else {
+    let said_before = finalizers.iter().any(|one| one == ORPHAN || one == FOREGROUND);
+    let default = default.filter(|_| !said_before);
+    let Some(propagation) = propagation.or(default) else {
         return finalizers;
     };
     finalizers.retain(|one| one != ORPHAN && one != FOREGROUND);
@@ -209,6 +219,14 @@ fn next_finalizers(old: &Value, propagation: Option<Propagation>) -> Vec<String>
         Propagation::Background => {}
     }
     finalizers
+}
+
+/// Two kinds are older than garbage collection: without a word, what they own is left alone.
+fn default_propagation(call: &Call) -> Option<Propagation> {
+    match (&*call.resource.group, &*call.resource.plural) {
+        ("batch", "jobs") | ("", "replicationcontrollers") => Some(Propagation::Orphan),
+        _ => None,
+    }
 }
 
 /// Only pods die slowly, and only where somebody has to stop them.
@@ -300,6 +318,16 @@ impl DeleteOptions {
             dry_run,
             raw,
         })
+    }
+
+    /// Tells whoever deletes a Job without saying what is to become of its pods.
+    fn warn(&self, call: &Call) {
+        if self.propagation.is_none() && (&*call.resource.group, &*call.resource.plural) == ("batch", "jobs")
+        {
+            call.warnings.add(
+                "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
+            );
+        }
     }
 
     fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {

@@ -12,7 +12,7 @@ use super::{Call, present};
 use crate::registry::Served;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Result, Status};
-use crate::store::Entry;
+use crate::store::{Entry, Interest};
 use crate::wire::Response;
 
 /// How long a page token is good for.
@@ -53,6 +53,20 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// Which events may be about what is selected.
+    pub(super) fn interest(&self) -> Interest {
+        let one = self
+            .fields
+            .name()
+            .filter(|_| !self.prefix.is_empty() || !self.resource.namespaced);
+        match (one, self.labels.required(), &*self.prefix) {
+            (Some(name), ..) => Interest::Key(format!("{}{name}", self.prefix).into()),
+            (None, Some((key, value)), _) => Interest::Label(key.into(), value.into()),
+            (None, None, "") => Interest::Everything,
+            (None, None, namespace) => Interest::Namespace(namespace.trim_end_matches('/').into()),
+        }
+    }
+
     pub(super) fn matches(&self, entry: &Entry) -> bool {
         entry.key.starts_with(&self.prefix)
             && self.labels.matches(|key| entry.label(key))
@@ -89,7 +103,8 @@ pub(super) async fn list(call: &Call) -> Result<Response> {
     let (entries, revision) = if !options.continue_token.is_empty() {
         let token = decode(&options.continue_token)?;
         let consistent = u64::try_from(token.rv).ok();
-        let fresh = call.server.sources.now().as_second() - token.at <= TOKEN_SECONDS;
+        let age = call.server.sources.now().as_second().saturating_sub(token.at);
+        let fresh = age <= TOKEN_SECONDS;
         match consistent {
             Some(revision) => match bucket.list_at(revision, &selection.prefix, &token.start) {
                 Ok(entries) if fresh => (entries, revision),

@@ -170,12 +170,28 @@ fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<()> {
             }
             other => other.clone(),
         };
-        if copied > wire::BODY_LIMIT {
+        if copied > wire::BODY_LIMIT || buries(&operation, object) {
             return Err(rejected());
         }
         json_patch::patch(object, &[operation]).map_err(|_| rejected())?;
     }
     Ok(())
+}
+
+/// Whether an operation nests its value deeper than anything may be: copies of copies soon would, until no stack
+/// is deep enough to walk the object.
+fn buries(operation: &PatchOperation, object: &Value) -> bool {
+    let (path, value) = match operation {
+        PatchOperation::Add(add) => (&add.path, Some(&add.value)),
+        PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value)),
+        PatchOperation::Move(moved) => (&moved.path, object.pointer(moved.from.as_str())),
+        _ => return false,
+    };
+    let above = path.as_str().matches('/').count();
+    value.is_some_and(|value| {
+        let levels = object::DEEPEST.checked_sub(above);
+        levels.is_none_or(|levels| object::is_nested_deeper(value, levels))
+    })
 }
 
 /// Whether a pointer is to a field of an object that is there, itself there or not.

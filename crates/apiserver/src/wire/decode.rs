@@ -13,8 +13,9 @@ use crate::status::{Result, Status};
 /// The largest request body.
 pub(crate) const BODY_LIMIT: usize = 3 << 20;
 
-/// How long a whole body may take to arrive: upstream's limit for a whole request.
-const BODY_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a whole body may take to arrive, unless the server is told otherwise: upstream's limit for a whole
+/// request.
+pub(crate) const BODY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a body is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,14 +57,14 @@ pub(crate) struct Decoded {
 }
 
 /// Reads a whole body, up to the limit.
-pub(crate) async fn read_body<B>(body: B) -> Result<Bytes>
+pub(crate) async fn read_body<B>(body: B, patience: Duration) -> Result<Bytes>
 where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: std::fmt::Display,
 {
     let mut body = std::pin::pin!(body);
     let mut whole = BytesMut::new();
-    let deadline = tokio::time::Instant::now() + BODY_PATIENCE;
+    let deadline = tokio::time::Instant::now() + patience;
     while let Some(frame) = tokio::time::timeout_at(deadline, body.frame())
         .await
         .map_err(|_| Status::timeout("the request body did not arrive in time"))?

@@ -13,7 +13,9 @@ pub(crate) use accept::{Encoding, Representation, Shape, alternatives};
 pub use body::Body;
 pub(crate) use body::Chunks;
 pub(crate) use compress::compress;
-pub(crate) use decode::{BODY_LIMIT, Decoded, Media, decode, decode_json, decode_yaml, read_body, summary};
+pub(crate) use decode::{
+    BODY_LIMIT, BODY_PATIENCE, Decoded, Media, decode, decode_json, decode_yaml, read_body, summary,
+};
 pub(crate) use response::{
     Response, bytes_response, status_response, stream_response, text_response, value_response,
 };

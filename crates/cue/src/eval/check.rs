@@ -4,7 +4,7 @@ use super::Machine;
 use super::builtin::Validator;
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
-use super::node::{NodeId, State};
+use super::node::{Conjunct, NodeId, Pattern, Source, State};
 use super::scalar::Scalar;
 use crate::program::ir::Presence;
 use std::rc::Rc;
@@ -61,16 +61,33 @@ impl<'p> Machine<'p> {
         {
             return false;
         }
-        if let (Some(one), Some(other)) = (&a.list, &b.list)
-            && (one.length != other.length || !one.rests.is_empty() || !other.rests.is_empty())
+        if let (Some(one), Some(other)) = (&a.list, &b.list) {
+            let same_rest =
+                |((at, one), (other_at, other)): (&(usize, Conjunct<'p>), &(usize, Conjunct<'p>))| {
+                    at == other_at && same_source(&one.source, &other.source)
+                };
+            let same_rests = one.rests.iter().zip(&other.rests).all(same_rest);
+            if one.length != other.length
+                || (one.length.is_none() && (one.rests.len() != other.rests.len() || !same_rests))
+            {
+                return false;
+            }
+        }
+        let same_pattern = |(one, other): (&Pattern<'p>, &Pattern<'p>)| {
+            std::ptr::eq(one.pattern, other.pattern) && std::ptr::eq(one.value, other.value)
+        };
+        if !a.patterns.iter().zip(&b.patterns).all(same_pattern)
+            || self.is_closed(left) != self.is_closed(right)
         {
             return false;
         }
-        if !a.patterns.is_empty() || self.is_closed(left) != self.is_closed(right) {
-            return false;
-        }
         if !a.alternatives.is_empty() {
-            let pairs: Vec<_> = a.alternatives.iter().copied().zip(b.alternatives.iter().copied()).collect();
+            let pairs: Vec<_> = a
+                .alternatives
+                .iter()
+                .copied()
+                .zip(b.alternatives.iter().copied())
+                .collect();
             return pairs.into_iter().all(|(one, other)| self.same_value(one, other));
         }
         let (arcs, others) = (a.arcs.clone(), b.arcs.clone());
@@ -108,7 +125,9 @@ impl<'p> Machine<'p> {
             return Ok(false);
         }
         for arc in ours {
-            let Some(other) = theirs.iter().find(|other| other.label == arc.label) else { return Ok(false) };
+            let Some(other) = theirs.iter().find(|other| other.label == arc.label) else {
+                return Ok(false);
+            };
             if !self.equal(arc.node, other.node)? {
                 return Ok(false);
             }
@@ -151,5 +170,14 @@ impl<'p> Machine<'p> {
     pub(super) fn does_not_satisfy(&self, validator: &Validator, shown: &str) -> Error {
         let message = format!("invalid value {shown} (does not satisfy {validator})");
         self.bottom(Code::Fatal, Reason::Text(message), vec![validator.position])
+    }
+}
+
+/// Whether two conjuncts were written at the same place.
+fn same_source(one: &Source<'_>, other: &Source<'_>) -> bool {
+    match (one, other) {
+        (Source::Expr(one), Source::Expr(other)) => std::ptr::eq(*one, *other),
+        (Source::Node(one), Source::Node(other)) => one == other,
+        _ => false,
     }
 }

@@ -9,13 +9,95 @@ use crate::program::ir::{Expr, ExprKind, OrExpr};
 use std::rc::Rc;
 
 /// Whether an alternative is a default. The order is how two combine: the greater wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Mark {
     /// Nothing in its disjunction is marked.
+    #[default]
     Unmarked,
     Default,
     /// Others in its disjunction are marked, this one is not.
     Other,
+}
+
+/// An alternative that has not failed, and how it was marked on the way to it, outermost disjunction first.
+#[derive(Debug, Clone)]
+pub(crate) struct Branch {
+    node: NodeId,
+    marks: Vec<Marked>,
+}
+
+/// What one disjunction says of an alternative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Marked {
+    disjunction: usize,
+    /// The outermost disjunction that it is nested in.
+    root: usize,
+    mark: Mark,
+}
+
+/// One mark for each alternative.
+///
+/// Of the disjunctions that are unified with one another, one whose defaults are all gone does not say what is a default. Of
+/// nested ones, what an outer one does not mark is no default, whatever an inner one says.
+fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
+    let has_default = |disjunction: usize| {
+        let is_default = |marked: &Marked| marked.disjunction == disjunction && marked.mark == Mark::Default;
+        branches.iter().any(|branch| branch.marks.iter().any(is_default))
+    };
+    let nested = |branch: &Branch, root: usize| {
+        let mut combined = Mark::Unmarked;
+        for (depth, marked) in branch
+            .marks
+            .iter()
+            .filter(|marked| marked.root == root)
+            .enumerate()
+        {
+            if depth == 0 || has_default(marked.disjunction) {
+                combined = combined.max(marked.mark);
+            }
+        }
+        combined
+    };
+    let mut roots: Vec<usize> = branches
+        .iter()
+        .flat_map(|branch| &branch.marks)
+        .map(|marked| marked.root)
+        .collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots.retain(|&root| {
+        branches
+            .iter()
+            .any(|branch| nested(branch, root) == Mark::Default)
+    });
+    let combined = |branch: &Branch| {
+        let mark = roots
+            .iter()
+            .map(|&root| nested(branch, root))
+            .max()
+            .unwrap_or_default();
+        (branch.node, mark)
+    };
+    let mut found: Vec<_> = branches.iter().map(combined).collect();
+    if found.iter().any(|(_, mark)| *mark == Mark::Default) {
+        for (_, mark) in &mut found {
+            *mark = if *mark == Mark::Unmarked {
+                Mark::Other
+            } else {
+                *mark
+            };
+        }
+    }
+    found
+}
+
+/// What tells a disjunction from others.
+fn key(conjunct: &Conjunct<'_>) -> usize {
+    match &conjunct.source {
+        Source::Expr(expr) => std::ptr::from_ref::<Expr>(expr).addr(),
+        Source::AnyOf(nodes) => nodes.as_ptr().addr(),
+        _ => unreachable!("only disjunctions are kept as such"),
+    }
 }
 
 /// What a conjunct offers to choose from.
@@ -29,7 +111,10 @@ enum Choice<'p> {
 impl<'p> Choice<'p> {
     fn of(conjunct: &Conjunct<'p>) -> Self {
         match &conjunct.source {
-            Source::Expr(Expr { kind: ExprKind::Or(or), .. }) => Self::Written(or),
+            Source::Expr(Expr {
+                kind: ExprKind::Or(or),
+                ..
+            }) => Self::Written(or),
             Source::AnyOf(nodes) => Self::Nodes(nodes.clone()),
             _ => unreachable!("only disjunctions are kept as such"),
         }
@@ -59,12 +144,35 @@ impl<'p> Choice<'p> {
 }
 
 impl<'p> Machine<'p> {
+    /// Keeps a disjunction until everything else is known.
+    pub(super) fn add_disjunction(&mut self, id: NodeId, conjunct: Conjunct<'p>) {
+        let is_same = |known: &Conjunct<'p>| {
+            known.env == conjunct.env
+                && match (&known.source, &conjunct.source) {
+                    (Source::Expr(one), Source::Expr(other)) => std::ptr::eq(*one, *other),
+                    _ => false,
+                }
+                && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
+        };
+        if !self
+            .known(id)
+            .disjunctions
+            .iter()
+            .any(|(known, _)| is_same(known))
+        {
+            let root = self.known(id).choosing.unwrap_or_else(|| key(&conjunct));
+            self.known_mut(id).disjunctions.push((conjunct, root));
+        }
+    }
+
     /// Unifies the alternative that this node was made for.
     pub(super) fn choose(&mut self, id: NodeId, disjunction: usize) {
         let choice = self.node(id).choices[disjunction] as usize;
-        let conjunct = self.known(id).disjunctions[disjunction].clone();
+        let (conjunct, root) = self.known(id).disjunctions[disjunction].clone();
         let source = Choice::of(&conjunct).source(choice);
+        let before = self.known_mut(id).choosing.replace(root);
         self.add(id, Conjunct { source, ..conjunct });
+        self.known_mut(id).choosing = before;
     }
 
     /// Evaluates a node once for each alternative of the first disjunction that is not decided yet.
@@ -73,67 +181,86 @@ impl<'p> Machine<'p> {
             return;
         }
         let decided = self.node(id).choices.len();
-        let conjunct = self.known(id).disjunctions[decided].clone();
+        let (conjunct, root) = self.known(id).disjunctions[decided].clone();
         let choice = Choice::of(&conjunct);
-        let mut survivors = Vec::new();
+        let mut branches: Vec<Branch> = Vec::new();
         let mut errors = Vec::new();
         for index in 0..choice.len() {
             let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
-            self.collect(alternative, choice.mark(index), &mut survivors, &mut errors);
+            let marked = Marked {
+                disjunction: key(&conjunct),
+                root,
+                mark: choice.mark(index),
+            };
+            self.collect(alternative, marked, &mut branches, &mut errors);
             if self.exhausted.is_some() {
                 break;
             }
         }
-        self.settle(id, survivors, errors);
+        if decided == 0 || branches.is_empty() {
+            let survivors = self.distinct(combine(&branches));
+            self.settle(id, survivors, errors);
+        } else {
+            self.known_mut(id).branches = branches;
+        }
+    }
+
+    /// Alternatives with the same value count as one.
+    fn distinct(&mut self, found: Vec<(NodeId, Mark)>) -> Vec<(NodeId, Mark)> {
+        let mut survivors: Vec<(NodeId, Mark)> = Vec::with_capacity(found.len());
+        'found: for (node, mark) in found {
+            for (known, known_mark) in &mut survivors {
+                if self.same_value(*known, node) {
+                    if mark == Mark::Default {
+                        *known_mark = mark;
+                    }
+                    continue 'found;
+                }
+            }
+            survivors.push((node, mark));
+        }
+        survivors
     }
 
     /// The same node with one more choice made.
     fn alternative(&mut self, id: NodeId, choice: u32) -> NodeId {
         let node = self.node(id);
         let (parent, label, conjuncts) = (node.parent, node.label, node.conjuncts.clone());
+        let origin = node.origin.unwrap_or(id);
         let mut choices = node.choices.clone();
         choices.push(choice);
         let alternative = self.new_node(parent, label);
         let node = self.node_mut(alternative);
         node.conjuncts = conjuncts;
+        node.origin = Some(origin);
         node.choices = choices;
         alternative
     }
 
-    /// Adds what is left of an alternative to the survivors.
+    /// Adds what is left of an alternative to the branches.
     fn collect(
         &mut self,
         alternative: NodeId,
-        mark: Mark,
-        survivors: &mut Vec<(NodeId, Mark)>,
+        marked: Marked,
+        branches: &mut Vec<Branch>,
         errors: &mut Vec<Error>,
     ) {
-        let node = self.expanded(alternative);
-        if !self.known(node).alternatives.is_empty() {
-            let (inner, defaults) = (self.known(node).alternatives.clone(), self.known(node).defaults);
-            for (index, inner) in inner.into_iter().enumerate() {
-                let inner_mark = match defaults {
-                    0 => Mark::Unmarked,
-                    _ if index < defaults => Mark::Default,
-                    _ => Mark::Other,
-                };
-                self.collect(inner, mark.max(inner_mark), survivors, errors);
-            }
+        self.expand(alternative);
+        let inner = std::mem::take(&mut self.known_mut(alternative).branches);
+        for mut branch in inner.iter().cloned() {
+            branch.marks.insert(0, marked);
+            branches.push(branch);
+        }
+        if !inner.is_empty() {
             return;
         }
-        if let Some(error) = self.check(node) {
-            errors.push(error);
-            return;
+        match self.check(alternative) {
+            Some(error) => errors.push(error),
+            None => branches.push(Branch {
+                node: alternative,
+                marks: vec![marked],
+            }),
         }
-        for (known, known_mark) in survivors.iter_mut() {
-            if self.same_value(*known, node) {
-                if mark == Mark::Default {
-                    *known_mark = mark;
-                }
-                return;
-            }
-        }
-        survivors.push((node, mark));
     }
 
     /// A disjunction of plain literals and types, on a node without fields: no nodes are needed to know what is left.
@@ -142,37 +269,52 @@ impl<'p> Machine<'p> {
         if known.is_struct
             || known.list.is_some()
             || !known.structs.is_empty()
-            || known.tasks.iter().any(|task| !matches!(task.state, super::node::TaskState::Done))
+            || known
+                .tasks
+                .iter()
+                .any(|task| !matches!(task.state, super::node::TaskState::Done))
             || !self.node(id).choices.is_empty()
         {
             return false;
         }
-        let disjunctions: Vec<_> = known.disjunctions.iter().map(Choice::of).collect();
-        if !disjunctions.iter().all(|choice| matches!(choice, Choice::Written(or) if or.simple)) {
+        let disjunctions: Vec<_> = known
+            .disjunctions
+            .iter()
+            .map(|(conjunct, _)| Choice::of(conjunct))
+            .collect();
+        if !disjunctions
+            .iter()
+            .all(|choice| matches!(choice, Choice::Written(or) if or.simple))
+        {
             return false;
         }
-        let mut left = vec![(known.atom.clone(), Mark::Unmarked)];
+        let mut left: Vec<(Atom, Vec<Mark>)> = vec![(known.atom.clone(), Vec::new())];
         let mut errors = Vec::new();
         for choice in disjunctions {
-            let mut next: Vec<(Atom, Mark)> = Vec::new();
-            for (atom, mark) in &left {
+            let mut next: Vec<(Atom, Vec<Mark>)> = Vec::new();
+            for (atom, marks) in &left {
                 for index in 0..choice.len() {
-                    let Source::Expr(disjunct) = choice.source(index) else { continue };
+                    let Source::Expr(disjunct) = choice.source(index) else {
+                        continue;
+                    };
                     let mut combined = atom.clone();
                     if let Err(error) = self.meet_simple(&mut combined, disjunct) {
                         errors.push(error);
                         continue;
                     }
-                    let mark = (*mark).max(choice.mark(index));
+                    let mut marks = marks.clone();
+                    marks.push(choice.mark(index));
+                    let is_default = |marks: &[Mark]| !marks.contains(&Mark::Other);
                     match next.iter_mut().find(|(known, _)| known.same(&combined)) {
-                        Some((_, known_mark)) if mark == Mark::Default => *known_mark = mark,
+                        Some((_, known)) if is_default(&marks) && !is_default(known) => *known = marks,
                         Some(_) => {}
-                        None => next.push((combined, mark)),
+                        None => next.push((combined, marks)),
                     }
                 }
             }
             left = next;
         }
+        let left = combine_marks(left);
         if let [(atom, _)] = left.as_slice() {
             self.known_mut(id).atom = atom.clone();
             self.validate(id);
@@ -214,7 +356,8 @@ impl<'p> Machine<'p> {
                 None => unreachable!("a simple disjunct is a literal"),
             },
         };
-        result.map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
+        result
+            .map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
     }
 
     /// Makes the node what is left of its alternatives.
@@ -242,12 +385,33 @@ impl<'p> Machine<'p> {
             }
             [(only, _)] => self.node_mut(id).forward = Some(*only),
             _ => {
-                let (defaults, others): (Vec<_>, Vec<_>) =
-                    survivors.into_iter().partition(|(_, mark)| *mark == Mark::Default);
+                let (defaults, others): (Vec<_>, Vec<_>) = survivors
+                    .into_iter()
+                    .partition(|(_, mark)| *mark == Mark::Default);
                 let known = self.known_mut(id);
                 known.defaults = defaults.len();
                 known.alternatives = defaults.into_iter().chain(others).map(|(node, _)| node).collect();
             }
         }
     }
+}
+
+/// One mark for each alternative, from one per disjunction. A disjunction whose defaults are all gone does not count.
+fn combine_marks(alternatives: Vec<(Atom, Vec<Mark>)>) -> Vec<(Atom, Mark)> {
+    let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
+    let counts: Vec<bool> = (0..disjunctions)
+        .map(|index| {
+            alternatives
+                .iter()
+                .any(|(_, marks)| marks[index] == Mark::Default)
+        })
+        .collect();
+    let combine = |marks: Vec<Mark>| {
+        let counted = marks.into_iter().zip(&counts).filter(|(_, counts)| **counts);
+        counted.map(|(mark, _)| mark).max().unwrap_or_default()
+    };
+    alternatives
+        .into_iter()
+        .map(|(atom, marks)| (atom, combine(marks)))
+        .collect()
 }

@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::program::Program;
 use crate::program::ir::{Position, Presence};
 use crate::program::symbols::Label;
+use crate::syntax::ast::Comment;
 
 /// One evaluation of a program.
 pub struct Instance<'p> {
@@ -20,6 +21,12 @@ pub struct Instance<'p> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup(NodeId);
 
+impl Lookup {
+    pub(super) fn node(self) -> NodeId {
+        self.0
+    }
+}
+
 impl Program {
     /// Evaluates the program with values injected at top-level names. Nothing is computed before somebody asks.
     pub fn evaluate(&self, inputs: &[(&str, &Data)], options: EvaluationOptions) -> Instance<'_> {
@@ -28,7 +35,10 @@ impl Program {
         let above = machine.new_node(None, None);
         let env = machine.new_env(None, Scope::Frame { node: above });
         let root = machine.new_node(None, None);
-        machine.node_mut(root).conjuncts.push(Machine::conjunct(env, &self.root));
+        machine
+            .node_mut(root)
+            .conjuncts
+            .push(Machine::conjunct(env, &self.root));
         if !inputs.is_empty() {
             let mut fields = Vec::with_capacity(inputs.len());
             for (name, data) in inputs {
@@ -43,7 +53,7 @@ impl Program {
     }
 }
 
-impl Instance<'_> {
+impl<'p> Instance<'p> {
     /// The value at a path of field names; `None` when there is no such field.
     pub fn lookup(&mut self, path: &[&str]) -> Option<Lookup> {
         let mut node = self.root;
@@ -52,6 +62,95 @@ impl Instance<'_> {
             node = self.machine.lookup(node, label, Position::default()).ok()?;
         }
         Some(Lookup(node))
+    }
+
+    /// The whole program's value.
+    pub fn root(&self) -> Lookup {
+        Lookup(self.root)
+    }
+
+    /// A field of a value, an ordinary one or `#name` or `_name`; `None` when there is no such field.
+    pub fn field(&mut self, at: Lookup, name: &str) -> Option<Lookup> {
+        let label = self.machine.symbols.identifier_label(name);
+        self.machine
+            .lookup(at.0, label, Position::default())
+            .ok()
+            .map(Lookup)
+    }
+
+    /// The ordinary fields that a struct has, in order. None when the value is not a struct.
+    pub fn fields(&mut self, at: Lookup) -> Option<Vec<(String, Lookup)>> {
+        let node = self.machine.settled(at.0);
+        let known = self.machine.known(node);
+        if !known.is_struct || self.machine.failed(node) {
+            return None;
+        }
+        let name = |arc: &super::node::Arc_| match (arc.label, arc.presence) {
+            (Label::Regular(symbol), Presence::Member) => {
+                Some((self.machine.symbols.name(symbol).to_string(), Lookup(arc.node)))
+            }
+            _ => None,
+        };
+        Some(known.arcs.iter().filter_map(name).collect())
+    }
+
+    /// The elements of a list. None when the value is not a list.
+    pub fn elements(&mut self, at: Lookup) -> Option<Vec<Lookup>> {
+        let node = self.machine.settled(at.0);
+        let elements = self.machine.elements(&super::expression::Value::Node(node))?;
+        Some(elements.into_iter().map(Lookup).collect())
+    }
+
+    /// Whether a list may have more elements than it has. False for everything else.
+    pub fn is_open_list(&mut self, at: Lookup) -> bool {
+        self.machine.is_open_list(at.0)
+    }
+
+    /// The comments of the field's declarations, in order.
+    pub fn comments(&self, at: Lookup) -> Vec<Comment> {
+        self.machine.comments_of(at.0)
+    }
+
+    /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
+    pub fn problem(&mut self, at: Lookup) -> Option<Diagnostic> {
+        let node = self.machine.settled(at.0);
+        let error = self.machine.known(node).error.clone()?;
+        Some(self.machine.diagnostic(&error, at.0))
+    }
+
+    /// Data as a value of this evaluation.
+    pub fn inject(&mut self, data: &Data) -> Lookup {
+        Lookup(self.machine.data_node(data))
+    }
+
+    /// A struct of values of this evaluation.
+    pub fn record(&mut self, fields: &[(&str, Lookup)]) -> Lookup {
+        let labelled =
+            |(name, value): &(&str, Lookup)| (Label::Regular(self.machine.symbols.intern(name)), value.0);
+        let fields: Vec<_> = fields.iter().map(labelled).collect();
+        self.computed(Source::Fields(fields.into()))
+    }
+
+    /// A list of values of this evaluation.
+    pub fn list(&mut self, elements: &[Lookup]) -> Lookup {
+        self.computed(Source::List(elements.iter().map(|element| element.0).collect()))
+    }
+
+    /// The unification of values of this evaluation.
+    pub fn unify(&mut self, values: &[Lookup]) -> Lookup {
+        let nodes: Vec<_> = values.iter().map(|value| value.0).collect();
+        Lookup(self.machine.unified(&nodes))
+    }
+
+    pub(super) fn machine_mut(&mut self) -> &mut Machine<'p> {
+        &mut self.machine
+    }
+
+    fn computed(&mut self, source: Source<'p>) -> Lookup {
+        let node = self.machine.new_node(None, None);
+        let conjunct = self.machine.data_conjunct(source);
+        self.machine.node_mut(node).conjuncts.push(conjunct);
+        Lookup(node)
     }
 
     /// The whole value as data; every reason why it cannot be.
@@ -71,6 +170,55 @@ impl Instance<'_> {
 }
 
 impl<'p> Machine<'p> {
+    /// The comments of a field's declarations, in order.
+    pub(super) fn comments_of(&self, node: NodeId) -> Vec<Comment> {
+        let comments = self
+            .node(node)
+            .conjuncts
+            .iter()
+            .filter_map(|conjunct| conjunct.comments);
+        comments.flat_map(|comments| comments.iter().cloned()).collect()
+    }
+
+    /// The elements of a list, its length if that is fixed, and what further elements must be.
+    pub(super) fn list_parts(&mut self, node: NodeId) -> (Vec<NodeId>, Option<usize>, Option<NodeId>) {
+        let elements = self
+            .elements(&super::expression::Value::Node(node))
+            .unwrap_or_default();
+        let Some(list) = &self.known(node).list else {
+            return (elements, None, None);
+        };
+        let (length, rests) = (list.length, list.rests.clone());
+        if length.is_some() || rests.is_empty() {
+            return (elements, length, None);
+        }
+        let rest = self.new_node(Some(node), None);
+        self.node_mut(rest).conjuncts = rests.into_iter().map(|(_, rest)| rest).collect();
+        (elements, None, Some(rest))
+    }
+
+    /// A node for the values that a pattern of a node demands.
+    pub(super) fn pattern_value(&mut self, node: NodeId, pattern: NodeId) -> Option<NodeId> {
+        let pattern = self
+            .known(node)
+            .patterns
+            .iter()
+            .find(|known| known.node == pattern)?
+            .clone();
+        let value = self.new_node(Some(node), None);
+        let mut env = pattern.env;
+        if pattern.value.frame {
+            env = self.new_env(Some(env), Scope::Frame { node: value });
+        }
+        let conjunct = Conjunct {
+            env,
+            group: pattern.group,
+            ..Self::conjunct(env, &pattern.value.value)
+        };
+        self.node_mut(value).conjuncts.push(conjunct);
+        Some(value)
+    }
+
     /// Data as a tree of nodes.
     pub(crate) fn data_node(&mut self, data: &Data) -> NodeId {
         let source = match data {
@@ -158,7 +306,12 @@ impl<'p> Machine<'p> {
                     if label.is_regular() {
                         let path = self.path(arc.node);
                         let message = "field is required but not present".to_owned();
-                        problems.push(Diagnostic { severity: Severity::Incomplete, path, message, places: Vec::new() });
+                        problems.push(Diagnostic {
+                            severity: Severity::Incomplete,
+                            path,
+                            message,
+                            places: Vec::new(),
+                        });
                     }
                 }
                 (Label::Index(_), _) => items.extend(self.export(arc.node, above, problems)),
@@ -171,7 +324,11 @@ impl<'p> Machine<'p> {
             }
         }
         above.pop();
-        Some(if is_list { Data::List(items) } else { Data::Struct(fields) })
+        Some(if is_list {
+            Data::List(items)
+        } else {
+            Data::Struct(fields)
+        })
     }
 
     fn report_below(&mut self, node: NodeId, _above: &mut [NodeId], problems: &mut Vec<Diagnostic>) {
@@ -199,7 +356,12 @@ impl<'p> Machine<'p> {
 
     fn report_incomplete(&mut self, at: NodeId, message: String, problems: &mut Vec<Diagnostic>) {
         let path = self.path(at);
-        problems.push(Diagnostic { severity: Severity::Incomplete, path, message, places: Vec::new() });
+        problems.push(Diagnostic {
+            severity: Severity::Incomplete,
+            path,
+            message,
+            places: Vec::new(),
+        });
     }
 
     /// A node whose value is one of several others'.
@@ -210,6 +372,7 @@ impl<'p> Machine<'p> {
             source: Source::AnyOf(alternatives.into()),
             group: super::closed::GroupId::ROOT,
             trail: None,
+            cyclic: false,
             comments: None,
         });
         node

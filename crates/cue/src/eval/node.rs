@@ -2,6 +2,7 @@
 
 use crate::eval::atom::Atom;
 use crate::eval::closed::GroupId;
+use crate::eval::disjunction::Branch;
 use crate::eval::error::Error;
 use crate::eval::scalar::Scalar;
 use crate::program::ir::{ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
@@ -12,23 +13,27 @@ use std::sync::Arc;
 
 /// A place in the tree of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u32);
+pub(crate) struct NodeId(pub u32);
 
 /// A scope level at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct EnvId(pub u32);
+pub(crate) struct EnvId(pub u32);
 
 /// What the names of one scope level stand for.
 #[derive(Debug)]
-pub struct Env<'p> {
+pub(crate) struct Env<'p> {
     pub up: Option<EnvId>,
     pub scope: Scope<'p>,
 }
 
 #[derive(Debug)]
-pub enum Scope<'p> {
+pub(crate) enum Scope<'p> {
     /// The fields of a node; `lets` are evaluated when first used.
-    Struct { node: NodeId, literal: Option<&'p crate::program::ir::StructExpr>, lets: Vec<Option<NodeId>> },
+    Struct {
+        node: NodeId,
+        literal: Option<&'p crate::program::ir::StructExpr>,
+        lets: Vec<Option<NodeId>>,
+    },
     /// A field's own node, for its aliases.
     Frame { node: NodeId },
     /// The variables of a clause.
@@ -37,17 +42,19 @@ pub enum Scope<'p> {
 
 /// One of the things that a node's value must satisfy.
 #[derive(Debug, Clone)]
-pub struct Conjunct<'p> {
+pub(crate) struct Conjunct<'p> {
     pub env: EnvId,
     pub source: Source<'p>,
     pub group: GroupId,
     /// The references that led here.
     pub trail: Option<Rc<Trail>>,
+    /// Came from a reference to something that it is part of.
+    pub cyclic: bool,
     pub comments: Option<&'p Arc<[Comment]>>,
 }
 
 #[derive(Debug, Clone)]
-pub enum Source<'p> {
+pub(crate) enum Source<'p> {
     Expr(&'p Expr),
     /// The same as another node.
     Node(NodeId),
@@ -60,26 +67,30 @@ pub enum Source<'p> {
 
 /// References that were followed, newest first, to find structures that contain themselves.
 #[derive(Debug)]
-pub struct Trail {
+pub(crate) struct Trail {
     pub target: NodeId,
+    /// The node that the reference was followed for.
+    pub at: NodeId,
     pub before: Option<Rc<Trail>>,
 }
 
 impl Trail {
-    pub fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {
-        let mut current = trail;
-        while let Some(trail) = current {
-            if trail.target == target {
-                return true;
-            }
-            current = trail.before.as_ref();
-        }
-        false
+    pub(crate) fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {
+        Self::iter(trail).any(|trail| trail.target == target)
+    }
+
+    /// Whether the reference was followed for the very node that follows it again: a cycle that adds nothing.
+    pub(crate) fn turns(trail: Option<&Rc<Self>>, target: NodeId, at: NodeId) -> bool {
+        Self::iter(trail).any(|trail| trail.target == target && trail.at == at)
+    }
+
+    fn iter(trail: Option<&Rc<Self>>) -> impl Iterator<Item = &Rc<Self>> {
+        std::iter::successors(trail, |trail| trail.before.as_ref())
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     Fresh,
     /// On the stack, at this height.
     Processing(u32),
@@ -90,13 +101,17 @@ pub enum State {
 
 /// A value: what was said of it, and what is known of it so far.
 #[derive(Debug)]
-pub struct Node<'p> {
+pub(crate) struct Node<'p> {
     pub parent: Option<NodeId>,
     pub label: Option<Label>,
     pub conjuncts: Vec<Conjunct<'p>>,
+    /// The node that this one is an alternative of.
+    pub origin: Option<NodeId>,
     /// Which alternative to take of the first disjunctions met.
     pub choices: Vec<u32>,
     pub state: State,
+    /// Nodes that brought in this one's conjuncts before all of them were known, and by which reference.
+    pub subscribers: Vec<(NodeId, Conjunct<'p>)>,
     /// This node's value is another node's.
     pub forward: Option<NodeId>,
     pub known: Known<'p>,
@@ -104,18 +119,27 @@ pub struct Node<'p> {
 
 /// What evaluation has found out. Dropped as a whole when a node is evaluated anew.
 #[derive(Debug, Default)]
-pub struct Known<'p> {
+pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
     pub patterns: Vec<Pattern<'p>>,
     pub structs: Vec<StructInfo>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
-    pub disjunctions: Vec<Conjunct<'p>>,
+    /// Disjunctions, each with the key of the outermost one that it is nested in.
+    pub disjunctions: Vec<(Conjunct<'p>, usize)>,
+    /// The outermost disjunction of which an alternative is being unified.
+    pub choosing: Option<usize>,
+    /// What is left of the alternatives of an alternative.
+    pub branches: Vec<Branch>,
     /// Alternatives when several are left; the first `defaults` are defaults.
     pub alternatives: Vec<NodeId>,
     pub defaults: usize,
     pub error: Option<Error>,
+    /// Something was said of this node that does not come from what it is part of.
+    pub grounded: bool,
+    /// References to what this node is part of; followed once it is grounded.
+    pub returning: Vec<(NodeId, Conjunct<'p>)>,
     /// Has ordinary fields, or is a literal without embeddings.
     pub is_struct: bool,
     /// The first fatal error at or below, once looked for.
@@ -124,7 +148,7 @@ pub struct Known<'p> {
 
 /// From a node to one of its fields or elements.
 #[derive(Debug, Clone, Copy)]
-pub struct Arc_ {
+pub(crate) struct Arc_ {
     pub label: Label,
     pub node: NodeId,
     pub presence: Presence,
@@ -133,26 +157,27 @@ pub struct Arc_ {
 
 /// `[pattern]: value`, seen at a node.
 #[derive(Debug, Clone)]
-pub struct Pattern<'p> {
+pub(crate) struct Pattern<'p> {
     pub env: EnvId,
     pub pattern: &'p Expr,
     pub value: &'p FieldExpr,
     pub group: GroupId,
     pub trail: Option<Rc<Trail>>,
+    pub cyclic: bool,
     /// The pattern's value, once known.
     pub node: NodeId,
 }
 
 /// A struct literal that was unified into a node.
 #[derive(Debug, Clone, Copy)]
-pub struct StructInfo {
+pub(crate) struct StructInfo {
     pub group: GroupId,
     pub open: bool,
 }
 
 /// What is known of a list's length and of the elements not written out.
-#[derive(Debug, Default)]
-pub struct List<'p> {
+#[derive(Debug, Default, Clone)]
+pub(crate) struct List<'p> {
     /// The length, when some literal fixes it.
     pub length: Option<usize>,
     /// `...T`, from an index on.
@@ -161,23 +186,26 @@ pub struct List<'p> {
 
 /// Work that may have to wait for other values.
 #[derive(Debug)]
-pub struct Task<'p> {
+pub(crate) struct Task<'p> {
     pub kind: TaskKind<'p>,
     pub conjunct: Conjunct<'p>,
     pub state: TaskState,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum TaskKind<'p> {
+pub(crate) enum TaskKind<'p> {
     /// The conjunct's expression must be evaluated.
     Value,
     List(&'p ListExpr),
-    Dynamic { label: &'p Expr, field: &'p FieldExpr },
+    Dynamic {
+        label: &'p Expr,
+        field: &'p FieldExpr,
+    },
     Comprehension(&'p ComprehensionExpr),
 }
 
 #[derive(Debug, Clone)]
-pub enum TaskState {
+pub(crate) enum TaskState {
     Waiting(Option<Error>),
     Running,
     Done,

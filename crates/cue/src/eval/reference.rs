@@ -1,12 +1,13 @@
 //! Following references.
 
 use super::Machine;
+use super::closed::{Closing, GroupId, Link};
 use super::error::{Code, Error, Reason};
 use super::expression::Value;
 use super::kind::Kind;
 use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State, Trail};
 use super::scalar::Scalar;
-use crate::program::ir::{Expr, ExprKind, Position, Presence, VariableSlot};
+use crate::program::ir::{Declaration, Expr, ExprKind, Position, Presence, VariableSlot};
 use crate::program::symbols::Label;
 use std::rc::Rc;
 
@@ -18,16 +19,32 @@ pub(super) fn is_reference(expr: &Expr) -> bool {
             | ExprKind::Let { .. }
             | ExprKind::Variable { .. }
             | ExprKind::FrameValue { .. }
+            | ExprKind::Computed { .. }
             | ExprKind::Select { .. }
             | ExprKind::Index { .. }
     )
+}
+
+impl Conjunct<'_> {
+    /// Whether it says nothing itself but points to what does.
+    pub(super) fn is_reference(&self) -> bool {
+        match self.source {
+            Source::Node(_) => true,
+            Source::Expr(expr) => {
+                is_reference(expr) || matches!(expr.kind, ExprKind::And(_) | ExprKind::Or(_))
+            }
+            _ => false,
+        }
+    }
 }
 
 impl<'p> Machine<'p> {
     /// A node with nothing but one reference is what it refers to. Whether that is so.
     pub(super) fn share(&mut self, id: NodeId) -> bool {
         let node = self.node(id);
-        let [only] = node.conjuncts.as_slice() else { return false };
+        let [only] = node.conjuncts.as_slice() else {
+            return false;
+        };
         if !node.choices.is_empty() {
             return false;
         }
@@ -70,26 +87,117 @@ impl<'p> Machine<'p> {
 
     /// Brings the conjuncts of `target` into a node.
     pub(super) fn add_reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
-        if target == id {
+        let own = self.node(id).origin.unwrap_or(id);
+        if target == id || target == own || Trail::turns(conjunct.trail.as_ref(), target, id) {
             return;
         }
-        let returns = Trail::contains(conjunct.trail.as_ref(), target);
-        if returns {
-            let conjuncts = &self.node(id).conjuncts;
-            if conjuncts.iter().all(|conjunct| Trail::contains(conjunct.trail.as_ref(), target)) {
-                let error = self.bottom(Code::Fatal, Reason::StructuralCycle, self.positions(conjunct));
-                self.fail(id, error);
-                return;
-            }
+        let returns = Trail::contains(conjunct.trail.as_ref(), target) || self.is_below(id, target);
+        if returns && !self.known(id).grounded {
+            self.known_mut(id).returning.push((target, conjunct.clone()));
+            return;
         }
-        let trail = Some(Rc::new(Trail { target, before: conjunct.trail.clone() }));
-        let of_definition = self.node(target).label.is_some_and(Label::is_definition);
+        let parent_is_open = self
+            .node(target)
+            .parent
+            .is_some_and(|parent| matches!(self.node(parent).state, State::Processing(_)));
+        if parent_is_open {
+            self.node_mut(target).subscribers.push((id, conjunct.clone()));
+        }
+        let mut reference = self.reference(id, target, conjunct);
+        reference.cyclic = returns;
+        let mut groups = Vec::new();
         for index in 0..self.node(target).conjuncts.len() {
             let theirs = self.node(target).conjuncts[index].clone();
-            let group = self.transplant(theirs.group, conjunct.group, of_definition);
-            let comments = conjunct.comments.or(theirs.comments);
-            self.add(id, Conjunct { group, trail: trail.clone(), comments, ..theirs });
+            self.add_transplanted(id, &reference, theirs, &mut groups);
         }
+    }
+
+    /// What the conjuncts that a reference brings in have in common. Those of a definition are closed.
+    fn reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) -> Conjunct<'p> {
+        let trail = Some(Rc::new(Trail {
+            target,
+            at: id,
+            before: conjunct.trail.clone(),
+        }));
+        let group = match self.definition_around(target) {
+            Some(definition) if definition == target || !self.is_below(id, definition) => {
+                self.new_group(conjunct.group, Link::Unified, Closing::Deep)
+            }
+            _ => conjunct.group,
+        };
+        Conjunct {
+            trail,
+            group,
+            ..conjunct.clone()
+        }
+    }
+
+    /// The innermost definition that a node is, or is part of.
+    pub(super) fn definition_around(&self, node: NodeId) -> Option<NodeId> {
+        let upwards = std::iter::successors(Some(node), |node| self.node(*node).parent);
+        upwards
+            .into_iter()
+            .find(|node| self.node(*node).label.is_some_and(Label::is_definition))
+    }
+
+    /// Whether a node is strictly inside another.
+    fn is_below(&self, inner: NodeId, outer: NodeId) -> bool {
+        let mut upwards = std::iter::successors(self.node(inner).parent, |node| self.node(*node).parent);
+        upwards.any(|node| node == outer || self.node(node).origin == Some(outer))
+    }
+
+    /// Brings in one more conjunct of what a reference refers to.
+    pub(super) fn add_referenced(
+        &mut self,
+        id: NodeId,
+        target: NodeId,
+        conjunct: &Conjunct<'p>,
+        theirs: Conjunct<'p>,
+    ) {
+        let reference = self.reference(id, target, conjunct);
+        self.add_transplanted(id, &reference, theirs, &mut Vec::new());
+    }
+
+    fn add_transplanted(
+        &mut self,
+        id: NodeId,
+        reference: &Conjunct<'p>,
+        theirs: Conjunct<'p>,
+        groups: &mut Vec<(GroupId, GroupId)>,
+    ) {
+        let group = self.transplant(theirs.group, reference.group, groups);
+        let trail = reference.trail.clone();
+        let cyclic = reference.cyclic || theirs.cyclic;
+        let comments = reference.comments.or(theirs.comments);
+        let conjunct = Conjunct {
+            group,
+            trail,
+            cyclic,
+            comments,
+            ..theirs
+        };
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.add(id, conjunct));
+    }
+
+    /// Follows references to what the node is part of, if it is more than that.
+    pub(super) fn follow_returning(&mut self, id: NodeId) {
+        let returning = std::mem::take(&mut self.known_mut(id).returning);
+        if returning.is_empty() {
+            return;
+        }
+        if !self.known(id).grounded {
+            let positions = returning
+                .iter()
+                .flat_map(|(_, conjunct)| self.positions(conjunct))
+                .collect();
+            let error = self.bottom(Code::Fatal, Reason::StructuralCycle, positions);
+            self.fail(id, error);
+            return;
+        }
+        for (target, conjunct) in returning {
+            self.add_reference(id, target, &conjunct);
+        }
+        self.follow_returning(id);
     }
 
     fn positions(&self, conjunct: &Conjunct<'p>) -> Vec<Position> {
@@ -129,12 +237,46 @@ impl<'p> Machine<'p> {
                 }
             }
             ExprKind::Select { base, label } => {
-                let base = self.value_node(env, base)?;
+                let base = self.base_node(env, base)?;
                 self.lookup(base, *label, expr.position)
+            }
+            ExprKind::Computed { up, declaration } => {
+                let env = self.env_up(env, *up);
+                let Scope::Struct {
+                    node,
+                    literal: Some(literal),
+                    ..
+                } = self.env(env).scope
+                else {
+                    return Err(self.fatal("name does not stand for a field", expr.position));
+                };
+                let Some(Declaration::Dynamic { label, .. }) =
+                    literal.declarations.get(*declaration as usize)
+                else {
+                    return Err(self.fatal("name does not stand for a field", expr.position));
+                };
+                match self.operand(env, label)? {
+                    Value::Scalar(Scalar::String(name)) => {
+                        let label = Label::Regular(self.symbols.intern(&name));
+                        self.field(node, label, expr.position)
+                    }
+                    _ => Err(self.fatal("a label must be a string", label.position)),
+                }
             }
             ExprKind::Index { base, index } => self.index(env, base, index),
             _ => self.value_node(env, expr),
         }
+    }
+
+    /// What a selector applies to. A value made on the spot must be good as a whole.
+    fn base_node(&mut self, env: EnvId, base: &'p Expr) -> Result<NodeId, Error> {
+        let node = self.value_node(env, base)?;
+        if !is_reference(base)
+            && let Some(error) = self.check(node)
+        {
+            return Err(error);
+        }
+        Ok(node)
     }
 
     fn let_node(&mut self, env: EnvId, index: usize) -> NodeId {
@@ -166,18 +308,22 @@ impl<'p> Machine<'p> {
         };
         match self.arc_of(node, label) {
             Some((arc, Presence::Member)) => Ok(arc),
-            Some((_, Presence::Optional | Presence::Required)) => Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position])),
+            Some((_, Presence::Optional | Presence::Required)) => {
+                Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position]))
+            }
             _ => Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position])),
         }
     }
 
     fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
         let arcs = &self.known(node).arcs;
-        arcs.iter().find(|arc| arc.label == label).map(|arc| (arc.node, arc.presence))
+        arcs.iter()
+            .find(|arc| arc.label == label)
+            .map(|arc| (arc.node, arc.presence))
     }
 
     fn index(&mut self, env: EnvId, base: &'p Expr, index: &'p Expr) -> Result<NodeId, Error> {
-        let base_node = self.value_node(env, base)?;
+        let base_node = self.base_node(env, base)?;
         match self.operand(env, index)? {
             Value::Scalar(Scalar::String(name)) => {
                 let label = Label::Regular(self.symbols.intern(&name));
@@ -188,12 +334,18 @@ impl<'p> Machine<'p> {
                     let at = u32::try_from(at).unwrap_or(u32::MAX);
                     self.lookup(base_node, Label::Index(at), index.position)
                 }
-                _ => Err(self.fatal(format!("invalid index {number} (index must be non-negative)"), index.position)),
+                _ => Err(self.fatal(
+                    format!("invalid index {number} (index must be non-negative)"),
+                    index.position,
+                )),
             },
             other => {
                 let kind = self.kind_of(&other);
                 let shown = self.show_value(&other);
-                Err(self.fatal(format!("invalid index {shown} (invalid type {kind})"), index.position))
+                Err(self.fatal(
+                    format!("invalid index {shown} (invalid type {kind})"),
+                    index.position,
+                ))
             }
         }
     }
@@ -227,13 +379,25 @@ impl<'p> Machine<'p> {
         if matches!(self.node(node).state, State::Processing(_)) {
             return Err(self.bottom(Code::Cycle, Reason::UndefinedField(label), vec![position]));
         }
-        let wanted = if matches!(label, Label::Index(_)) { Kind::LIST } else { Kind::STRUCT };
+        let wanted = if matches!(label, Label::Index(_)) {
+            Kind::LIST
+        } else {
+            Kind::STRUCT
+        };
         if known.is_struct && wanted == Kind::STRUCT {
-            let code = if self.is_closed(node) { Code::Fatal } else { Code::Incomplete };
+            let code = if self.is_closed(node) {
+                Code::Fatal
+            } else {
+                Code::Incomplete
+            };
             return Err(self.bottom(code, Reason::UndefinedField(label), vec![position]));
         }
         if let (Some(list), Label::Index(index)) = (&known.list, label) {
-            let code = if list.length.is_some() { Code::Fatal } else { Code::Incomplete };
+            let code = if list.length.is_some() {
+                Code::Fatal
+            } else {
+                Code::Incomplete
+            };
             let message = format!("index out of range [{index}] with length {}", known.arcs.len());
             return Err(self.bottom(code, Reason::Text(message), vec![position]));
         }
@@ -242,7 +406,14 @@ impl<'p> Machine<'p> {
         }
         let shown = self.show(node);
         let kind = known.atom.kind;
-        let wants = if wanted == Kind::LIST { "list" } else { "list or struct" };
-        Err(self.fatal(format!("invalid operand {shown} (found {kind}, want {wants})"), position))
+        let wants = if wanted == Kind::LIST {
+            "list"
+        } else {
+            "list or struct"
+        };
+        Err(self.fatal(
+            format!("invalid operand {shown} (found {kind}, want {wants})"),
+            position,
+        ))
     }
 }

@@ -6,6 +6,7 @@ mod scope;
 pub(crate) mod symbols;
 
 use crate::diagnostic::Diagnostics;
+use crate::packages::regexp::Pattern;
 use crate::source::Source;
 use crate::syntax;
 use ir::{Position, StructExpr};
@@ -19,17 +20,17 @@ pub struct Program {
     pub(crate) sources: Vec<Source>,
     pub(crate) root: ir::Expr,
     pub(crate) symbols: Symbols,
-    regexes: Mutex<HashMap<String, regex::Regex>>,
+    regexes: Mutex<HashMap<String, Pattern>>,
 }
 
 impl Program {
     /// A compiled regular expression, kept for the next evaluation.
-    pub(crate) fn regex(&self, pattern: &str) -> Result<regex::Regex, String> {
+    pub(crate) fn regex(&self, pattern: &str) -> Result<Pattern, String> {
         let mut regexes = self.regexes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(regex) = regexes.get(pattern) {
             return Ok(regex.clone());
         }
-        let regex = regex::Regex::new(pattern).map_err(|error| format!("invalid regexp {pattern:?}: {error}"))?;
+        let regex = Pattern::compile(pattern).map_err(|error| format!("invalid regexp: {error}"))?;
         if regexes.len() < MAXIMUM_REGEXES {
             regexes.insert(pattern.to_owned(), regex.clone());
         }
@@ -68,6 +69,14 @@ pub fn compile_with(sources: &[Source], options: CompileOptions<'_>) -> Result<P
         return Err(Diagnostics(problems));
     }
     let (root, symbols): (StructExpr, Symbols) = resolve::resolve(sources, &files, options)?;
-    let root = ir::Expr { kind: ir::ExprKind::Struct(Box::new(root)), position: Position::default() };
-    Ok(Program { sources: sources.to_vec(), root, symbols: symbols.freeze(), regexes: Mutex::default() })
+    let root = ir::Expr {
+        kind: ir::ExprKind::Struct(Box::new(root)),
+        position: Position::default(),
+    };
+    Ok(Program {
+        sources: sources.to_vec(),
+        root,
+        symbols: symbols.freeze(),
+        regexes: Mutex::default(),
+    })
 }

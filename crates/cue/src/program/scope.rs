@@ -10,7 +10,10 @@ pub(super) enum Level {
     /// A struct literal.
     Struct(HashMap<String, Entry>),
     /// A field whose value sees its own label or value.
-    Frame { label: Option<String>, value: Option<String> },
+    Frame {
+        label: Option<String>,
+        value: Option<String>,
+    },
     /// A `for` or `let` clause.
     Clause { key: Option<String>, value: String },
 }
@@ -29,6 +32,6 @@ pub(super) enum Target {
     /// An alias of a field.
     Alias(Label),
     Let(u32),
-    /// An alias of a field whose label is computed: only its own value can use it.
-    ComputedAlias,
+    /// An alias of the field that the declaration of this number makes.
+    Computed(u32),
 }

@@ -49,6 +49,7 @@ use crate::loopback::{Loopback, Refused};
 use crate::object;
 use crate::selector::LabelSelector;
 use crate::server::Server;
+use crate::source::Steady;
 use crate::store::{Entry, Event, EventKind};
 use world::{Owner, Pod, World};
 use write::Plan;
@@ -196,6 +197,7 @@ pub(super) fn start(server: &Arc<Server>, settings: Simulation) {
         clients,
         world: World::default(),
         refusals: HashMap::new(),
+        time: Steady::default(),
     };
     let mut queue = Queue::new();
     for kind in Kind::ALL {
@@ -217,6 +219,7 @@ struct Simulator {
     world: World,
     /// Why the last writes for a key were refused.
     refusals: HashMap<Key, String>,
+    time: Steady,
 }
 
 impl Controller for Simulator {
@@ -241,13 +244,16 @@ impl Controller for Simulator {
             return;
         };
         match event.kind {
-            EventKind::Put => self.put(kind, &event.entry, Some(self.server.sources.now()), queue),
+            EventKind::Put => {
+                let now = self.now();
+                self.put(kind, &event.entry, Some(now), queue);
+            }
             EventKind::Delete => self.remove(kind, &event.entry, queue),
         }
     }
 
     fn decide(&mut self, key: &Key, _: &mut Queue<Key>) -> Step {
-        let now = self.server.sources.now();
+        let now = self.now();
         let plan = self.plan(key, now).unwrap_or_default();
         if !plan.writes.is_empty() {
             tracing::debug!(?key, writes = plan.writes.len(), "simulation");
@@ -272,6 +278,11 @@ impl Controller for Simulator {
 }
 
 impl Simulator {
+    /// A clock that is set back must not keep pods from starting, or from stopping.
+    fn now(&mut self) -> Timestamp {
+        self.time.after(self.server.sources.now())
+    }
+
     fn bucket(&self, kind: Kind) -> Arc<crate::store::Bucket> {
         self.server.store.bucket(&kind.bucket().into())
     }
