@@ -10,9 +10,11 @@ fn text(result: Result<Number, CallError>) -> String {
     result.map_or_else(|error| error.0, |number| number.to_json())
 }
 
+type Function = fn(&Number) -> Result<Number, CallError>;
+
 #[test]
 fn logarithms_and_exponentials() {
-    let functions: [(&str, fn(&Number) -> Result<Number, CallError>); 6] = [
+    let functions: [(&str, Function); 6] = [
         ("Exp", exp),
         ("Exp2", exp2),
         ("Log", log),
@@ -160,11 +162,11 @@ fn jacobi_symbols() {
 #[test]
 fn floats_agree_but_for_the_last_digit() {
     for (name, x, expected) in [
-        ("Sqrt", 2.0, 1.4142135623730951),
+        ("Sqrt", 3.0, 1.7320508075688772),
         ("Sin", 1.0, 0.8414709848078965),
         ("Cos", 2.5, -0.8011436155469337),
         ("Tan", 1.0, 1.557407724654902),
-        ("Asin", 0.5, 0.5235987755982989),
+        ("Asin", 0.1, 0.1001674211615598),
         ("Atan", 10.0, 1.4711276743037345),
         ("Sinh", 1.5, 2.1292794550948178),
         ("Acosh", 2.0, 1.3169578969248166),

@@ -79,7 +79,7 @@ pub fn format_duration(nanoseconds: i64) -> String {
     let amount = nanoseconds.unsigned_abs();
     let text = match amount {
         0 => return "0s".to_owned(),
-        ..1_000 => format!("{amount}ns"),
+        1..1_000 => format!("{amount}ns"),
         1_000..1_000_000 => format!("{}µs", decimal(amount, 1_000)),
         1_000_000..1_000_000_000 => format!("{}ms", decimal(amount, 1_000_000)),
         _ => {

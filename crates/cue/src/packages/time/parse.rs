@@ -96,7 +96,7 @@ impl<'value> Reader<'value> {
             Element::Weekday => drop(self.name(&WEEKDAYS.map(|name| &name[..3]))?),
             Element::LongWeekday => drop(self.name(&WEEKDAYS)?),
             Element::NumberMonth { zero } => {
-                self.found.month = Some(self.in_range(zero, 1..=12, "month")?);
+                self.found.month = Some(self.in_range(digits_of(zero), 1..=12, "month")?);
             }
             Element::Day(padding) => {
                 if padding == Padding::Space {
@@ -111,11 +111,13 @@ impl<'value> Reader<'value> {
                 }
                 self.found.year_day = Some(self.digits(if padding == Padding::Zero { 3 } else { 1 }, 3)?);
             }
-            Element::Hour => self.found.hour = self.in_range(false, 0..=23, "hour")?,
-            Element::Hour12 { zero } => self.found.hour = self.in_range(zero, 0..=12, "hour")?,
-            Element::Minute { zero } => self.found.minute = self.in_range(zero, 0..=59, "minute")?,
+            Element::Hour => self.found.hour = self.in_range(1, 0..=23, "hour")?,
+            Element::Hour12 { zero } => self.found.hour = self.in_range(digits_of(zero), 0..=12, "hour")?,
+            Element::Minute { zero } => {
+                self.found.minute = self.in_range(digits_of(zero), 0..=59, "minute")?
+            }
             Element::Second { zero } => {
-                self.found.second = self.in_range(zero, 0..=59, "second")?;
+                self.found.second = self.in_range(digits_of(zero), 0..=59, "second")?;
                 // A fraction may follow although the layout does not ask for one.
                 if !matches!(next(remaining), (_, Some((Element::Fraction { .. }, _)), _)) {
                     self.optional_fraction();
@@ -161,11 +163,11 @@ impl<'value> Reader<'value> {
 
     fn in_range(
         &mut self,
-        zero: bool,
+        minimum: usize,
         range: std::ops::RangeInclusive<i64>,
         what: &'static str,
     ) -> Result<i64, Problem> {
-        let number = self.digits(if zero { 2 } else { 1 }, 2)?;
+        let number = self.digits(minimum, 2)?;
         if range.contains(&number) {
             Ok(number)
         } else {
@@ -343,6 +345,11 @@ impl Found {
         }
         Ok((month, day))
     }
+}
+
+/// A number that is padded with a zero has two digits.
+fn digits_of(padded: bool) -> usize {
+    if padded { 2 } else { 1 }
 }
 
 /// The length of a sign and a number up to 23, or 0.
