@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 impl<'p> Machine<'p> {
     /// The first fatal error at or below a node.
-    pub(super) fn check(&mut self, id: NodeId) -> Option<Error> {
+    pub(crate) fn check(&mut self, id: NodeId) -> Option<Error> {
         let node = self.expanded(id);
         if let Some(result) = &self.known(node).checked {
             return result.clone();

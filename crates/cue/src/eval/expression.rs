@@ -118,6 +118,9 @@ impl<'p> Machine<'p> {
     fn add_validator(&mut self, id: NodeId, validator: Validator) {
         let kind = validator.builtin.operand;
         let position = validator.position;
+        if self.validating.contains(&position) {
+            return;
+        }
         self.add_atom(id, |atom| atom.add_kind(kind, position));
         let validators = &mut self.known_mut(id).atom.validators;
         if !validators.iter().any(|known| known.same(&validator)) {

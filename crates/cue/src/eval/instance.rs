@@ -153,6 +153,11 @@ impl<'p> Instance<'p> {
         Lookup(node)
     }
 
+    /// The steps taken so far, as [`Limits::steps`](super::Limits::steps) counts them.
+    pub fn steps(&self) -> u64 {
+        self.machine.steps
+    }
+
     /// The whole value as data; every reason why it cannot be.
     pub fn export(&mut self) -> Result<Data, Diagnostics> {
         self.export_at(Lookup(self.root))

@@ -125,20 +125,13 @@ fn flatten_into(
 }
 
 fn contains<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
-    let wanted = node_of(machine, &arguments[1]);
+    let wanted = machine.node_of(&arguments[1]);
     for element in machine.list(arguments, 0, at)? {
         if machine.equal_deep(element, wanted)? {
             return Ok(bool_value(true));
         }
     }
     Ok(bool_value(false))
-}
-
-fn node_of(machine: &mut Machine<'_>, value: &Value) -> NodeId {
-    match value {
-        Value::Node(node) => *node,
-        Value::Scalar(scalar) => machine.scalar_node(scalar.clone()),
-    }
 }
 
 fn unique<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
