@@ -146,7 +146,9 @@ impl Builtin {
     /// Whether the arguments may be values that are not concrete.
     pub(crate) fn takes_any(&self) -> bool {
         let marshals = matches!(self.package, "encoding/json" | "encoding/yaml") && self.name != "Unmarshal";
-        marshals || (self.package.is_empty() && matches!(self.name, "len" | "matchN" | "matchIf"))
+        marshals
+            || (self.package.is_empty() && matches!(self.name, "len" | "matchN" | "matchIf"))
+            || (self.package == "list" && self.name == "MatchN")
     }
 }
 

@@ -307,17 +307,15 @@ impl<'p> Machine<'p> {
             index += 1;
             match (arc.label, arc.presence) {
                 (_, Presence::Optional | Presence::Pending) => {}
-                (label, Presence::Required) => {
-                    if label.is_regular() {
-                        let path = self.path(arc.node);
-                        let message = "field is required but not present".to_owned();
-                        problems.push(Diagnostic {
-                            severity: Severity::Incomplete,
-                            path,
-                            message,
-                            places: Vec::new(),
-                        });
-                    }
+                (_, Presence::Required) => {
+                    let path = self.path(arc.node);
+                    let message = "field is required but not present".to_owned();
+                    problems.push(Diagnostic {
+                        severity: Severity::Incomplete,
+                        path,
+                        message,
+                        places: Vec::new(),
+                    });
                 }
                 (Label::Index(_), _) => items.extend(self.export(arc.node, above, problems)),
                 (Label::Regular(symbol), _) => {

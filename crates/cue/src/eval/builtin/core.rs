@@ -44,7 +44,7 @@ fn match_n(machine: &mut Machine<'_>, arguments: &[Value], position: Position) -
     let value = machine.node_of(&arguments[0]);
     let list = machine.concrete(arguments[2].clone())?;
     let mut matched = 0;
-    for schema in machine.list(&[list], 2, position)? {
+    for schema in machine.list(&[list], 0, position)? {
         matched += i64::from(satisfies(machine, value, schema));
     }
     let count = machine.node_of(&arguments[1]);
