@@ -13,13 +13,13 @@ use crate::syntax::ast::Comment;
 
 /// One evaluation of a program.
 pub struct Instance<'p> {
-    machine: Machine<'p>,
+    pub(super) machine: Machine<'p>,
     root: NodeId,
 }
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lookup(NodeId);
+pub struct Lookup(pub(super) NodeId);
 
 impl Program {
     /// Evaluates the program with values injected at top-level names. Nothing is computed before somebody asks.

@@ -25,11 +25,13 @@ mod message;
 pub(crate) mod node;
 mod reference;
 pub(crate) mod scalar;
+mod shape;
 mod unify;
 
 use closed::{Group, GroupId};
 use error::{Bottom, Code, Error, Reason};
 pub use instance::{Instance, Lookup};
+pub use shape::{Member, Shape};
 use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
 pub(crate) use node::NodeId;
 

@@ -1,0 +1,120 @@
+//! Unification of trees.
+//!
+//! What is plain is unified here; what is not (defaults, types, bounds) goes through the evaluator, leaf by leaf.
+
+use super::text::{evaluate, text};
+use super::tree::{Field, Tree, below};
+use cambium_cue::diagnostic::Severity;
+use cambium_cue::number::Number;
+use cambium_cue::{Data, Diagnostic};
+
+/// What satisfies both; otherwise everything that conflicts.
+pub(super) fn unify(left: Tree, right: Tree) -> Result<Tree, Vec<Diagnostic>> {
+    let mut conflicts = Vec::new();
+    let tree = meet(left, right, &mut conflicts);
+    match tree {
+        Some(tree) if conflicts.is_empty() => Ok(tree),
+        _ => Err(conflicts),
+    }
+}
+
+fn meet(left: Tree, right: Tree, conflicts: &mut Vec<Diagnostic>) -> Option<Tree> {
+    match (left, right) {
+        (Tree::Struct(left), Tree::Struct(right)) => Some(Tree::Struct(meet_fields(left, right, conflicts))),
+        (Tree::List { elements: left, open: left_open }, Tree::List { elements: right, open: right_open }) => {
+            let (ours, theirs) = (left.len(), right.len());
+            if (ours > theirs && !right_open) || (theirs > ours && !left_open) {
+                conflicts.push(conflict(format!("incompatible list lengths ({ours} and {theirs})")));
+                return None;
+            }
+            let elements = meet_elements(left, right, conflicts);
+            Some(Tree::List { elements, open: left_open && right_open })
+        }
+        (Tree::Scalar(left), Tree::Scalar(right)) => {
+            if left == right {
+                return Some(Tree::Scalar(left));
+            }
+            conflicts.push(conflict(format!("conflicting values {} and {}", right.to_json(), left.to_json())));
+            None
+        }
+        (left, right) => match quick(&left, &right).or_else(|| quick(&right, &left)) {
+            Some(tree) => Some(tree),
+            None => match evaluate(&left, &right) {
+                Ok(tree) => Some(tree),
+                Err(problem) => {
+                    let shown = |tree: &Tree| matches!(tree, Tree::Scalar(_)).then(|| text(tree));
+                    let message = match (shown(&left), shown(&right)) {
+                        (None, None) => problem.message.clone(),
+                        _ => format!("conflicting values {} and {}", text(&right), text(&left)),
+                    };
+                    conflicts.push(Diagnostic { message, ..problem });
+                    None
+                }
+            },
+        },
+    }
+}
+
+fn meet_fields(left: Vec<Field>, right: Vec<Field>, conflicts: &mut Vec<Diagnostic>) -> Vec<Field> {
+    let mut fields = left;
+    for field in right {
+        let Some(known) = fields.iter_mut().find(|known| known.name == field.name) else {
+            fields.push(field);
+            continue;
+        };
+        let mut problems = Vec::new();
+        let value = std::mem::replace(&mut known.value, Tree::Struct(Vec::new()));
+        let met = meet(value, field.value, &mut problems);
+        known.optional &= field.optional;
+        match met {
+            Some(value) if problems.is_empty() => known.value = value,
+            // Nothing can be there, and nothing is.
+            _ if known.optional => known.value = Tree::Constraint("_|_".to_owned()),
+            _ => conflicts.extend(problems.into_iter().map(|problem| below(&format!(".{}", field.name), problem))),
+        }
+    }
+    fields
+}
+
+fn meet_elements(left: Vec<Tree>, right: Vec<Tree>, conflicts: &mut Vec<Diagnostic>) -> Vec<Tree> {
+    let mut elements = Vec::with_capacity(left.len().max(right.len()));
+    let (mut left, mut right) = (left.into_iter(), right.into_iter());
+    loop {
+        match (left.next(), right.next()) {
+            (Some(left), Some(right)) => {
+                let mut problems = Vec::new();
+                let index = elements.len();
+                elements.extend(meet(left, right, &mut problems));
+                conflicts.extend(problems.into_iter().map(|problem| below(&format!("[{index}]"), problem)));
+            }
+            (Some(only), None) | (None, Some(only)) => elements.push(only),
+            (None, None) => return elements,
+        }
+    }
+}
+
+/// What is left of a value by a constraint, where that is plain to see.
+fn quick(constraint: &Tree, value: &Tree) -> Option<Tree> {
+    match (constraint, value) {
+        (Tree::Constraint(text), value) if text == "_" => Some(value.clone()),
+        (Tree::Constraint(text), Tree::Scalar(data)) => is_kind(text, data).then(|| value.clone()),
+        (Tree::Alternatives { values, .. }, Tree::Scalar(_)) => {
+            let admits = |alternative: &Tree| alternative == value || quick(alternative, value).is_some();
+            values.iter().any(admits).then(|| value.clone())
+        }
+        _ => None,
+    }
+}
+
+fn is_kind(text: &str, data: &Data) -> bool {
+    match data {
+        Data::String(_) => text == "string",
+        Data::Bool(_) => text == "bool",
+        Data::Number(number) => text == "number" || text == if Number::is_integer(number) { "int" } else { "float" },
+        _ => false,
+    }
+}
+
+fn conflict(message: String) -> Diagnostic {
+    Diagnostic { severity: Severity::Error, path: String::new(), message, places: Vec::new() }
+}
