@@ -55,7 +55,7 @@ pub(crate) fn prepare() -> Result<()> {
 }
 
 /// Where built things are kept between checkouts.
-fn cache() -> Result<PathBuf> {
+pub(crate) fn cache() -> Result<PathBuf> {
     let variable = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())

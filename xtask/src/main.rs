@@ -2,6 +2,7 @@
 
 mod bench;
 mod kubernetes;
+mod peers;
 mod types;
 
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <task>
   types        regenerates crates/builtin/src/generated from the published Kubernetes modules
   kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
+  peers        builds the Go programs that tests talk to (crates/testing/peers) into the same cache
   bench apiserver   the embedded API server beside Kubernetes, under the same load";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
     let result = match task.as_deref() {
         Some("types") => types::write(),
         Some("kubernetes") => kubernetes::prepare(),
+        Some("peers") => peers::build(),
         Some("bench") => bench::run(std::env::args().nth(2).as_deref()),
         _ => Err(anyhow::anyhow!(USAGE)),
     };

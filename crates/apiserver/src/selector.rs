@@ -108,6 +108,16 @@ impl LabelSelector {
         self.requirements.is_empty()
     }
 
+    /// A label that everything selected has, if the selector names one.
+    pub(crate) fn required(&self) -> Option<(&str, &str)> {
+        self.requirements
+            .iter()
+            .find_map(|requirement| match &requirement.operator {
+                Operator::In(values) if values.len() == 1 => Some((&*requirement.key, &*values[0])),
+                _ => None,
+            })
+    }
+
     /// Whether a set of labels is selected.
     pub(crate) fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements.iter().all(|requirement| {
@@ -296,6 +306,16 @@ impl FieldSelector {
     /// Whether everything is selected.
     pub(crate) fn is_empty(&self) -> bool {
         self.requirements.is_empty()
+    }
+
+    /// The one name that is selected, if the selector says so.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.requirements
+            .iter()
+            .find_map(|(path, value, wanted)| match (path.as_str(), wanted) {
+                ("metadata.name", Match::Equal) => Some(&**value),
+                _ => None,
+            })
     }
 
     /// Whether a stored object is selected; the object is only decoded when it must be.

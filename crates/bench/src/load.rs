@@ -14,8 +14,10 @@ use crate::wire::{Address, Connection};
 
 const CLIENTS: usize = 16;
 const OBJECTS: usize = 10_000;
+/// The object that shows that a kind is served.
+const PROBE: usize = 999_999;
 const GROUP: &str = "bench.cambium.dev";
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 /// The figures of one server.
 #[derive(Default)]
@@ -46,14 +48,7 @@ pub(crate) async fn measure(target: &mut Target) -> Result<Figures> {
     let mut connection = address.connect().await?;
     figures.crd = crd(&mut connection).await?;
 
-    let body = |index: usize| Bytes::from(object(index, 1).to_string());
-    figures.create = rate(
-        &address,
-        OBJECTS,
-        move |index| ("POST", path(None), JSON, body(index)),
-        201,
-    )
-    .await?;
+    figures.create = fill(&address, OBJECTS).await?;
     figures.full_memory = target.memory()?;
     figures.get = rate(
         &address,
@@ -77,6 +72,18 @@ pub(crate) async fn measure(target: &mut Target) -> Result<Figures> {
     figures.stream = stream(&address).await?;
     (figures.event_p50, figures.event_p99) = events(&address).await?;
     Ok(figures)
+}
+
+/// Makes this many objects; how many a second.
+pub(crate) async fn fill(address: &Address, count: usize) -> Result<f64> {
+    let body = |index: usize| Bytes::from(object(index, 1).to_string());
+    rate(
+        address,
+        count,
+        move |index| ("POST", path(None), JSON, body(index)),
+        201,
+    )
+    .await
 }
 
 /// How long an in-process server takes to be there; the fastest of a few, and the first.
@@ -114,7 +121,7 @@ fn object(index: usize, round: usize) -> Value {
 }
 
 /// Makes the CRD; how long until an object of it can be made.
-async fn crd(connection: &mut Connection) -> Result<Duration> {
+pub(crate) async fn crd(connection: &mut Connection) -> Result<Duration> {
     let text = |kind: &str| json!({"type": kind});
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -135,13 +142,13 @@ async fn crd(connection: &mut Connection) -> Result<Duration> {
     if code != 201 {
         bail!("the CRD was refused: {}", String::from_utf8_lossy(&answer));
     }
-    let probe = Bytes::from(object(99_999, 0).to_string());
+    let probe = Bytes::from(object(PROBE, 0).to_string());
     loop {
         let (code, _) = connection.send("POST", &path(None), JSON, &probe).await?;
         if code == 201 {
             let took = begin.elapsed();
             connection
-                .send("DELETE", &path(Some(99_999)), JSON, &Bytes::new())
+                .send("DELETE", &path(Some(PROBE)), JSON, &Bytes::new())
                 .await?;
             return Ok(took);
         }
@@ -155,7 +162,7 @@ async fn crd(connection: &mut Connection) -> Result<Duration> {
 type Planned = (&'static str, String, &'static str, Bytes);
 
 /// Requests per second, by all clients together.
-async fn rate(
+pub(crate) async fn rate(
     address: &Address,
     count: usize,
     plan: impl Fn(usize) -> Planned + Send + Sync + 'static,

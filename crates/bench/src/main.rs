@@ -5,9 +5,11 @@
 //! target    a server under test: how to start it, what it costs
 //! wire      the client: one TLS connection, requests one after the other
 //! load      what is measured
+//! growth    what company costs: many objects of another kind, many idle watches
 //! table     what is printed
 //! ```
 
+mod growth;
 mod load;
 mod table;
 mod target;
@@ -16,6 +18,9 @@ mod wire;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+
+/// Objects of one kind, while another is measured.
+const MANY: usize = 100_000;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -37,11 +42,18 @@ fn main() -> Result<()> {
                 load::measure(&mut target::kubernetes(&assets).await?).await?,
             ));
         }
+        let (alone, filled, watched) = (
+            target::cambium(&cambium).await?,
+            target::cambium(&cambium).await?,
+            target::cambium(&cambium).await?,
+        );
+        let growth = growth::measure([&alone, &filled, &watched], MANY).await?;
         table::print(
             &columns,
             &load::in_process().await?,
             std::fs::metadata(&cambium)?.len(),
         );
+        table::print_growth(&growth);
         Ok(())
     })
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::growth::{Growth, Kind};
 use crate::load::Figures;
 
 /// Prints the table, as Markdown.
@@ -69,6 +70,45 @@ pub(crate) fn print(columns: &[(&str, Figures)], in_process: &(Duration, Duratio
     );
     println!("binary: {:.1} MB", megabytes(binary));
 }
+
+/// Prints what company costs: each kind's figures without and with it.
+#[expect(clippy::print_stdout, reason = "the table is this program's answer")]
+pub(crate) fn print_growth(growth: &[Growth]) {
+    let milliseconds = |duration: Duration| duration.as_secs_f64() * 1000.0;
+    let rows: [GrowthRow<'_>; 5] = [
+        ("get, p50 (ms)", &|kind| milliseconds(kind.get_p50), Better::Less),
+        (
+            "create, p50 (ms)",
+            &|kind| milliseconds(kind.create_p50),
+            Better::Less,
+        ),
+        ("create, 16 clients (/s)", &|kind| kind.create, Better::More),
+        (
+            "write to watch event, p50 (ms)",
+            &|kind| milliseconds(kind.event_p50),
+            Better::Less,
+        ),
+        (
+            "write to watch event, p99 (ms)",
+            &|kind| milliseconds(kind.event_p99),
+            Better::Less,
+        ),
+    ];
+    for one in growth {
+        println!("\n| ConfigMaps | alone | beside {} | cost |", one.company);
+        println!("|---|---|---|---|");
+        for (name, value, better) in rows {
+            let (alone, beside) = (value(&one.alone), value(&one.beside));
+            let cost = match better {
+                Better::Less => beside / alone,
+                Better::More => alone / beside,
+            };
+            println!("| {name} | {alone:.2} | {beside:.2} | {cost:.2} x |");
+        }
+    }
+}
+
+type GrowthRow<'a> = (&'a str, &'a dyn Fn(&Kind) -> f64, Better);
 
 /// A measure's name and unit, its figure, and which way is better.
 type Row<'a> = (&'a str, &'a str, &'a dyn Fn(&Figures) -> f64, Better);

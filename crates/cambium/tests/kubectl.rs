@@ -221,6 +221,170 @@ fn apply_diff_edit_patch_scale_and_roll_out() {
 }
 
 #[test]
+fn an_editor_changes_what_it_is_shown() {
+    let Some(kubectl) = kubectl_or_skip("an_editor_changes_what_it_is_shown") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str, input: &str| cambium.kubectl(&kubectl, arguments, input);
+    let edit = |arguments: &str, script: &str| cambium.kubectl_edit(&kubectl, arguments, script);
+    let replicas = || run("get deployment web -o jsonpath={.spec.replicas}", "");
+    run("apply -f -", DEPLOYMENT);
+
+    let good = edit(
+        "deployment web",
+        r#"sed -i 's/^  replicas: 2$/  replicas: 3/' "$1""#,
+    );
+    assert_eq!(good.code, 0, "{}", good.output);
+    assert!(
+        good.output.contains("deployment.apps/web edited"),
+        "{}",
+        good.output
+    );
+    assert_eq!(replicas(), "3");
+    let none = edit("deployment web", "true");
+    assert!(
+        none.output.contains("Edit cancelled, no changes made."),
+        "{}",
+        none.output
+    );
+
+    // What the server refuses is shown again with the reason; whoever gives up keeps the file.
+    let refused = edit(
+        "deployment web",
+        r#"sed -i 's/^  replicas: 3$/  replicas: -1/' "$1""#,
+    );
+    assert_eq!(refused.code, 1, "{}", refused.output);
+    for expected in [
+        "deployments.apps \"web\" is invalid",
+        "A copy of your changes has been stored to",
+        "Edit cancelled, no valid changes were saved.",
+    ] {
+        assert!(
+            refused.output.contains(expected),
+            "{expected}: {}",
+            refused.output
+        );
+    }
+    let mended = edit(
+        "deployment web",
+        r#"if grep -q 'must be greater than or equal to 0' "$1"
+           then sed -i 's/^  replicas: -1$/  replicas: 1/' "$1"
+           else sed -i 's/^  replicas: 3$/  replicas: -1/' "$1"
+           fi"#,
+    );
+    assert_eq!(mended.code, 0, "{}", mended.output);
+    assert_eq!(replicas(), "1");
+
+    run("apply -f -", CRD);
+    run(
+        "wait --for=condition=Established crd/greetings.demo.cambium.dev --timeout=60s",
+        "",
+    );
+    run("apply -f -", GREETINGS);
+    let custom = edit(
+        "greeting hello",
+        r#"sed -i 's/text: Hello$/text: Good day/' "$1""#,
+    );
+    assert_eq!(custom.code, 0, "{}", custom.output);
+    assert_eq!(run("get greeting hello -o jsonpath={.spec.text}", ""), "Good day");
+    let status = edit(
+        "greeting hello --subresource=status",
+        r#"printf 'status:\n  repeated: 7\n' >> "$1"; sed -i 's/text: Good day$/text: ignored/' "$1""#,
+    );
+    assert_eq!(status.code, 0, "{}", status.output);
+    assert_eq!(
+        run(
+            "get greeting hello -o jsonpath={.status.repeated}/{.spec.text}",
+            ""
+        ),
+        "7/Good day",
+        "a status is edited without its spec"
+    );
+    let built_in = edit(
+        "deployment web --subresource=status",
+        r#"sed -i 's/^  observedGeneration: .*/  observedGeneration: 1/' "$1""#,
+    );
+    assert_eq!(built_in.code, 0, "{}", built_in.output);
+}
+
+#[test]
+fn objects_are_patched_labelled_and_replaced() {
+    let Some(kubectl) = kubectl_or_skip("objects_are_patched_labelled_and_replaced") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str, input: &str| cambium.kubectl(&kubectl, arguments, input);
+    let show = |what: &str| run(&format!("get deployment web -o jsonpath={what}"), "");
+    run("create -f -", DEPLOYMENT);
+
+    // A strategic merge knows that containers have names; a merge replaces lists; JSON says where.
+    let containers =
+        r#"{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"example.com/side:1"}]}}}}"#;
+    run(
+        &format!("patch deployment web --type=strategic -p {containers}"),
+        "",
+    );
+    assert_eq!(show("{.spec.template.spec.containers[*].name}"), "side web");
+    run(&format!("patch deployment web --type=merge -p {containers}"), "");
+    assert_eq!(show("{.spec.template.spec.containers[*].name}"), "side");
+    run(
+        r#"patch deployment web --type=json -p [{"op":"test","path":"/spec/replicas","value":2},{"op":"replace","path":"/spec/replicas","value":4}]"#,
+        "",
+    );
+    assert_eq!(show("{.spec.replicas}"), "4");
+    let failed = cambium.kubectl_result(
+        &kubectl,
+        r#"patch deployment web --type=json -p [{"op":"test","path":"/spec/replicas","value":2}]"#,
+        "",
+    );
+    assert!(
+        failed.code != 0 && show("{.spec.replicas}") == "4",
+        "{}",
+        failed.output
+    );
+    run(
+        r#"patch deployment web --subresource=scale --type=merge -p {"spec":{"replicas":2}}"#,
+        "",
+    );
+    assert_eq!(show("{.spec.replicas}"), "2");
+
+    run("label deployment web tier=front team=a", "");
+    let twice = cambium.kubectl_result(&kubectl, "label deployment web tier=back", "");
+    assert!(
+        twice
+            .output
+            .contains("'tier' already has a value (front), and --overwrite is false"),
+        "{}",
+        twice.output
+    );
+    run("label deployment web --overwrite tier=back team-", "");
+    assert_eq!(show("{.metadata.labels}"), r#"{"tier":"back"}"#);
+    assert!(run("get deployments -l tier=back -o name", "").contains("deployment.apps/web"));
+    run("annotate deployment web note=two\u{a0}words", "");
+    assert_eq!(show("{.metadata.annotations.note}"), "two words");
+    run("annotate deployment web note-", "");
+    assert_eq!(show("{.metadata.annotations.note}"), "");
+
+    // Nobody else writes a ConfigMap, so its version is the one that was read.
+    run("create configmap words --from-literal=first=one", "");
+    let stored = run("get configmap words -o yaml", "");
+    run("replace -f -", &stored.replace("first: one", "first: two"));
+    assert_eq!(run("get configmap words -o jsonpath={.data.first}", ""), "two");
+    let stale = cambium.kubectl_result(&kubectl, "replace -f -", &stored);
+    assert!(
+        stale
+            .output
+            .contains("the object has been modified; please apply your changes to the latest version"),
+        "{}",
+        stale.output
+    );
+    let uid = show("{.metadata.uid}");
+    run("replace --force -f -", DEPLOYMENT);
+    assert!(show("{.metadata.uid}") != uid, "it is another one");
+}
+
+#[test]
 fn custom_resources_are_first_class() {
     let Some(kubectl) = kubectl_or_skip("custom_resources_are_first_class") else {
         return;

@@ -24,7 +24,10 @@ impl Data {
     /// The field of this name, when this is a struct that has it.
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Struct(fields) => fields.iter().find(|(field, _)| field == name).map(|(_, value)| value),
+            Self::Struct(fields) => fields
+                .iter()
+                .find(|(field, _)| field == name)
+                .map(|(_, value)| value),
             _ => None,
         }
     }
@@ -95,9 +98,12 @@ impl From<&serde_json::Value> for Data {
             Value::Number(number) => Self::Number(json_number(&number.to_string())),
             Value::String(text) => Self::String(text.clone()),
             Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
-            Value::Object(fields) => {
-                Self::Struct(fields.iter().map(|(name, value)| (name.clone(), Self::from(value))).collect())
-            }
+            Value::Object(fields) => Self::Struct(
+                fields
+                    .iter()
+                    .map(|(name, value)| (name.clone(), Self::from(value)))
+                    .collect(),
+            ),
         }
     }
 }
@@ -114,9 +120,12 @@ impl From<&Data> for serde_json::Value {
             },
             Data::String(text) => Self::String(text.clone()),
             Data::List(items) => Self::Array(items.iter().map(Self::from).collect()),
-            Data::Struct(fields) => {
-                Self::Object(fields.iter().map(|(name, value)| (name.clone(), Self::from(value))).collect())
-            }
+            Data::Struct(fields) => Self::Object(
+                fields
+                    .iter()
+                    .map(|(name, value)| (name.clone(), Self::from(value)))
+                    .collect(),
+            ),
         }
     }
 }
@@ -125,6 +134,12 @@ impl From<&Data> for serde_json::Value {
 fn json_number(text: &str) -> Number {
     Number::from_literal(text.trim_start_matches('-')).map_or_else(
         |_| Number::integer(0),
-        |number| if text.starts_with('-') { number.negate() } else { number },
+        |number| {
+            if text.starts_with('-') {
+                number.negate()
+            } else {
+                number
+            }
+        },
     )
 }

@@ -54,8 +54,16 @@ impl Diagnostic {
     }
 
     fn at(severity: Severity, source: &Source, span: Span, message: impl Into<String>) -> Self {
-        let places = vec![Place { source: source.clone(), span }];
-        Self { severity, path: String::new(), message: message.into(), places }
+        let places = vec![Place {
+            source: source.clone(),
+            span,
+        }];
+        Self {
+            severity,
+            path: String::new(),
+            message: message.into(),
+            places,
+        }
     }
 }
 
@@ -67,7 +75,11 @@ impl fmt::Display for Diagnostic {
         out.write_str(&self.message)?;
         for place in &self.places {
             let position = place.source.position(place.span.start);
-            write!(out, "\n    {}:{}:{}", place.source.name, position.line, position.column)?;
+            write!(
+                out,
+                "\n    {}:{}:{}",
+                place.source.name, position.line, position.column
+            )?;
         }
         Ok(())
     }

@@ -15,12 +15,18 @@ impl Span {
     /// The range from `start` to `end`.
     pub fn new(start: usize, end: usize) -> Self {
         let clamp = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
-        Self { start: clamp(start), end: clamp(end) }
+        Self {
+            start: clamp(start),
+            end: clamp(end),
+        }
     }
 
     /// The smallest range that holds both.
     pub fn to(self, other: Self) -> Self {
-        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 }
 
@@ -45,7 +51,10 @@ pub struct Position {
 impl Source {
     /// A text and its name.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
     }
 
     /// Line and column of a byte offset.
@@ -56,6 +65,9 @@ impl Source {
         let line = before.matches('\n').count() + 1;
         let column = before[line_start..].chars().count() + 1;
         let clamp = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Position { line: clamp(line), column: clamp(column) }
+        Position {
+            line: clamp(line),
+            column: clamp(column),
+        }
     }
 }

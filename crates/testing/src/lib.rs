@@ -8,6 +8,8 @@
 
 mod clock;
 mod cluster;
+mod network;
+mod peer;
 mod raw;
 mod real;
 mod skip;
@@ -17,6 +19,8 @@ mod webhook;
 
 pub use clock::virtual_clock;
 pub use cluster::{Backend, TestCluster};
+pub use network::NetworkCluster;
+pub use peer::peer;
 pub use raw::{Answer, Raw};
 pub use skip::skip;
 pub use wait::{eventually, eventually_some};

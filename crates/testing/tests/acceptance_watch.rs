@@ -157,3 +157,56 @@ async fn watches_come_as_tables_and_as_metadata() -> Result<()> {
     );
     Ok(())
 }
+
+#[tokio::test]
+async fn each_watch_is_told_what_it_asked_for_and_nothing_else() -> Result<()> {
+    let (cluster, path) = start("interests").await?;
+    let raw = cluster.raw();
+    let version = raw.get(&path).await?.body["metadata"]["resourceVersion"]
+        .as_str()
+        .context("a version")?
+        .to_owned();
+    let mut watches = Vec::new();
+    for (url, expected) in [
+        (
+            format!("{path}?fieldSelector=metadata.name%3Da"),
+            &["ADDED a", "MODIFIED a", "DELETED a"][..],
+        ),
+        (
+            "/api/v1/configmaps?fieldSelector=metadata.name%3Db".to_owned(),
+            &["ADDED b"],
+        ),
+        (
+            format!("{path}?labelSelector=color%3Dblue"),
+            &["ADDED b", "ADDED a", "DELETED a"],
+        ),
+        (
+            "/api/v1/configmaps?labelSelector=color+in+(red)".to_owned(),
+            &["ADDED a", "DELETED a"],
+        ),
+        (
+            format!("{path}?labelSelector=color,color!%3Dred"),
+            &["ADDED b", "ADDED a", "DELETED a"],
+        ),
+        (
+            format!("{path}?{OURS}"),
+            &["ADDED a", "ADDED b", "MODIFIED a", "DELETED a"],
+        ),
+    ] {
+        let url = format!("{url}&watch=true&resourceVersion={version}");
+        watches.push((
+            url.clone(),
+            Watch::open(&cluster.client(), &url, JSON).await?,
+            expected,
+        ));
+    }
+    raw.post(&path, &config_map("a", "red")).await?;
+    raw.post(&path, &config_map("b", "blue")).await?;
+    let blue = json!({"metadata": {"labels": {"color": "blue"}}});
+    raw.patch("merge", &format!("{path}/a"), &blue).await?;
+    raw.delete(&format!("{path}/a"), &json!({})).await?;
+    for (url, mut watch, expected) in watches {
+        assert_eq!(watch.take(expected.len()).await?, expected, "{url}");
+    }
+    Ok(())
+}

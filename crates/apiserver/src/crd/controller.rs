@@ -79,8 +79,15 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
         .filter(|other| other.pointer("/spec/group").and_then(Value::as_str) == Some(group))
         .collect();
     if let Some(status) = names::status(&crd, &others, &now) {
-        // The write comes back as an event, with which publishing goes on.
-        write_status(&client, &crd, status).await;
+        let mut next = crd;
+        next["status"] = status;
+        // What will be established is served while the disk is still told so: should that fail, the
+        // same decision follows from the CRD again.
+        if names::is_true(&next, "Established") {
+            publish(server, entry, &next);
+        }
+        // The write comes back as an event, with which everything else goes on.
+        write_status(&client, &next).await;
         return;
     }
     match names::is_true(&crd, "Established") {
@@ -92,11 +99,9 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
     }
 }
 
-async fn write_status(client: &Loopback, crd: &Value, status: Value) {
-    let mut next = crd.clone();
-    next["status"] = status;
+async fn write_status(client: &Loopback, crd: &Value) {
     let path = format!("{PATH}/{}/status", object::name(crd));
-    if let Err(refused) = client.update(&path, &next).await
+    if let Err(refused) = client.update(&path, crd).await
         // Somebody else changed it: their event brings us back here.
         && !matches!(refused.reason(), "Conflict" | "NotFound")
     {
@@ -195,7 +200,8 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
                 .any(|one| one["type"] == "Terminating" && one["reason"] == "InstanceDeletionPending")
         });
     if pending {
-        let mut status = crd.get("status").cloned().unwrap_or_default();
+        let mut next = crd.clone();
+        let mut status = next["status"].take();
         let message = "CustomResource deletion is in progress";
         names::set_condition(
             &mut status,
@@ -205,7 +211,8 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
             message,
             now,
         );
-        write_status(client, crd, status).await;
+        next["status"] = status;
+        write_status(client, &next).await;
     }
     let Some(version) = served_version(server, group, plural) else {
         return;

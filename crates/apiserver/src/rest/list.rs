@@ -12,7 +12,7 @@ use super::{Call, present};
 use crate::registry::Served;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Result, Status};
-use crate::store::Entry;
+use crate::store::{Entry, Interest};
 use crate::wire::Response;
 
 /// How long a page token is good for.
@@ -51,6 +51,20 @@ impl Selection {
 
     pub(super) fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// Which events may be about what is selected.
+    pub(super) fn interest(&self) -> Interest {
+        let one = self
+            .fields
+            .name()
+            .filter(|_| !self.prefix.is_empty() || !self.resource.namespaced);
+        match (one, self.labels.required(), &*self.prefix) {
+            (Some(name), ..) => Interest::Key(format!("{}{name}", self.prefix).into()),
+            (None, Some((key, value)), _) => Interest::Label(key.into(), value.into()),
+            (None, None, "") => Interest::Everything,
+            (None, None, namespace) => Interest::Namespace(namespace.trim_end_matches('/').into()),
+        }
     }
 
     pub(super) fn matches(&self, entry: &Entry) -> bool {

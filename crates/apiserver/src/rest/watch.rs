@@ -27,6 +27,8 @@ const BATCH: usize = 128;
 const FRAME: usize = 64 << 10;
 /// How often an idle watcher is told where the world is.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before its end a watcher is told once more, so that the next one resumes close by.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// Without `timeoutSeconds`, watches end after this, and up to twice this.
 const SHORTEST: u64 = 1800;
 
@@ -35,10 +37,12 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
     let selection = Selection::of(&call)?;
     let start = start(&call)?;
     let bucket = call.server.store.bucket(&call.resource.bucket);
+    let deadline = Instant::now() + timeout(&call);
     let mut watcher = Watcher {
-        deadline: Instant::now() + timeout(&call),
-        next_bookmark: Instant::now() + BOOKMARK_EVERY,
-        news: bucket.subscribe(),
+        deadline,
+        next_bookmark: next_bookmark(deadline),
+        news: bucket.subscribe(selection.interest()),
+        bookmark_due: false,
         cursor: 0,
         told: 0,
         initial: VecDeque::new(),
@@ -116,6 +120,15 @@ fn timeout(call: &Call) -> Duration {
     Duration::from_secs(seconds.min(7 * 24 * 3600))
 }
 
+/// The next moment to tell where the world is: regularly, and shortly before the end.
+fn next_bookmark(deadline: Instant) -> Instant {
+    let (now, last) = (Instant::now(), deadline - BOOKMARK_BEFORE_END);
+    match last > now {
+        true => last.min(now + BOOKMARK_EVERY),
+        false => now + BOOKMARK_EVERY,
+    }
+}
+
 struct Watcher {
     call: Call,
     selection: Selection,
@@ -131,6 +144,7 @@ struct Watcher {
     pending: BytesMut,
     deadline: Instant,
     next_bookmark: Instant,
+    bookmark_due: bool,
     ended: bool,
     _open: Open,
 }
@@ -184,7 +198,8 @@ impl Watcher {
             if !self.pending.is_empty() {
                 return Some(self.pending.split().freeze());
             }
-            if self.ended {
+            // A busy log never lets a watcher wait, which is where it is told to end.
+            if self.ended || Instant::now() >= self.deadline {
                 return None;
             }
             self.news.mark_unchanged();
@@ -194,7 +209,10 @@ impl Watcher {
                 Err(too_old) => self.expire(too_old.oldest),
                 Ok(events) if events.is_empty() => {
                     self.cursor = self.cursor.max(current);
-                    self.wait().await;
+                    match std::mem::take(&mut self.bookmark_due) {
+                        true if self.cursor > self.told => self.bookmark(Value::Null),
+                        _ => self.wait().await,
+                    }
                 }
                 Ok(events) => {
                     for event in events {
@@ -213,21 +231,10 @@ impl Watcher {
             () = self.call.server.stopping() => self.ended = true,
             () = tokio::time::sleep_until(self.deadline) => self.ended = true,
             () = tokio::time::sleep_until(self.next_bookmark), if self.call.options.allow_bookmarks => {
-                self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
-                self.cursor = self.cursor.max(self.caught_up_with());
-                if self.cursor > self.told {
-                    self.bookmark(Value::Null);
-                }
+                self.next_bookmark = next_bookmark(self.deadline);
+                // Told once the log has been read to its end.
+                self.bookmark_due = true;
             }
-        }
-    }
-
-    /// The newest revision up to which there is certainly nothing left to tell.
-    fn caught_up_with(&self) -> u64 {
-        let current = self.call.server.store.revision();
-        match self.bucket.events_after(self.cursor, 1) {
-            Ok(events) if events.is_empty() => current,
-            _ => self.cursor,
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 
 use tokio::sync::watch;
 
+use super::waiting::{Interest, Waiting};
 use super::{Entry, History, read, write_lock};
 
 /// One change of one object.
@@ -42,7 +43,7 @@ pub struct Bucket {
     name: Arc<str>,
     history: History,
     state: RwLock<State>,
-    newest: watch::Sender<u64>,
+    waiting: Waiting,
 }
 
 #[derive(Default)]
@@ -66,7 +67,7 @@ impl Bucket {
             name,
             history,
             state,
-            newest: watch::channel(compacted).0,
+            waiting: Waiting::new(history),
         }
     }
 
@@ -145,9 +146,10 @@ impl Bucket {
         Ok(state.log.range(since..).take(limit).cloned().collect())
     }
 
-    /// Tells the newest revision whenever it moves.
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.newest.subscribe()
+    /// Tells when something has happened that may be of interest, and now and then when nothing
+    /// has: whoever reads the log each time never falls off its end.
+    pub fn subscribe(&self, interest: Interest) -> watch::Receiver<u64> {
+        self.waiting.subscribe(interest)
     }
 
     pub(crate) fn record(&self, event: Arc<Event>) {
@@ -168,8 +170,8 @@ impl Bucket {
         }
     }
 
-    pub(crate) fn wake(&self, revision: u64) {
-        self.newest.send_replace(revision);
+    pub(crate) fn wake(&self, event: &Event) {
+        self.waiting.wake(event, weight(event));
     }
 
     /// Fills the bucket from disk: the objects as they are, the log as far as it goes back.

@@ -17,6 +17,7 @@ mod engine;
 mod entry;
 mod queue;
 mod tables;
+mod waiting;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,6 +30,7 @@ pub use bucket::{Bucket, Event, EventKind, TooOld};
 pub use engine::{Expect, Write, WriteError};
 pub use entry::{Draft, Entry};
 pub use tables::OpenError;
+pub use waiting::Interest;
 
 use engine::Engine;
 use queue::Queue;
@@ -176,7 +178,7 @@ impl Shared {
         let bucket = self.bucket(&event.bucket);
         bucket.record(event.clone());
         self.revision.store(revision, Ordering::Release);
-        bucket.wake(revision);
+        bucket.wake(&event);
         let mut closed = false;
         for feed in read(&self.feeds).iter() {
             closed |= feed.send(event.clone()).is_err();

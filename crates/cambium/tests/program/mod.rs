@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Where `kubectl` is; says that the test is skipped when it is nowhere.
 pub(crate) fn kubectl_or_skip(test: &str) -> Option<PathBuf> {
@@ -33,6 +33,16 @@ pub(crate) struct Failed {
 pub(crate) struct Finished {
     pub(crate) code: i32,
     pub(crate) output: String,
+}
+
+impl Finished {
+    fn of(output: &Output) -> Self {
+        let text = [&*output.stdout, &*output.stderr].concat();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            output: String::from_utf8_lossy(&text).into_owned(),
+        }
+    }
 }
 
 impl Cambium {
@@ -123,11 +133,28 @@ impl Cambium {
             .unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        Finished {
-            code: output.status.code().unwrap_or(-1),
-            output: String::from_utf8_lossy(&text).into_owned(),
-        }
+        Finished::of(&output)
+    }
+
+    /// Runs `kubectl edit` with a shell script as the editor, which finds the file in `$1`.
+    pub(crate) fn kubectl_edit(&self, kubectl: &Path, arguments: &str, script: &str) -> Finished {
+        let editor = self.kubeconfig.with_file_name("editor");
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o700);
+        let mut file = options.open(&editor).unwrap();
+        file.write_all(format!("#!/bin/sh\nset -e\n{script}\n").as_bytes())
+            .unwrap();
+        drop(file);
+        let output = self
+            .command(kubectl, &format!("edit {arguments}"))
+            .env("KUBE_EDITOR", &editor)
+            .env("TMPDIR", self.kubeconfig.parent().unwrap())
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        Finished::of(&output)
     }
 
     /// Runs kubectl until it prints something; every line up to there.

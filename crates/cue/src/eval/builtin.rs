@@ -1,23 +1,27 @@
 //! Built-in functions, validators and constants: how they are found and called.
 
 mod core;
+mod encoding;
 mod list;
+mod strconv;
+mod strings;
 mod structs;
 
 use super::Machine;
-use super::error::Error;
+use super::error::{Code, Error, Reason};
 use super::expression::Value;
 use super::kind::Kind;
 use super::node::{NodeId, Source};
 use super::scalar::Scalar;
 use crate::number::Number;
+use crate::packages::CallError;
 use crate::program::ir::Position;
 use crate::program::symbols::Label;
 use std::fmt;
 use std::sync::Arc;
 
 /// Something that a program can name without declaring it.
-pub struct Builtin {
+pub(crate) struct Builtin {
     /// The import path; empty for the predeclared ones.
     pub package: &'static str,
     pub name: &'static str,
@@ -27,10 +31,10 @@ pub struct Builtin {
 }
 
 /// A function over evaluated arguments.
-pub type Function = for<'a, 'p> fn(&'a mut Machine<'p>, &'a [Value], Position) -> Result<Value, Error>;
+pub(crate) type Function = for<'a, 'p> fn(&'a mut Machine<'p>, &'a [Value], Position) -> Result<Value, Error>;
 
 #[derive(Clone, Copy)]
-pub enum Run {
+pub(crate) enum Run {
     Function {
         /// The least and the most arguments.
         arity: (u8, u8),
@@ -46,9 +50,87 @@ pub enum Run {
     Or,
 }
 
+/// What a plain function gives back, as a value.
+pub(crate) trait IntoValue {
+    fn into_value(self, machine: &mut Machine<'_>, position: Position) -> Result<Value, Error>;
+}
+
+macro_rules! into_value {
+    ($($from:ty: $self:ident => $scalar:expr),* $(,)?) => {
+        $(impl IntoValue for $from {
+            fn into_value($self, _: &mut Machine<'_>, _: Position) -> Result<Value, Error> {
+                Ok(Value::Scalar($scalar))
+            }
+        })*
+    };
+}
+
+into_value! {
+    bool: self => Scalar::Bool(self),
+    i64: self => Scalar::Number(Number::integer(self)),
+    u64: self => Scalar::Number(Number::integer(self)),
+    u8: self => Scalar::Number(Number::integer(self)),
+    Number: self => Scalar::Number(self),
+    &str: self => Scalar::String(self.into()),
+    String: self => Scalar::String(self.into()),
+    Vec<u8>: self => Scalar::Bytes(self.into()),
+    &[u8]: self => Scalar::Bytes(self.into()),
+}
+
+impl IntoValue for Vec<&str> {
+    fn into_value(self, machine: &mut Machine<'_>, _: Position) -> Result<Value, Error> {
+        Ok(machine.string_list(self.into_iter()))
+    }
+}
+
+impl<T: IntoValue> IntoValue for Result<T, CallError> {
+    fn into_value(self, machine: &mut Machine<'_>, position: Position) -> Result<Value, Error> {
+        match self {
+            Ok(value) => value.into_value(machine, position),
+            Err(error) => Err(machine.bottom(Code::Fatal, Reason::Call(error.0), vec![position])),
+        }
+    }
+}
+
 impl Builtin {
+    /// A function of a package.
+    const fn function(package: &'static str, name: &'static str, arity: u8, call: Function) -> Self {
+        let run = Run::Function {
+            arity: (arity, arity),
+            call,
+            validates: false,
+        };
+        Self {
+            package,
+            name,
+            operand: Kind::TOP,
+            run,
+        }
+    }
+
+    /// A function that answers whether its first argument, of some kind, is good.
+    const fn validator(
+        package: &'static str,
+        name: &'static str,
+        operand: Kind,
+        arity: u8,
+        call: Function,
+    ) -> Self {
+        let run = Run::Function {
+            arity: (arity, arity),
+            call,
+            validates: true,
+        };
+        Self {
+            package,
+            name,
+            operand,
+            run,
+        }
+    }
+
     /// Whether the arguments may be values that are not concrete.
-    pub fn takes_any(&self) -> bool {
+    pub(crate) fn takes_any(&self) -> bool {
         self.package.is_empty() && self.name == "len"
     }
 }
@@ -70,7 +152,7 @@ impl fmt::Debug for Builtin {
 
 /// A call that waits for the value it is put on.
 #[derive(Debug)]
-pub struct Validator {
+pub(crate) struct Validator {
     pub builtin: &'static Builtin,
     pub arguments: Vec<Value>,
     /// The arguments as a person reads them.
@@ -80,7 +162,7 @@ pub struct Validator {
 
 impl Validator {
     /// The same constraint.
-    pub fn same(&self, other: &Self) -> bool {
+    pub(crate) fn same(&self, other: &Self) -> bool {
         std::ptr::eq(self.builtin, other.builtin) && self.shown == other.shown
     }
 }
@@ -95,16 +177,34 @@ impl fmt::Display for Validator {
 }
 
 /// The tables of all packages.
-const TABLES: &[&[Builtin]] = &[core::BUILTINS, list::BUILTINS, structs::BUILTINS];
+const TABLES: &[&[Builtin]] = &[
+    core::BUILTINS,
+    list::BUILTINS,
+    structs::BUILTINS,
+    strings::BUILTINS,
+    strconv::BUILTINS,
+    encoding::BASE64,
+    encoding::HEX,
+    encoding::MD5,
+    encoding::SHA1,
+    encoding::SHA256,
+    encoding::SHA512,
+    encoding::HMAC,
+];
 
 /// Whether a package of this path exists here.
-pub fn has_package(path: &str) -> bool {
-    !path.is_empty() && TABLES.iter().any(|table| table.first().is_some_and(|first| first.package == path))
+pub(crate) fn has_package(path: &str) -> bool {
+    !path.is_empty()
+        && TABLES
+            .iter()
+            .any(|table| table.first().is_some_and(|first| first.package == path))
 }
 
 /// A built-in by package path and name.
-pub fn find(package: &str, name: &str) -> Option<&'static Builtin> {
-    let table = TABLES.iter().find(|table| table.first().is_some_and(|first| first.package == package))?;
+pub(crate) fn find(package: &str, name: &str) -> Option<&'static Builtin> {
+    let table = TABLES
+        .iter()
+        .find(|table| table.first().is_some_and(|first| first.package == package))?;
     table.iter().find(|builtin| builtin.name == name)
 }
 
@@ -113,21 +213,20 @@ pub(crate) fn bool_value(value: bool) -> Value {
     Value::Scalar(Scalar::Bool(value))
 }
 
-/// A string value.
-pub(crate) fn string_value(text: &str) -> Value {
-    Value::Scalar(Scalar::String(text.into()))
-}
-
-/// An integer value.
-pub(crate) fn integer_value(value: i64) -> Value {
-    Value::Scalar(Scalar::Number(Number::integer(value)))
-}
-
 /// Arguments, as the types that functions want.
 impl<'p> Machine<'p> {
-    pub(super) fn run_validator(&mut self, validator: &Validator, value: Value, shown: &str) -> Result<(), Error> {
-        let Run::Function { call, .. } = validator.builtin.run else { return Ok(()) };
-        let arguments: Vec<Value> = std::iter::once(value).chain(validator.arguments.iter().cloned()).collect();
+    pub(super) fn run_validator(
+        &mut self,
+        validator: &Validator,
+        value: Value,
+        shown: &str,
+    ) -> Result<(), Error> {
+        let Run::Function { call, .. } = validator.builtin.run else {
+            return Ok(());
+        };
+        let arguments: Vec<Value> = std::iter::once(value)
+            .chain(validator.arguments.iter().cloned())
+            .collect();
         match call(self, &arguments, validator.position)? {
             Value::Scalar(Scalar::Bool(true)) => Ok(()),
             _ => Err(self.does_not_satisfy(validator, shown)),
@@ -135,12 +234,29 @@ impl<'p> Machine<'p> {
     }
 
     /// An argument of the wrong kind.
-    pub(crate) fn wrong_argument(&mut self, value: &Value, wanted: &str, index: usize, position: Position) -> Error {
+    pub(crate) fn wrong_argument(
+        &mut self,
+        value: &Value,
+        wanted: &str,
+        index: usize,
+        position: Position,
+    ) -> Error {
         let (shown, kind) = (self.show_value(value), self.kind_of(value));
-        self.fatal(format!("cannot use {shown} (type {kind}) as {wanted} in argument {}", index + 1), position)
+        self.fatal(
+            format!(
+                "cannot use {shown} (type {kind}) as {wanted} in argument {}",
+                index + 1
+            ),
+            position,
+        )
     }
 
-    pub(crate) fn string(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Arc<str>, Error> {
+    pub(crate) fn string(
+        &mut self,
+        arguments: &[Value],
+        index: usize,
+        position: Position,
+    ) -> Result<Arc<str>, Error> {
         match &arguments[index] {
             Value::Scalar(Scalar::String(text)) => Ok(text.clone()),
             Value::Scalar(Scalar::Bytes(bytes)) => Ok(String::from_utf8_lossy(bytes).as_ref().into()),
@@ -148,7 +264,12 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(crate) fn bytes(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Arc<[u8]>, Error> {
+    pub(crate) fn bytes(
+        &mut self,
+        arguments: &[Value],
+        index: usize,
+        position: Position,
+    ) -> Result<Arc<[u8]>, Error> {
         match &arguments[index] {
             Value::Scalar(Scalar::String(text)) => Ok(text.as_bytes().into()),
             Value::Scalar(Scalar::Bytes(bytes)) => Ok(bytes.clone()),
@@ -156,14 +277,24 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(crate) fn number(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Number, Error> {
+    pub(crate) fn number(
+        &mut self,
+        arguments: &[Value],
+        index: usize,
+        position: Position,
+    ) -> Result<Number, Error> {
         match &arguments[index] {
             Value::Scalar(Scalar::Number(number)) => Ok(number.clone()),
             other => Err(self.wrong_argument(other, "number", index, position)),
         }
     }
 
-    pub(crate) fn integer(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<i64, Error> {
+    pub(crate) fn integer(
+        &mut self,
+        arguments: &[Value],
+        index: usize,
+        position: Position,
+    ) -> Result<i64, Error> {
         let number = self.number(arguments, index, position)?;
         match number.to_i64() {
             Some(value) if number.is_integer() => Ok(value),
@@ -171,7 +302,12 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(crate) fn list(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Vec<NodeId>, Error> {
+    pub(crate) fn list(
+        &mut self,
+        arguments: &[Value],
+        index: usize,
+        position: Position,
+    ) -> Result<Vec<NodeId>, Error> {
         match self.elements(&arguments[index]) {
             Some(elements) => Ok(elements),
             None => Err(self.wrong_argument(&arguments[index], "list", index, position)),
@@ -179,7 +315,12 @@ impl<'p> Machine<'p> {
     }
 
     /// An argument that is a list of strings.
-    pub(crate) fn strings(&mut self, arguments: &[Value], index: usize, position: Position) -> Result<Vec<Arc<str>>, Error> {
+    pub(crate) fn strings(
+        &mut self,
+        arguments: &[Value],
+        index: usize,
+        position: Position,
+    ) -> Result<Vec<Arc<str>>, Error> {
         let mut texts = Vec::new();
         for element in self.list(arguments, index, position)? {
             match self.concrete(Value::Node(element))? {
@@ -192,7 +333,9 @@ impl<'p> Machine<'p> {
 
     /// A list of strings.
     pub(crate) fn string_list<'t>(&mut self, texts: impl Iterator<Item = &'t str>) -> Value {
-        let elements: Vec<_> = texts.map(|text| self.scalar_node(Scalar::String(text.into()))).collect();
+        let elements: Vec<_> = texts
+            .map(|text| self.scalar_node(Scalar::String(text.into())))
+            .collect();
         self.list_value(&elements)
     }
 
@@ -215,7 +358,10 @@ impl<'p> Machine<'p> {
     /// Whether a list may have more elements than it has.
     pub(crate) fn is_open_list(&mut self, node: NodeId) -> bool {
         let node = self.settled(node);
-        self.known(node).list.as_ref().is_some_and(|list| list.length.is_none())
+        self.known(node)
+            .list
+            .as_ref()
+            .is_some_and(|list| list.length.is_none())
     }
 
     /// Whether two values are equal as data, structs included.

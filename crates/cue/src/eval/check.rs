@@ -62,9 +62,10 @@ impl<'p> Machine<'p> {
             return false;
         }
         if let (Some(one), Some(other)) = (&a.list, &b.list) {
-            let same_rest = |((at, one), (other_at, other)): (&(usize, Conjunct<'p>), &(usize, Conjunct<'p>))| {
-                at == other_at && same_source(&one.source, &other.source)
-            };
+            let same_rest =
+                |((at, one), (other_at, other)): (&(usize, Conjunct<'p>), &(usize, Conjunct<'p>))| {
+                    at == other_at && same_source(&one.source, &other.source)
+                };
             let same_rests = one.rests.iter().zip(&other.rests).all(same_rest);
             if one.length != other.length
                 || (one.length.is_none() && (one.rests.len() != other.rests.len() || !same_rests))
@@ -75,11 +76,18 @@ impl<'p> Machine<'p> {
         let same_pattern = |(one, other): (&Pattern<'p>, &Pattern<'p>)| {
             std::ptr::eq(one.pattern, other.pattern) && std::ptr::eq(one.value, other.value)
         };
-        if !a.patterns.iter().zip(&b.patterns).all(same_pattern) || self.is_closed(left) != self.is_closed(right) {
+        if !a.patterns.iter().zip(&b.patterns).all(same_pattern)
+            || self.is_closed(left) != self.is_closed(right)
+        {
             return false;
         }
         if !a.alternatives.is_empty() {
-            let pairs: Vec<_> = a.alternatives.iter().copied().zip(b.alternatives.iter().copied()).collect();
+            let pairs: Vec<_> = a
+                .alternatives
+                .iter()
+                .copied()
+                .zip(b.alternatives.iter().copied())
+                .collect();
             return pairs.into_iter().all(|(one, other)| self.same_value(one, other));
         }
         let (arcs, others) = (a.arcs.clone(), b.arcs.clone());
@@ -117,7 +125,9 @@ impl<'p> Machine<'p> {
             return Ok(false);
         }
         for arc in ours {
-            let Some(other) = theirs.iter().find(|other| other.label == arc.label) else { return Ok(false) };
+            let Some(other) = theirs.iter().find(|other| other.label == arc.label) else {
+                return Ok(false);
+            };
             if !self.equal(arc.node, other.node)? {
                 return Ok(false);
             }

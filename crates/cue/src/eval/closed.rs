@@ -15,14 +15,14 @@ use crate::program::ir::Presence;
 use crate::program::symbols::Label;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct GroupId(u32);
+pub(crate) struct GroupId(u32);
 
 impl GroupId {
-    pub const ROOT: Self = Self(0);
+    pub(crate) const ROOT: Self = Self(0);
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Group {
+pub(super) struct Group {
     parent: GroupId,
     link: Link,
     closing: Closing,
@@ -31,18 +31,22 @@ pub struct Group {
 }
 
 impl Group {
-    pub const ROOT: Self =
-        Self { parent: GroupId::ROOT, link: Link::Unified, closing: Closing::Open, within_closed: false };
+    pub(super) const ROOT: Self = Self {
+        parent: GroupId::ROOT,
+        link: Link::Unified,
+        closing: Closing::Open,
+        within_closed: false,
+    };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
+pub(super) enum Link {
     Unified,
     Embedded,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closing {
+pub(super) enum Closing {
     Open,
     /// Closed at every depth: a definition.
     Deep,
@@ -54,7 +58,12 @@ impl<'p> Machine<'p> {
     pub(super) fn new_group(&mut self, parent: GroupId, link: Link, closing: Closing) -> GroupId {
         let within_closed = closing != Closing::Open || self.group(parent).within_closed;
         let id = GroupId(u32::try_from(self.groups.len()).expect("the step budget bounds groups"));
-        self.groups.push(Group { parent, link, closing, within_closed });
+        self.groups.push(Group {
+            parent,
+            link,
+            closing,
+            within_closed,
+        });
         id
     }
 
@@ -80,7 +89,12 @@ impl<'p> Machine<'p> {
         if let Some((_, new)) = made.iter().find(|(old, _)| *old == group) {
             return *new;
         }
-        let Group { parent, link, closing, .. } = *self.group(group);
+        let Group {
+            parent,
+            link,
+            closing,
+            ..
+        } = *self.group(group);
         let parent = self.transplant(parent, into, made);
         let new = self.new_group(parent, link, closing);
         made.push((group, new));
@@ -149,9 +163,16 @@ impl<'p> Machine<'p> {
     /// Whether a node admits fields that it does not have.
     pub(super) fn is_closed(&self, node: NodeId) -> bool {
         let known = self.known(node);
+        if self.definition_around(node).is_some() {
+            return !known.structs.iter().any(|info| info.open) && known.patterns.is_empty();
+        }
         known.structs.iter().any(|info| self.is_within_closed(info.group)) && {
             let tree = Tree::of(self, node);
-            tree.is_closed(0) && !tree.allows(0, &tree.groups.iter().map(|branch| branch.open).collect::<Vec<_>>())
+            tree.is_closed(0)
+                && !tree.allows(
+                    0,
+                    &tree.groups.iter().map(|branch| branch.open).collect::<Vec<_>>(),
+                )
         }
     }
 }
@@ -171,7 +192,13 @@ struct Branch {
 
 impl Tree {
     fn of(machine: &Machine<'_>, node: NodeId) -> Self {
-        let root = Branch { id: GroupId::ROOT, closes: false, open: false, unified: vec![], embedded: vec![] };
+        let root = Branch {
+            id: GroupId::ROOT,
+            closes: false,
+            open: false,
+            unified: vec![],
+            embedded: vec![],
+        };
         let mut tree = Self { groups: vec![root] };
         for info in &machine.known(node).structs {
             let index = tree.insert(machine, node, info.group);
@@ -188,7 +215,13 @@ impl Tree {
         let parent = self.insert(machine, node, group.parent);
         let closes = group.closing == Closing::Deep || group.closing == Closing::At(node);
         let index = self.groups.len();
-        self.groups.push(Branch { id, closes, open: false, unified: vec![], embedded: vec![] });
+        self.groups.push(Branch {
+            id,
+            closes,
+            open: false,
+            unified: vec![],
+            embedded: vec![],
+        });
         match group.link {
             Link::Unified => self.groups[parent].unified.push(index),
             Link::Embedded => self.groups[parent].embedded.push(index),
@@ -214,7 +247,11 @@ impl Tree {
         if branch.closes && !self.mentions(index, direct) {
             return false;
         }
-        if !branch.unified.iter().all(|&child| !self.is_closed(child) || self.allows(child, direct)) {
+        if !branch
+            .unified
+            .iter()
+            .all(|&child| !self.is_closed(child) || self.allows(child, direct))
+        {
             return false;
         }
         if !branch.embedded.iter().any(|&child| self.is_closed(child)) {
@@ -222,6 +259,9 @@ impl Tree {
         }
         direct[index]
             || branch.unified.iter().any(|&child| self.mentions(child, direct))
-            || branch.embedded.iter().any(|&child| self.mentions(child, direct) && self.allows(child, direct))
+            || branch
+                .embedded
+                .iter()
+                .any(|&child| self.mentions(child, direct) && self.allows(child, direct))
     }
 }

@@ -14,7 +14,11 @@ type Elements<'p> = (Vec<Conjunct<'p>>, Option<Conjunct<'p>>);
 
 impl<'p> Machine<'p> {
     /// The environments in which a comprehension's body is yielded. All or nothing.
-    pub(super) fn yields(&mut self, comprehension: &'p ComprehensionExpr, env: EnvId) -> Result<Vec<EnvId>, Error> {
+    pub(super) fn yields(
+        &mut self,
+        comprehension: &'p ComprehensionExpr,
+        env: EnvId,
+    ) -> Result<Vec<EnvId>, Error> {
         let mut environments = Vec::new();
         self.run_clauses(&comprehension.clauses, env, &mut environments)?;
         Ok(environments)
@@ -43,7 +47,13 @@ impl<'p> Machine<'p> {
             }
             Clause::For { source } => {
                 for (key, value) in self.range(env, source)? {
-                    let env = self.new_env(Some(env), Scope::Clause { key: Some(key), value });
+                    let env = self.new_env(
+                        Some(env),
+                        Scope::Clause {
+                            key: Some(key),
+                            value,
+                        },
+                    );
                     self.run_clauses(rest, env, into)?;
                 }
                 Ok(())
@@ -79,14 +89,26 @@ impl<'p> Machine<'p> {
     }
 
     /// The elements that a list literal has, once its comprehensions can be run.
-    pub(super) fn list_elements(&mut self, list: &'p ListExpr, conjunct: &Conjunct<'p>) -> Result<Elements<'p>, Error> {
-        let plain = |source, env| Conjunct { env, source, comments: None, ..conjunct.clone() };
+    pub(super) fn list_elements(
+        &mut self,
+        list: &'p ListExpr,
+        conjunct: &Conjunct<'p>,
+    ) -> Result<Elements<'p>, Error> {
+        let plain = |source, env| Conjunct {
+            env,
+            source,
+            comments: None,
+            ..conjunct.clone()
+        };
         let mut elements = Vec::with_capacity(list.elements.len());
         for element in &list.elements {
             match element {
                 ElementExpr::Value(value, comments) => {
                     let element = plain(Source::Expr(value), conjunct.env);
-                    elements.push(Conjunct { comments: Some(comments), ..element });
+                    elements.push(Conjunct {
+                        comments: Some(comments),
+                        ..element
+                    });
                 }
                 ElementExpr::Comprehension(comprehension) => {
                     let environments = self.yields(comprehension, conjunct.env)?;
@@ -95,7 +117,10 @@ impl<'p> Machine<'p> {
                 }
             }
         }
-        let rest = list.rest.as_ref().map(|rest| plain(Source::Expr(rest), conjunct.env));
+        let rest = list
+            .rest
+            .as_ref()
+            .map(|rest| plain(Source::Expr(rest), conjunct.env));
         Ok((elements, rest))
     }
 

@@ -19,38 +19,85 @@ enum Mark {
     Other,
 }
 
-/// An alternative that has not failed, and its marks: one for each disjunction of the node, with those nested in it.
+/// An alternative that has not failed, and how it was marked on the way to it, outermost disjunction first.
 #[derive(Debug, Clone)]
-pub struct Branch {
+pub(crate) struct Branch {
     node: NodeId,
-    marks: Vec<(usize, Mark)>,
+    marks: Vec<Marked>,
 }
 
-impl Branch {
-    fn marked(mut self, root: usize, mark: Mark) -> Self {
-        match self.marks.iter_mut().find(|(known, _)| *known == root) {
-            Some((_, known)) => *known = (*known).max(mark),
-            None => self.marks.push((root, mark)),
+/// What one disjunction says of an alternative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Marked {
+    disjunction: usize,
+    /// The outermost disjunction that it is nested in.
+    root: usize,
+    mark: Mark,
+}
+
+/// One mark for each alternative.
+///
+/// Of the disjunctions that are unified with one another, one whose defaults are all gone does not say what is a default. Of
+/// nested ones, what an outer one does not mark is no default, whatever an inner one says.
+fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
+    let has_default = |disjunction: usize| {
+        let is_default = |marked: &Marked| marked.disjunction == disjunction && marked.mark == Mark::Default;
+        branches.iter().any(|branch| branch.marks.iter().any(is_default))
+    };
+    let nested = |branch: &Branch, root: usize| {
+        let mut combined = Mark::Unmarked;
+        for (depth, marked) in branch
+            .marks
+            .iter()
+            .filter(|marked| marked.root == root)
+            .enumerate()
+        {
+            if depth == 0 || has_default(marked.disjunction) {
+                combined = combined.max(marked.mark);
+            }
         }
-        self
-    }
-}
-
-/// One mark for each alternative. A disjunction whose defaults are all gone does not say what is a default; beside a default,
-/// what is not marked is none.
-fn combine(branches: Vec<Branch>) -> Vec<(NodeId, Mark)> {
-    let has_default = |root: usize| branches.iter().any(|branch| branch.marks.contains(&(root, Mark::Default)));
+        combined
+    };
+    let mut roots: Vec<usize> = branches
+        .iter()
+        .flat_map(|branch| &branch.marks)
+        .map(|marked| marked.root)
+        .collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots.retain(|&root| {
+        branches
+            .iter()
+            .any(|branch| nested(branch, root) == Mark::Default)
+    });
     let combined = |branch: &Branch| {
-        let counted = branch.marks.iter().filter(|(root, _)| has_default(*root));
-        (branch.node, counted.map(|(_, mark)| *mark).max().unwrap_or_default())
+        let mark = roots
+            .iter()
+            .map(|&root| nested(branch, root))
+            .max()
+            .unwrap_or_default();
+        (branch.node, mark)
     };
     let mut found: Vec<_> = branches.iter().map(combined).collect();
     if found.iter().any(|(_, mark)| *mark == Mark::Default) {
         for (_, mark) in &mut found {
-            *mark = if *mark == Mark::Unmarked { Mark::Other } else { *mark };
+            *mark = if *mark == Mark::Unmarked {
+                Mark::Other
+            } else {
+                *mark
+            };
         }
     }
     found
+}
+
+/// What tells a disjunction from others.
+fn key(conjunct: &Conjunct<'_>) -> usize {
+    match &conjunct.source {
+        Source::Expr(expr) => std::ptr::from_ref::<Expr>(expr).addr(),
+        Source::AnyOf(nodes) => nodes.as_ptr().addr(),
+        _ => unreachable!("only disjunctions are kept as such"),
+    }
 }
 
 /// What a conjunct offers to choose from.
@@ -64,7 +111,10 @@ enum Choice<'p> {
 impl<'p> Choice<'p> {
     fn of(conjunct: &Conjunct<'p>) -> Self {
         match &conjunct.source {
-            Source::Expr(Expr { kind: ExprKind::Or(or), .. }) => Self::Written(or),
+            Source::Expr(Expr {
+                kind: ExprKind::Or(or),
+                ..
+            }) => Self::Written(or),
             Source::AnyOf(nodes) => Self::Nodes(nodes.clone()),
             _ => unreachable!("only disjunctions are kept as such"),
         }
@@ -96,11 +146,6 @@ impl<'p> Choice<'p> {
 impl<'p> Machine<'p> {
     /// Keeps a disjunction until everything else is known.
     pub(super) fn add_disjunction(&mut self, id: NodeId, conjunct: Conjunct<'p>) {
-        let key = match &conjunct.source {
-            Source::Expr(expr) => std::ptr::from_ref::<Expr>(expr).addr(),
-            Source::AnyOf(nodes) => nodes.as_ptr().addr(),
-            _ => unreachable!("only disjunctions are kept as such"),
-        };
         let is_same = |known: &Conjunct<'p>| {
             known.env == conjunct.env
                 && match (&known.source, &conjunct.source) {
@@ -109,8 +154,13 @@ impl<'p> Machine<'p> {
                 }
                 && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
         };
-        if !self.known(id).disjunctions.iter().any(|(known, _)| is_same(known)) {
-            let root = self.known(id).choosing.unwrap_or(key);
+        if !self
+            .known(id)
+            .disjunctions
+            .iter()
+            .any(|(known, _)| is_same(known))
+        {
+            let root = self.known(id).choosing.unwrap_or_else(|| key(&conjunct));
             self.known_mut(id).disjunctions.push((conjunct, root));
         }
     }
@@ -137,13 +187,18 @@ impl<'p> Machine<'p> {
         let mut errors = Vec::new();
         for index in 0..choice.len() {
             let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
-            self.collect(alternative, root, choice.mark(index), &mut branches, &mut errors);
+            let marked = Marked {
+                disjunction: key(&conjunct),
+                root,
+                mark: choice.mark(index),
+            };
+            self.collect(alternative, marked, &mut branches, &mut errors);
             if self.exhausted.is_some() {
                 break;
             }
         }
         if decided == 0 || branches.is_empty() {
-            let survivors = self.distinct(combine(branches));
+            let survivors = self.distinct(combine(&branches));
             self.settle(id, survivors, errors);
         } else {
             self.known_mut(id).branches = branches;
@@ -186,20 +241,25 @@ impl<'p> Machine<'p> {
     fn collect(
         &mut self,
         alternative: NodeId,
-        root: usize,
-        mark: Mark,
+        marked: Marked,
         branches: &mut Vec<Branch>,
         errors: &mut Vec<Error>,
     ) {
         self.expand(alternative);
         let inner = std::mem::take(&mut self.known_mut(alternative).branches);
+        for mut branch in inner.iter().cloned() {
+            branch.marks.insert(0, marked);
+            branches.push(branch);
+        }
         if !inner.is_empty() {
-            branches.extend(inner.into_iter().map(|branch| branch.marked(root, mark)));
             return;
         }
         match self.check(alternative) {
             Some(error) => errors.push(error),
-            None => branches.push(Branch { node: alternative, marks: Vec::new() }.marked(root, mark)),
+            None => branches.push(Branch {
+                node: alternative,
+                marks: vec![marked],
+            }),
         }
     }
 
@@ -209,13 +269,23 @@ impl<'p> Machine<'p> {
         if known.is_struct
             || known.list.is_some()
             || !known.structs.is_empty()
-            || known.tasks.iter().any(|task| !matches!(task.state, super::node::TaskState::Done))
+            || known
+                .tasks
+                .iter()
+                .any(|task| !matches!(task.state, super::node::TaskState::Done))
             || !self.node(id).choices.is_empty()
         {
             return false;
         }
-        let disjunctions: Vec<_> = known.disjunctions.iter().map(|(conjunct, _)| Choice::of(conjunct)).collect();
-        if !disjunctions.iter().all(|choice| matches!(choice, Choice::Written(or) if or.simple)) {
+        let disjunctions: Vec<_> = known
+            .disjunctions
+            .iter()
+            .map(|(conjunct, _)| Choice::of(conjunct))
+            .collect();
+        if !disjunctions
+            .iter()
+            .all(|choice| matches!(choice, Choice::Written(or) if or.simple))
+        {
             return false;
         }
         let mut left: Vec<(Atom, Vec<Mark>)> = vec![(known.atom.clone(), Vec::new())];
@@ -224,7 +294,9 @@ impl<'p> Machine<'p> {
             let mut next: Vec<(Atom, Vec<Mark>)> = Vec::new();
             for (atom, marks) in &left {
                 for index in 0..choice.len() {
-                    let Source::Expr(disjunct) = choice.source(index) else { continue };
+                    let Source::Expr(disjunct) = choice.source(index) else {
+                        continue;
+                    };
                     let mut combined = atom.clone();
                     if let Err(error) = self.meet_simple(&mut combined, disjunct) {
                         errors.push(error);
@@ -284,7 +356,8 @@ impl<'p> Machine<'p> {
                 None => unreachable!("a simple disjunct is a literal"),
             },
         };
-        result.map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
+        result
+            .map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
     }
 
     /// Makes the node what is left of its alternatives.
@@ -312,8 +385,9 @@ impl<'p> Machine<'p> {
             }
             [(only, _)] => self.node_mut(id).forward = Some(*only),
             _ => {
-                let (defaults, others): (Vec<_>, Vec<_>) =
-                    survivors.into_iter().partition(|(_, mark)| *mark == Mark::Default);
+                let (defaults, others): (Vec<_>, Vec<_>) = survivors
+                    .into_iter()
+                    .partition(|(_, mark)| *mark == Mark::Default);
                 let known = self.known_mut(id);
                 known.defaults = defaults.len();
                 known.alternatives = defaults.into_iter().chain(others).map(|(node, _)| node).collect();
@@ -326,11 +400,18 @@ impl<'p> Machine<'p> {
 fn combine_marks(alternatives: Vec<(Atom, Vec<Mark>)>) -> Vec<(Atom, Mark)> {
     let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
     let counts: Vec<bool> = (0..disjunctions)
-        .map(|index| alternatives.iter().any(|(_, marks)| marks[index] == Mark::Default))
+        .map(|index| {
+            alternatives
+                .iter()
+                .any(|(_, marks)| marks[index] == Mark::Default)
+        })
         .collect();
     let combine = |marks: Vec<Mark>| {
         let counted = marks.into_iter().zip(&counts).filter(|(_, counts)| **counts);
         counted.map(|(mark, _)| mark).max().unwrap_or_default()
     };
-    alternatives.into_iter().map(|(atom, marks)| (atom, combine(marks))).collect()
+    alternatives
+        .into_iter()
+        .map(|(atom, marks)| (atom, combine(marks)))
+        .collect()
 }

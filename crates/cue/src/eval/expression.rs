@@ -32,7 +32,9 @@ impl Value {
 impl<'p> Machine<'p> {
     /// Unifies a conjunct whose expression must be computed.
     pub(super) fn add_value(&mut self, id: NodeId, conjunct: &Conjunct<'p>) -> Result<(), Error> {
-        let Source::Expr(expr) = conjunct.source else { return Ok(()) };
+        let Source::Expr(expr) = conjunct.source else {
+            return Ok(());
+        };
         if is_reference(expr) {
             let target = self.resolve(conjunct.env, expr)?;
             self.add_reference(id, target, conjunct);
@@ -85,7 +87,12 @@ impl<'p> Machine<'p> {
     }
 
     /// A built-in named without a call: a constant, or a validator such as `time.Time`.
-    fn add_builtin(&mut self, id: NodeId, builtin: &'static Builtin, position: Position) -> Result<(), Error> {
+    fn add_builtin(
+        &mut self,
+        id: NodeId,
+        builtin: &'static Builtin,
+        position: Position,
+    ) -> Result<(), Error> {
         match builtin.run {
             Run::Constant(constant) => {
                 let scalar = constant();
@@ -93,7 +100,15 @@ impl<'p> Machine<'p> {
                 Ok(())
             }
             Run::Function { validates: true, .. } => {
-                self.add_validator(id, Validator { builtin, arguments: Vec::new(), shown: Vec::new(), position });
+                self.add_validator(
+                    id,
+                    Validator {
+                        builtin,
+                        arguments: Vec::new(),
+                        shown: Vec::new(),
+                        position,
+                    },
+                );
                 Ok(())
             }
             _ => Err(self.fatal(format!("{builtin} is a function and must be called"), position)),
@@ -120,22 +135,51 @@ impl<'p> Machine<'p> {
     ) -> Result<(), Error> {
         match builtin.run {
             Run::Close => {
-                let [argument] = arguments else { return Err(self.wrong_arity(builtin, arguments.len(), position)) };
+                let [argument] = arguments else {
+                    return Err(self.wrong_arity(builtin, arguments.len(), position));
+                };
                 let group = self.new_group(conjunct.group, Link::Unified, Closing::At(id));
-                self.add(id, Conjunct { source: Source::Expr(argument), group, ..conjunct.clone() });
+                self.add(
+                    id,
+                    Conjunct {
+                        source: Source::Expr(argument),
+                        group,
+                        ..conjunct.clone()
+                    },
+                );
                 Ok(())
             }
             Run::And => {
-                let [argument] = arguments else { return Err(self.wrong_arity(builtin, arguments.len(), position)) };
+                let [argument] = arguments else {
+                    return Err(self.wrong_arity(builtin, arguments.len(), position));
+                };
                 for element in self.list_argument(conjunct.env, argument)? {
-                    self.add(id, Conjunct { source: Source::Node(element), ..conjunct.clone() });
+                    self.add(
+                        id,
+                        Conjunct {
+                            source: Source::Node(element),
+                            ..conjunct.clone()
+                        },
+                    );
                 }
                 Ok(())
             }
-            Run::Function { arity, validates: true, .. } if arguments.len() + 1 == usize::from(arity.1) => {
+            Run::Function {
+                arity,
+                validates: true,
+                ..
+            } if arguments.len() + 1 == usize::from(arity.1) => {
                 let values = self.arguments(conjunct.env, builtin, arguments)?;
                 let shown = values.iter().map(|value| self.show_value(value)).collect();
-                self.add_validator(id, Validator { builtin, arguments: values, shown, position });
+                self.add_validator(
+                    id,
+                    Validator {
+                        builtin,
+                        arguments: values,
+                        shown,
+                        position,
+                    },
+                );
                 Ok(())
             }
             _ => {
@@ -153,7 +197,10 @@ impl<'p> Machine<'p> {
             Some(elements) => Ok(elements),
             None => {
                 let (shown, kind) = (self.show_value(&value), self.kind_of(&value));
-                Err(self.fatal(format!("cannot use {shown} (type {kind}) as list"), argument.position))
+                Err(self.fatal(
+                    format!("cannot use {shown} (type {kind}) as list"),
+                    argument.position,
+                ))
             }
         }
     }
@@ -163,7 +210,10 @@ impl<'p> Machine<'p> {
         let Value::Node(node) = value else { return None };
         let known = self.known(*node);
         known.list.as_ref()?;
-        let elements = known.arcs.iter().filter(|arc| matches!(arc.label, Label::Index(_)));
+        let elements = known
+            .arcs
+            .iter()
+            .filter(|arc| matches!(arc.label, Label::Index(_)));
         Some(elements.map(|arc| arc.node).collect())
     }
 
@@ -180,7 +230,11 @@ impl<'p> Machine<'p> {
     ) -> Result<Vec<Value>, Error> {
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            values.push(if builtin.takes_any() { self.evaluate(env, argument)? } else { self.operand(env, argument)? });
+            values.push(if builtin.takes_any() {
+                self.evaluate(env, argument)?
+            } else {
+                self.operand(env, argument)?
+            });
         }
         Ok(values)
     }
@@ -193,22 +247,36 @@ impl<'p> Machine<'p> {
         position: Position,
     ) -> Result<Value, Error> {
         match builtin.run {
-            Run::Function { arity: (least, most), call, .. } => {
+            Run::Function {
+                arity: (least, most),
+                call,
+                ..
+            } => {
                 if arguments.len() < usize::from(least) || arguments.len() > usize::from(most) {
                     return Err(self.wrong_arity(builtin, arguments.len(), position));
                 }
                 let values = self.arguments(env, builtin, arguments)?;
-                call(self, &values, position)
+                call(self, &values, position).map_err(|error| match &error.reason {
+                    Reason::Call(text) => {
+                        let message = format!("error in call to {builtin}: {text}");
+                        self.bottom(error.code, Reason::Text(message), error.positions.clone())
+                    }
+                    _ => error,
+                })
             }
             Run::Or => {
-                let [argument] = arguments else { return Err(self.wrong_arity(builtin, arguments.len(), position)) };
+                let [argument] = arguments else {
+                    return Err(self.wrong_arity(builtin, arguments.len(), position));
+                };
                 let elements = self.list_argument(env, argument)?;
                 self.or_node(&elements, position)
             }
             Run::Close | Run::And => {
                 unreachable!("evaluated as a conjunct")
             }
-            Run::Constant(_) | Run::Written(_) => Err(self.fatal(format!("cannot call non-function {builtin}"), position)),
+            Run::Constant(_) | Run::Written(_) => {
+                Err(self.fatal(format!("cannot call non-function {builtin}"), position))
+            }
         }
     }
 
@@ -257,12 +325,20 @@ impl<'p> Machine<'p> {
             ExprKind::Slice { base, low, high } => self.slice(env, base, low.as_deref(), high.as_deref()),
             ExprKind::Interpolation { bytes, parts } => self.interpolate(env, *bytes, parts),
             ExprKind::Unary { operator, operand } => self.unary(env, *operator, operand),
-            ExprKind::Binary { operator, left, right } => self.binary(env, *operator, left, right, expr.position),
+            ExprKind::Binary {
+                operator,
+                left,
+                right,
+            } => self.binary(env, *operator, left, right, expr.position),
             ExprKind::Call { function, arguments } => match &function.kind {
                 ExprKind::Builtin(builtin) => match builtin.run {
                     Run::Close | Run::And => Ok(Value::Node(self.temporary(Self::conjunct(env, expr)))),
-                    Run::Function { arity, validates: true, .. }
-                        if arguments.len() + 1 == usize::from(arity.1) && arguments.len() < usize::from(arity.0) =>
+                    Run::Function {
+                        arity,
+                        validates: true,
+                        ..
+                    } if arguments.len() + 1 == usize::from(arity.1)
+                        && arguments.len() < usize::from(arity.0) =>
                     {
                         Ok(Value::Node(self.temporary(Self::conjunct(env, expr))))
                     }
@@ -271,9 +347,16 @@ impl<'p> Machine<'p> {
                 _ => {
                     let value = self.evaluate(env, function)?;
                     let (shown, kind) = (self.show_expr(function), self.kind_of(&value));
-                    Err(self.fatal(format!("cannot call non-function {shown} (type {kind})"), function.position))
+                    Err(self.fatal(
+                        format!("cannot call non-function {shown} (type {kind})"),
+                        function.position,
+                    ))
                 }
             },
+            ExprKind::Builtin(Builtin {
+                run: Run::Constant(constant),
+                ..
+            }) => Ok(Value::Scalar(constant())),
             _ => Ok(Value::Node(self.temporary(Self::conjunct(env, expr)))),
         }
     }
@@ -281,7 +364,8 @@ impl<'p> Machine<'p> {
     /// Evaluates an expression that must be concrete: a scalar, or a node that is a struct or a list.
     pub(super) fn operand(&mut self, env: EnvId, expr: &'p Expr) -> Result<Value, Error> {
         let value = self.evaluate(env, expr)?;
-        self.concrete(value).map_err(|error| self.placed(error, expr.position))
+        self.concrete(value)
+            .map_err(|error| self.placed(error, expr.position))
     }
 
     /// The same error with a place, when it has none.
@@ -296,7 +380,9 @@ impl<'p> Machine<'p> {
     }
 
     pub(crate) fn concrete(&mut self, value: Value) -> Result<Value, Error> {
-        let Value::Node(node) = value else { return Ok(value) };
+        let Value::Node(node) = value else {
+            return Ok(value);
+        };
         let node = self.concrete_node(node)?;
         match &self.known(node).atom.scalar {
             Some((scalar, _)) => Ok(Value::Scalar(scalar.clone())),
@@ -330,7 +416,11 @@ impl<'p> Machine<'p> {
             return Err(self.bottom(Code::Cycle, Reason::Cycle, Vec::new()));
         }
         let shown = self.show(node);
-        Err(self.bottom(Code::Incomplete, Reason::Text(format!("non-concrete value {shown}")), Vec::new()))
+        Err(self.bottom(
+            Code::Incomplete,
+            Reason::Text(format!("non-concrete value {shown}")),
+            Vec::new(),
+        ))
     }
 
     pub(crate) fn kind_of(&self, value: &Value) -> Kind {
@@ -371,7 +461,9 @@ impl<'p> Machine<'p> {
             return Err(self.fatal(format!("invalid slice index: {low} > {high}"), base.position));
         }
         match (&value, self.elements(&value)) {
-            (Value::Scalar(Scalar::Bytes(bytes)), _) => Ok(Value::Scalar(Scalar::Bytes(bytes[low..high].into()))),
+            (Value::Scalar(Scalar::Bytes(bytes)), _) => {
+                Ok(Value::Scalar(Scalar::Bytes(bytes[low..high].into())))
+            }
             (_, elements) => Ok(self.list_value(&elements.unwrap_or_default()[low..high])),
         }
     }
@@ -388,7 +480,10 @@ impl<'p> Machine<'p> {
             Value::Scalar(Scalar::Number(number)) if number.is_integer() => {
                 match number.to_i64().and_then(|at| usize::try_from(at).ok()) {
                     Some(at) if at <= length => Ok(at),
-                    _ => Err(self.fatal(format!("slice index {number} out of range [0, {length}]"), expr.position)),
+                    _ => Err(self.fatal(
+                        format!("slice index {number} out of range [0, {length}]"),
+                        expr.position,
+                    )),
                 }
             }
             other => {
@@ -406,7 +501,14 @@ impl<'p> Machine<'p> {
 
     /// A conjunct that needs no scope.
     pub(crate) fn data_conjunct(&self, source: Source<'p>) -> Conjunct<'p> {
-        Conjunct { env: EnvId(0), source, group: GroupId::ROOT, trail: None, cyclic: false, comments: None }
+        Conjunct {
+            env: EnvId(0),
+            source,
+            group: GroupId::ROOT,
+            trail: None,
+            cyclic: false,
+            comments: None,
+        }
     }
 
     fn interpolate(&mut self, env: EnvId, bytes: bool, parts: &'p [Part]) -> Result<Value, Error> {
@@ -420,8 +522,12 @@ impl<'p> Machine<'p> {
                     Value::Scalar(Scalar::Bytes(raw)) => {
                         text.extend_from_slice(String::from_utf8_lossy(&raw).as_bytes());
                     }
-                    Value::Scalar(Scalar::Number(number)) => text.extend_from_slice(number.to_string().as_bytes()),
-                    Value::Scalar(Scalar::Bool(value)) => text.extend_from_slice(value.to_string().as_bytes()),
+                    Value::Scalar(Scalar::Number(number)) => {
+                        text.extend_from_slice(number.to_string().as_bytes())
+                    }
+                    Value::Scalar(Scalar::Bool(value)) => {
+                        text.extend_from_slice(value.to_string().as_bytes())
+                    }
                     other => {
                         let (shown, kind) = (self.show_value(&other), self.kind_of(&other));
                         let message = format!(
@@ -454,7 +560,10 @@ impl<'p> Machine<'p> {
                     Unary::Plus => "+",
                 };
                 let (shown, kind) = (self.show_value(&value), self.kind_of(&value));
-                Err(self.fatal(format!("invalid operation {symbol}{shown} ({symbol} {kind})"), operand.position))
+                Err(self.fatal(
+                    format!("invalid operation {symbol}{shown} ({symbol} {kind})"),
+                    operand.position,
+                ))
             }
         }
     }
@@ -501,7 +610,9 @@ impl<'p> Machine<'p> {
             other => {
                 let symbol = if operator == Binary::LogicalOr { "||" } else { "&&" };
                 let (shown, kind) = (self.show_value(&other), self.kind_of(&other));
-                let message = format!("invalid operand {shown} ('{symbol}' requires concrete value of type bool, found {kind})");
+                let message = format!(
+                    "invalid operand {shown} ('{symbol}' requires concrete value of type bool, found {kind})"
+                );
                 Err(self.fatal(message, expr.position))
             }
         }
@@ -518,7 +629,11 @@ impl<'p> Machine<'p> {
                 let node = self.expanded(node);
                 if let Some(error) = self.known(node).error.clone() {
                     let waits = error.code == Code::Cycle && !self.last_try;
-                    return if error.code == Code::Exhausted || waits { Err(error) } else { Ok(true) };
+                    return if error.code == Code::Exhausted || waits {
+                        Err(error)
+                    } else {
+                        Ok(true)
+                    };
                 }
                 Ok(self.check(node).is_some())
             }
@@ -567,19 +682,24 @@ impl<'p> Machine<'p> {
                 Ok(Some(matches == (operator == Op::Match)))
             }
             (Value::Scalar(Scalar::Null), _) | (_, Value::Scalar(Scalar::Null)) if equality => {
-                let both = matches!((first, second), (Value::Scalar(Scalar::Null), Value::Scalar(Scalar::Null)));
+                let both = matches!(
+                    (first, second),
+                    (Value::Scalar(Scalar::Null), Value::Scalar(Scalar::Null))
+                );
                 Ok(Some(both == (operator == Op::Equal)))
             }
-            (Value::Scalar(one), Value::Scalar(other)) => Ok(one.compare(other).and_then(|order| match operator {
-                Op::Equal => Some(order == Ordering::Equal),
-                Op::NotEqual => Some(order != Ordering::Equal),
-                _ if matches!(one, Scalar::Bool(_) | Scalar::Null) => None,
-                Op::Less => Some(order == Ordering::Less),
-                Op::LessEqual => Some(order != Ordering::Greater),
-                Op::Greater => Some(order == Ordering::Greater),
-                Op::GreaterEqual => Some(order != Ordering::Less),
-                Op::Match | Op::NotMatch => None,
-            })),
+            (Value::Scalar(one), Value::Scalar(other)) => {
+                Ok(one.compare(other).and_then(|order| match operator {
+                    Op::Equal => Some(order == Ordering::Equal),
+                    Op::NotEqual => Some(order != Ordering::Equal),
+                    _ if matches!(one, Scalar::Bool(_) | Scalar::Null) => None,
+                    Op::Less => Some(order == Ordering::Less),
+                    Op::LessEqual => Some(order != Ordering::Greater),
+                    Op::Greater => Some(order == Ordering::Greater),
+                    Op::GreaterEqual => Some(order != Ordering::Less),
+                    Op::Match | Op::NotMatch => None,
+                }))
+            }
             (Value::Node(one), Value::Node(other))
                 if equality && self.kind_of(first) == Kind::LIST && self.kind_of(second) == Kind::LIST =>
             {
@@ -605,7 +725,9 @@ impl<'p> Machine<'p> {
                 return Ok(Value::Scalar(Scalar::String(format!("{one}{other}").into())));
             }
             (Binary::Add, Value::Scalar(Scalar::Bytes(one)), Value::Scalar(Scalar::Bytes(other))) => {
-                return Ok(Value::Scalar(Scalar::Bytes([one.as_ref(), other.as_ref()].concat().into())));
+                return Ok(Value::Scalar(Scalar::Bytes(
+                    [one.as_ref(), other.as_ref()].concat().into(),
+                )));
             }
             (Binary::Multiply, Value::Scalar(Scalar::Number(count)), Value::Scalar(text))
             | (Binary::Multiply, Value::Scalar(text), Value::Scalar(Scalar::Number(count)))
@@ -652,7 +774,10 @@ impl<'p> Machine<'p> {
 
     fn repeat(&mut self, text: &Scalar, count: &Number, position: Position) -> Result<Value, Error> {
         let Some(count) = count.to_i64().and_then(|count| usize::try_from(count).ok()) else {
-            return Err(self.fatal(format!("cannot convert negative number {count} to uint64"), position));
+            return Err(self.fatal(
+                format!("cannot convert negative number {count} to uint64"),
+                position,
+            ));
         };
         let length = match text {
             Scalar::String(text) => text.len(),
@@ -682,12 +807,19 @@ impl<'p> Machine<'p> {
             _ => return None,
         };
         let (one, other) = (self.elements(first), self.elements(second));
-        let function = if operator == Binary::Add { "Concat" } else { "Repeat" };
+        let function = if operator == Binary::Add {
+            "Concat"
+        } else {
+            "Repeat"
+        };
         let elements = match (operator, one, other, first, second) {
             (Binary::Add, Some(one), Some(other), ..) => [one, other].concat(),
             (Binary::Multiply, Some(list), None, _, Value::Scalar(Scalar::Number(count)))
             | (Binary::Multiply, None, Some(list), Value::Scalar(Scalar::Number(count)), _) => {
-                let count = count.to_i64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+                let count = count
+                    .to_i64()
+                    .and_then(|count| usize::try_from(count).ok())
+                    .unwrap_or(0);
                 if list.len().saturating_mul(count) > MAXIMUM_TEXT {
                     return Some(Err(self.fatal("list is too long", position)));
                 }

@@ -29,7 +29,10 @@ impl Program {
         let above = machine.new_node(None, None);
         let env = machine.new_env(None, Scope::Frame { node: above });
         let root = machine.new_node(None, None);
-        machine.node_mut(root).conjuncts.push(Machine::conjunct(env, &self.root));
+        machine
+            .node_mut(root)
+            .conjuncts
+            .push(Machine::conjunct(env, &self.root));
         if !inputs.is_empty() {
             let mut fields = Vec::with_capacity(inputs.len());
             for (name, data) in inputs {
@@ -63,7 +66,10 @@ impl<'p> Instance<'p> {
     /// A field of a value, an ordinary one or `#name` or `_name`; `None` when there is no such field.
     pub fn field(&mut self, at: Lookup, name: &str) -> Option<Lookup> {
         let label = self.machine.symbols.identifier_label(name);
-        self.machine.lookup(at.0, label, Position::default()).ok().map(Lookup)
+        self.machine
+            .lookup(at.0, label, Position::default())
+            .ok()
+            .map(Lookup)
     }
 
     /// The ordinary fields that a struct has, in order. None when the value is not a struct.
@@ -97,7 +103,11 @@ impl<'p> Instance<'p> {
     /// The comments of the field's declarations, in order.
     pub fn comments(&self, at: Lookup) -> Vec<Comment> {
         let conjuncts = &self.machine.node(at.0).conjuncts;
-        conjuncts.iter().filter_map(|conjunct| conjunct.comments).flat_map(|comments| comments.iter().cloned()).collect()
+        conjuncts
+            .iter()
+            .filter_map(|conjunct| conjunct.comments)
+            .flat_map(|comments| comments.iter().cloned())
+            .collect()
     }
 
     /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
@@ -114,9 +124,8 @@ impl<'p> Instance<'p> {
 
     /// A struct of values of this evaluation.
     pub fn record(&mut self, fields: &[(&str, Lookup)]) -> Lookup {
-        let labelled = |(name, value): &(&str, Lookup)| {
-            (Label::Regular(self.machine.symbols.intern(name)), value.0)
-        };
+        let labelled =
+            |(name, value): &(&str, Lookup)| (Label::Regular(self.machine.symbols.intern(name)), value.0);
         let fields: Vec<_> = fields.iter().map(labelled).collect();
         self.computed(Source::Fields(fields.into()))
     }
@@ -243,7 +252,12 @@ impl<'p> Machine<'p> {
                     if label.is_regular() {
                         let path = self.path(arc.node);
                         let message = "field is required but not present".to_owned();
-                        problems.push(Diagnostic { severity: Severity::Incomplete, path, message, places: Vec::new() });
+                        problems.push(Diagnostic {
+                            severity: Severity::Incomplete,
+                            path,
+                            message,
+                            places: Vec::new(),
+                        });
                     }
                 }
                 (Label::Index(_), _) => items.extend(self.export(arc.node, above, problems)),
@@ -256,7 +270,11 @@ impl<'p> Machine<'p> {
             }
         }
         above.pop();
-        Some(if is_list { Data::List(items) } else { Data::Struct(fields) })
+        Some(if is_list {
+            Data::List(items)
+        } else {
+            Data::Struct(fields)
+        })
     }
 
     fn report_below(&mut self, node: NodeId, _above: &mut [NodeId], problems: &mut Vec<Diagnostic>) {
@@ -284,7 +302,12 @@ impl<'p> Machine<'p> {
 
     fn report_incomplete(&mut self, at: NodeId, message: String, problems: &mut Vec<Diagnostic>) {
         let path = self.path(at);
-        problems.push(Diagnostic { severity: Severity::Incomplete, path, message, places: Vec::new() });
+        problems.push(Diagnostic {
+            severity: Severity::Incomplete,
+            path,
+            message,
+            places: Vec::new(),
+        });
     }
 
     /// A node whose value is one of several others'.

@@ -36,7 +36,13 @@ impl<'p> Machine<'p> {
                 let mark = if index < known.defaults { "*" } else { "" };
                 format!("{mark}{}", self.show_to(*alternative, depth))
             };
-            return known.alternatives.iter().enumerate().map(show).collect::<Vec<_>>().join(" | ");
+            return known
+                .alternatives
+                .iter()
+                .enumerate()
+                .map(show)
+                .collect::<Vec<_>>()
+                .join(" | ");
         }
         if known.error.is_some() {
             return "_|_".to_owned();
@@ -71,9 +77,16 @@ impl<'p> Machine<'p> {
 
     /// An expression as it was written.
     pub(super) fn show_expr(&self, expr: &Expr) -> String {
-        let Some(source) = self.program.sources.get(expr.position.source as usize) else { return "value".to_owned() };
+        let Some(source) = self.program.sources.get(expr.position.source as usize) else {
+            return "value".to_owned();
+        };
         let (start, end) = (expr.position.span.start as usize, expr.position.span.end as usize);
-        source.text.get(start..end).filter(|text| !text.is_empty()).unwrap_or("value").to_owned()
+        source
+            .text
+            .get(start..end)
+            .filter(|text| !text.is_empty())
+            .unwrap_or("value")
+            .to_owned()
     }
 
     /// A label as it is written in a struct.
@@ -84,7 +97,11 @@ impl<'p> Machine<'p> {
                 let name = self.symbols.name(symbol);
                 let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
                     && name.chars().next().is_some_and(|c| !c.is_numeric() && c != '_');
-                if plain { name.to_string() } else { format!("{:?}", name.as_ref()) }
+                if plain {
+                    name.to_string()
+                } else {
+                    format!("{:?}", name.as_ref())
+                }
             }
             Label::Definition(symbol) | Label::Hidden(symbol) | Label::HiddenDefinition(symbol) => {
                 self.symbols.name(symbol).to_string()
@@ -117,7 +134,7 @@ impl<'p> Machine<'p> {
 
     pub(crate) fn message(&self, error: &Bottom) -> String {
         match &error.reason {
-            Reason::Text(text) => text.clone(),
+            Reason::Text(text) | Reason::Call(text) => text.clone(),
             Reason::UndefinedField(label) => format!("undefined field: {}", self.label_text(*label)),
             Reason::OptionalField(label) => {
                 format!("cannot reference optional field: {}", self.label_text(*label))
@@ -147,13 +164,23 @@ impl<'p> Machine<'p> {
         }
         let mut places: Vec<Place> = Vec::new();
         for position in positions {
-            let Some(source) = self.program.sources.get(position.source as usize) else { continue };
-            let place = Place { source: source.clone(), span: position.span };
+            let Some(source) = self.program.sources.get(position.source as usize) else {
+                continue;
+            };
+            let place = Place {
+                source: source.clone(),
+                span: position.span,
+            };
             if position.span.end > 0 && !places.contains(&place) {
                 places.push(place);
             }
         }
         let path = self.path(error.node.unwrap_or(at));
-        Diagnostic { severity, path, message: self.message(error), places }
+        Diagnostic {
+            severity,
+            path,
+            message: self.message(error),
+            places,
+        }
     }
 }

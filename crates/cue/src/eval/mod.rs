@@ -31,9 +31,9 @@ mod unify;
 use closed::{Group, GroupId};
 use error::{Bottom, Code, Error, Reason};
 pub use instance::{Instance, Lookup};
-pub use shape::{Member, Shape};
-use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
 pub(crate) use node::NodeId;
+use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
+pub use shape::{Member, Shape};
 
 use crate::program::Program;
 use crate::program::ir::{Expr, Position};
@@ -50,7 +50,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 2_000_000, depth: 1_000 }
+        Self {
+            steps: 2_000_000,
+            depth: 1_000,
+        }
     }
 }
 
@@ -152,18 +155,33 @@ impl<'p> Machine<'p> {
     fn env_up(&self, env: EnvId, up: u32) -> EnvId {
         let mut current = env;
         for _ in 0..up {
-            current = self.env(current).up.expect("resolved names stay inside the program");
+            current = self
+                .env(current)
+                .up
+                .expect("resolved names stay inside the program");
         }
         current
     }
 
     /// A conjunct that stands for a plain expression.
     fn conjunct(env: EnvId, expr: &'p Expr) -> Conjunct<'p> {
-        Conjunct { env, source: Source::Expr(expr), group: GroupId::ROOT, trail: None, cyclic: false, comments: None }
+        Conjunct {
+            env,
+            source: Source::Expr(expr),
+            group: GroupId::ROOT,
+            trail: None,
+            cyclic: false,
+            comments: None,
+        }
     }
 
     fn bottom(&self, code: Code, reason: Reason, positions: Vec<Position>) -> Error {
-        Error::new(Bottom { code, reason, node: self.stack.last().copied(), positions })
+        Error::new(Bottom {
+            code,
+            reason,
+            node: self.stack.last().copied(),
+            positions,
+        })
     }
 
     fn fatal(&self, message: impl Into<String>, position: Position) -> Error {
@@ -197,7 +215,10 @@ impl<'p> Machine<'p> {
         }
         let height = u32::try_from(self.stack.len()).unwrap_or(u32::MAX);
         if height >= self.options.limits.depth {
-            let message = format!("evaluation is nested more than {} deep", self.options.limits.depth);
+            let message = format!(
+                "evaluation is nested more than {} deep",
+                self.options.limits.depth
+            );
             let error = self.bottom(Code::Exhausted, Reason::Text(message), Vec::new());
             self.exhausted.get_or_insert_with(|| error.clone());
             self.known_mut(id).error = Some(error);
@@ -210,8 +231,16 @@ impl<'p> Machine<'p> {
         stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || self.unify(id));
         self.stack.pop();
         let provisional = self.lowest_touched < height && self.is_unfinished(id);
-        self.node_mut(id).state = if provisional { State::Provisional } else { State::Done };
-        let touched = if self.lowest_touched < height { self.lowest_touched } else { u32::MAX };
+        self.node_mut(id).state = if provisional {
+            State::Provisional
+        } else {
+            State::Done
+        };
+        let touched = if self.lowest_touched < height {
+            self.lowest_touched
+        } else {
+            u32::MAX
+        };
         self.lowest_touched = touched_before.min(touched);
     }
 
@@ -219,7 +248,10 @@ impl<'p> Machine<'p> {
     fn is_unfinished(&self, id: NodeId) -> bool {
         let known = self.known(id);
         known.error.as_ref().is_some_and(|error| !error.is_fatal())
-            || known.tasks.iter().any(|task| !matches!(task.state, node::TaskState::Done))
+            || known
+                .tasks
+                .iter()
+                .any(|task| !matches!(task.state, node::TaskState::Done))
             || !known.alternatives.is_empty()
     }
 

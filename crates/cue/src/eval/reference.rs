@@ -30,7 +30,9 @@ impl Conjunct<'_> {
     pub(super) fn is_reference(&self) -> bool {
         match self.source {
             Source::Node(_) => true,
-            Source::Expr(expr) => is_reference(expr) || matches!(expr.kind, ExprKind::And(_) | ExprKind::Or(_)),
+            Source::Expr(expr) => {
+                is_reference(expr) || matches!(expr.kind, ExprKind::And(_) | ExprKind::Or(_))
+            }
             _ => false,
         }
     }
@@ -40,7 +42,9 @@ impl<'p> Machine<'p> {
     /// A node with nothing but one reference is what it refers to. Whether that is so.
     pub(super) fn share(&mut self, id: NodeId) -> bool {
         let node = self.node(id);
-        let [only] = node.conjuncts.as_slice() else { return false };
+        let [only] = node.conjuncts.as_slice() else {
+            return false;
+        };
         if !node.choices.is_empty() {
             return false;
         }
@@ -110,20 +114,30 @@ impl<'p> Machine<'p> {
 
     /// What the conjuncts that a reference brings in have in common. Those of a definition are closed.
     fn reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) -> Conjunct<'p> {
-        let trail = Some(Rc::new(Trail { target, at: id, before: conjunct.trail.clone() }));
+        let trail = Some(Rc::new(Trail {
+            target,
+            at: id,
+            before: conjunct.trail.clone(),
+        }));
         let group = match self.definition_around(target) {
             Some(definition) if definition == target || !self.is_below(id, definition) => {
                 self.new_group(conjunct.group, Link::Unified, Closing::Deep)
             }
             _ => conjunct.group,
         };
-        Conjunct { trail, group, ..conjunct.clone() }
+        Conjunct {
+            trail,
+            group,
+            ..conjunct.clone()
+        }
     }
 
     /// The innermost definition that a node is, or is part of.
-    fn definition_around(&self, node: NodeId) -> Option<NodeId> {
+    pub(super) fn definition_around(&self, node: NodeId) -> Option<NodeId> {
         let upwards = std::iter::successors(Some(node), |node| self.node(*node).parent);
-        upwards.into_iter().find(|node| self.node(*node).label.is_some_and(Label::is_definition))
+        upwards
+            .into_iter()
+            .find(|node| self.node(*node).label.is_some_and(Label::is_definition))
     }
 
     /// Whether a node is strictly inside another.
@@ -155,7 +169,13 @@ impl<'p> Machine<'p> {
         let trail = reference.trail.clone();
         let cyclic = reference.cyclic || theirs.cyclic;
         let comments = reference.comments.or(theirs.comments);
-        let conjunct = Conjunct { group, trail, cyclic, comments, ..theirs };
+        let conjunct = Conjunct {
+            group,
+            trail,
+            cyclic,
+            comments,
+            ..theirs
+        };
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.add(id, conjunct));
     }
 
@@ -166,7 +186,10 @@ impl<'p> Machine<'p> {
             return;
         }
         if !self.known(id).grounded {
-            let positions = returning.iter().flat_map(|(_, conjunct)| self.positions(conjunct)).collect();
+            let positions = returning
+                .iter()
+                .flat_map(|(_, conjunct)| self.positions(conjunct))
+                .collect();
             let error = self.bottom(Code::Fatal, Reason::StructuralCycle, positions);
             self.fail(id, error);
             return;
@@ -219,10 +242,17 @@ impl<'p> Machine<'p> {
             }
             ExprKind::Computed { up, declaration } => {
                 let env = self.env_up(env, *up);
-                let Scope::Struct { node, literal: Some(literal), .. } = self.env(env).scope else {
+                let Scope::Struct {
+                    node,
+                    literal: Some(literal),
+                    ..
+                } = self.env(env).scope
+                else {
                     return Err(self.fatal("name does not stand for a field", expr.position));
                 };
-                let Some(Declaration::Dynamic { label, .. }) = literal.declarations.get(*declaration as usize) else {
+                let Some(Declaration::Dynamic { label, .. }) =
+                    literal.declarations.get(*declaration as usize)
+                else {
                     return Err(self.fatal("name does not stand for a field", expr.position));
                 };
                 match self.operand(env, label)? {
@@ -278,14 +308,18 @@ impl<'p> Machine<'p> {
         };
         match self.arc_of(node, label) {
             Some((arc, Presence::Member)) => Ok(arc),
-            Some((_, Presence::Optional | Presence::Required)) => Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position])),
+            Some((_, Presence::Optional | Presence::Required)) => {
+                Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position]))
+            }
             _ => Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position])),
         }
     }
 
     fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
         let arcs = &self.known(node).arcs;
-        arcs.iter().find(|arc| arc.label == label).map(|arc| (arc.node, arc.presence))
+        arcs.iter()
+            .find(|arc| arc.label == label)
+            .map(|arc| (arc.node, arc.presence))
     }
 
     fn index(&mut self, env: EnvId, base: &'p Expr, index: &'p Expr) -> Result<NodeId, Error> {
@@ -300,12 +334,18 @@ impl<'p> Machine<'p> {
                     let at = u32::try_from(at).unwrap_or(u32::MAX);
                     self.lookup(base_node, Label::Index(at), index.position)
                 }
-                _ => Err(self.fatal(format!("invalid index {number} (index must be non-negative)"), index.position)),
+                _ => Err(self.fatal(
+                    format!("invalid index {number} (index must be non-negative)"),
+                    index.position,
+                )),
             },
             other => {
                 let kind = self.kind_of(&other);
                 let shown = self.show_value(&other);
-                Err(self.fatal(format!("invalid index {shown} (invalid type {kind})"), index.position))
+                Err(self.fatal(
+                    format!("invalid index {shown} (invalid type {kind})"),
+                    index.position,
+                ))
             }
         }
     }
@@ -339,13 +379,25 @@ impl<'p> Machine<'p> {
         if matches!(self.node(node).state, State::Processing(_)) {
             return Err(self.bottom(Code::Cycle, Reason::UndefinedField(label), vec![position]));
         }
-        let wanted = if matches!(label, Label::Index(_)) { Kind::LIST } else { Kind::STRUCT };
+        let wanted = if matches!(label, Label::Index(_)) {
+            Kind::LIST
+        } else {
+            Kind::STRUCT
+        };
         if known.is_struct && wanted == Kind::STRUCT {
-            let code = if self.is_closed(node) { Code::Fatal } else { Code::Incomplete };
+            let code = if self.is_closed(node) {
+                Code::Fatal
+            } else {
+                Code::Incomplete
+            };
             return Err(self.bottom(code, Reason::UndefinedField(label), vec![position]));
         }
         if let (Some(list), Label::Index(index)) = (&known.list, label) {
-            let code = if list.length.is_some() { Code::Fatal } else { Code::Incomplete };
+            let code = if list.length.is_some() {
+                Code::Fatal
+            } else {
+                Code::Incomplete
+            };
             let message = format!("index out of range [{index}] with length {}", known.arcs.len());
             return Err(self.bottom(code, Reason::Text(message), vec![position]));
         }
@@ -354,7 +406,14 @@ impl<'p> Machine<'p> {
         }
         let shown = self.show(node);
         let kind = known.atom.kind;
-        let wants = if wanted == Kind::LIST { "list" } else { "list or struct" };
-        Err(self.fatal(format!("invalid operand {shown} (found {kind}, want {wants})"), position))
+        let wants = if wanted == Kind::LIST {
+            "list"
+        } else {
+            "list or struct"
+        };
+        Err(self.fatal(
+            format!("invalid operand {shown} (found {kind}, want {wants})"),
+            position,
+        ))
     }
 }

@@ -59,7 +59,10 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn failed(&self, id: NodeId) -> bool {
-        self.known(id).error.as_ref().is_some_and(|error| error.is_fatal())
+        self.known(id)
+            .error
+            .as_ref()
+            .is_some_and(|error| error.is_fatal())
     }
 
     /// Records the first error of a node; a fatal one wins over an incomplete one.
@@ -99,15 +102,26 @@ impl<'p> Machine<'p> {
             }
             Source::List(elements) => {
                 let sources = elements.iter().map(|&element| Source::Node(element));
-                let conjuncts = sources.map(|source| Conjunct { source, ..conjunct.clone() }).collect();
+                let conjuncts = sources
+                    .map(|source| Conjunct {
+                        source,
+                        ..conjunct.clone()
+                    })
+                    .collect();
                 self.add_list(id, conjuncts, None);
             }
             Source::AnyOf(_) => self.add_disjunction(id, conjunct),
             Source::Fields(fields) => {
                 self.known_mut(id).is_struct = true;
-                self.known_mut(id).structs.push(StructInfo { group: conjunct.group, open: false });
+                self.known_mut(id).structs.push(StructInfo {
+                    group: conjunct.group,
+                    open: false,
+                });
                 for &(label, node) in fields.iter() {
-                    let conjunct = Conjunct { source: Source::Node(node), ..conjunct.clone() };
+                    let conjunct = Conjunct {
+                        source: Source::Node(node),
+                        ..conjunct.clone()
+                    };
                     self.add_field(id, label, Presence::Member, conjunct, Position::default());
                 }
             }
@@ -125,7 +139,13 @@ impl<'p> Machine<'p> {
             ExprKind::List(list) => self.add_task(id, TaskKind::List(list), conjunct),
             ExprKind::And(conjuncts) => {
                 for expr in conjuncts {
-                    self.add(id, Conjunct { source: Source::Expr(expr), ..conjunct.clone() });
+                    self.add(
+                        id,
+                        Conjunct {
+                            source: Source::Expr(expr),
+                            ..conjunct.clone()
+                        },
+                    );
                 }
             }
             ExprKind::Or(_) => self.add_disjunction(id, conjunct),
@@ -146,7 +166,11 @@ impl<'p> Machine<'p> {
     /// Tries to do a piece of work at once, and keeps it when it has to wait.
     fn add_task(&mut self, id: NodeId, kind: TaskKind<'p>, conjunct: Conjunct<'p>) {
         let index = self.known(id).tasks.len();
-        self.known_mut(id).tasks.push(Task { kind, conjunct, state: TaskState::Waiting(None) });
+        self.known_mut(id).tasks.push(Task {
+            kind,
+            conjunct,
+            state: TaskState::Waiting(None),
+        });
         // Comprehensions wait until the plain fields around them are there.
         if matches!(kind, TaskKind::Value | TaskKind::List(_)) {
             self.run_task(id, index);
@@ -155,7 +179,11 @@ impl<'p> Machine<'p> {
 
     fn add_struct(&mut self, id: NodeId, literal: &'p StructExpr, conjunct: &Conjunct<'p>) {
         let lets = vec![None; literal.lets.len()];
-        let scope = Scope::Struct { node: id, literal: Some(literal), lets };
+        let scope = Scope::Struct {
+            node: id,
+            literal: Some(literal),
+            lets,
+        };
         let env = self.new_env(Some(conjunct.env), scope);
         self.add_declarations(id, literal, env, conjunct);
     }
@@ -167,12 +195,23 @@ impl<'p> Machine<'p> {
             conjunct.group
         };
         let known = self.known_mut(id);
-        known.structs.push(StructInfo { group, open: literal.open });
+        known.structs.push(StructInfo {
+            group,
+            open: literal.open,
+        });
         let only_plain = !literal.declarations.iter().any(|declaration| {
-            matches!(declaration, Declaration::Embedding(_) | Declaration::Comprehension(_))
+            matches!(
+                declaration,
+                Declaration::Embedding(_) | Declaration::Comprehension(_)
+            )
         });
         known.is_struct |= only_plain;
-        let inner = Conjunct { env, group, comments: None, ..conjunct.clone() };
+        let inner = Conjunct {
+            env,
+            group,
+            comments: None,
+            ..conjunct.clone()
+        };
         for declaration in &literal.declarations {
             match declaration {
                 Declaration::Field(field) => {
@@ -193,7 +232,14 @@ impl<'p> Machine<'p> {
                 }
                 Declaration::Embedding(value) => {
                     let group = self.new_group(group, Link::Embedded, Closing::Open);
-                    self.add(id, Conjunct { source: Source::Expr(value), group, ..inner.clone() });
+                    self.add(
+                        id,
+                        Conjunct {
+                            source: Source::Expr(value),
+                            group,
+                            ..inner.clone()
+                        },
+                    );
                 }
                 Declaration::Comprehension(comprehension) => {
                     if let Adds::Only(labels) = &comprehension.adds {
@@ -209,7 +255,11 @@ impl<'p> Machine<'p> {
 
     /// Unifies what a comprehension yields: its body is part of the literal around it.
     pub(super) fn add_yield(&mut self, id: NodeId, body: &'p Expr, env: EnvId, conjunct: &Conjunct<'p>) {
-        let mut yielded = Conjunct { env, source: Source::Expr(body), ..conjunct.clone() };
+        let mut yielded = Conjunct {
+            env,
+            source: Source::Expr(body),
+            ..conjunct.clone()
+        };
         match &body.kind {
             ExprKind::Struct(literal) => {
                 if literal.embeds {
@@ -279,7 +329,12 @@ impl<'p> Machine<'p> {
             return arc.node;
         }
         let node = self.new_node(Some(id), Some(label));
-        self.known_mut(id).arcs.push(Arc_ { label, node, presence, position });
+        self.known_mut(id).arcs.push(Arc_ {
+            label,
+            node,
+            presence,
+            position,
+        });
         for index in 0..self.known(id).patterns.len() {
             let pattern = self.known(id).patterns[index].clone();
             self.apply_pattern(&pattern, label, node);
@@ -291,7 +346,15 @@ impl<'p> Machine<'p> {
         let node = self.temporary(Self::conjunct(conjunct.env, pattern));
         let (env, group, trail) = (conjunct.env, conjunct.group, conjunct.trail.clone());
         let cyclic = conjunct.cyclic;
-        let pattern = Pattern { env, pattern, value, group, trail, cyclic, node };
+        let pattern = Pattern {
+            env,
+            pattern,
+            value,
+            group,
+            trail,
+            cyclic,
+            node,
+        };
         self.known_mut(id).patterns.push(pattern.clone());
         for index in 0..self.known(id).arcs.len() {
             let arc = self.known(id).arcs[index];
@@ -320,7 +383,9 @@ impl<'p> Machine<'p> {
 
     /// Whether a field's name satisfies a pattern.
     pub(super) fn pattern_matches(&mut self, pattern: &Pattern<'p>, label: Label) -> bool {
-        let Label::Regular(symbol) = label else { return false };
+        let Label::Regular(symbol) = label else {
+            return false;
+        };
         match &pattern.pattern.kind {
             ExprKind::Kind(kind) => kind.contains(Kind::STRING),
             _ => {
@@ -339,14 +404,18 @@ impl<'p> Machine<'p> {
         }
         if !known.alternatives.is_empty() {
             let alternatives = known.alternatives.clone();
-            return alternatives.into_iter().any(|alternative| self.admits(alternative, scalar));
+            return alternatives
+                .into_iter()
+                .any(|alternative| self.admits(alternative, scalar));
         }
         let mut atom = known.atom.clone();
         if known.is_struct || known.list.is_some() || atom.add_scalar(scalar, Position::default()).is_err() {
             return false;
         }
         let validators = atom.validators.clone();
-        validators.iter().all(|validator| self.validate_scalar(validator, scalar).is_ok())
+        validators
+            .iter()
+            .all(|validator| self.validate_scalar(validator, scalar).is_ok())
     }
 
     /// Unifies a list of known elements, and what further elements must satisfy.
@@ -356,7 +425,11 @@ impl<'p> Machine<'p> {
         if rest.is_none() {
             match list.length {
                 Some(length) if length != count => {
-                    let message = format!("incompatible list lengths ({} and {})", length.min(count), length.max(count));
+                    let message = format!(
+                        "incompatible list lengths ({} and {})",
+                        length.min(count),
+                        length.max(count)
+                    );
                     let error = self.fatal(message, Position::default());
                     return self.fail(id, error);
                 }
@@ -378,7 +451,12 @@ impl<'p> Machine<'p> {
                 list.rests.push((count, rest));
             }
         }
-        let elements = self.known(id).arcs.iter().filter(|arc| matches!(arc.label, Label::Index(_))).count();
+        let elements = self
+            .known(id)
+            .arcs
+            .iter()
+            .filter(|arc| matches!(arc.label, Label::Index(_)))
+            .count();
         let length = self.known(id).list.as_ref().and_then(|list| list.length);
         if let Some(length) = length.filter(|&length| elements > length) {
             let message = format!("incompatible list lengths ({length} and {elements})");
@@ -394,10 +472,20 @@ impl<'p> Machine<'p> {
             return arc.node;
         }
         let node = self.new_node(Some(id), Some(label));
-        let arc = Arc_ { label, node, presence: Presence::Member, position: Position::default() };
+        let arc = Arc_ {
+            label,
+            node,
+            presence: Presence::Member,
+            position: Position::default(),
+        };
         self.known_mut(id).arcs.push(arc);
         let rests: Vec<_> = match &self.known(id).list {
-            Some(list) => list.rests.iter().filter(|(from, _)| index >= *from).map(|(_, rest)| rest.clone()).collect(),
+            Some(list) => list
+                .rests
+                .iter()
+                .filter(|(from, _)| index >= *from)
+                .map(|(_, rest)| rest.clone())
+                .collect(),
             None => Vec::new(),
         };
         for rest in rests {
@@ -505,7 +593,11 @@ impl<'p> Machine<'p> {
 
     /// Runs the waiting tasks that may add this field, because somebody asks for it.
     pub(super) fn run_tasks_adding(&mut self, id: NodeId, label: Label) {
-        let found = self.known(id).arcs.iter().any(|arc| arc.label == label && arc.presence == Presence::Member);
+        let found = self
+            .known(id)
+            .arcs
+            .iter()
+            .any(|arc| arc.label == label && arc.presence == Presence::Member);
         let mut index = 0;
         while index < self.known(id).tasks.len() {
             let task = &self.known(id).tasks[index];
@@ -542,8 +634,23 @@ impl<'p> Machine<'p> {
         if self.failed(id) {
             return;
         }
+        self.check_patterns(id);
         self.check_closed(id);
         self.validate(id);
+    }
+
+    /// A pattern must not be wrong, even if no field is there to match it.
+    fn check_patterns(&mut self, id: NodeId) {
+        for index in 0..self.known(id).patterns.len() {
+            let pattern = self.known(id).patterns[index].clone();
+            if matches!(pattern.pattern.kind, ExprKind::Kind(_)) {
+                continue;
+            }
+            let node = self.expanded(pattern.node);
+            if let Some(error) = self.known(node).error.clone().filter(|error| error.is_fatal()) {
+                self.fail(id, error);
+            }
+        }
     }
 }
 
@@ -573,7 +680,10 @@ impl<'p> Machine<'p> {
                 Some(Rc::new(self.regex(pattern, position)?))
             }
             (Op::Match | Op::NotMatch, other) => {
-                let message = format!("invalid value {other} for regular expression (type {})", other.kind());
+                let message = format!(
+                    "invalid value {other} for regular expression (type {})",
+                    other.kind()
+                );
                 return Err(self.fatal(message, position));
             }
             (Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual, Scalar::Null | Scalar::Bool(_)) => {
@@ -582,7 +692,12 @@ impl<'p> Machine<'p> {
             }
             _ => None,
         };
-        Ok(Bound { operator, value, position, regex })
+        Ok(Bound {
+            operator,
+            value,
+            position,
+            regex,
+        })
     }
 
     /// A compiled regular expression; each is compiled once per program.

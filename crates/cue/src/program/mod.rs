@@ -29,7 +29,8 @@ impl Program {
         if let Some(regex) = regexes.get(pattern) {
             return Ok(regex.clone());
         }
-        let regex = regex::Regex::new(pattern).map_err(|error| format!("invalid regexp {pattern:?}: {error}"))?;
+        let regex =
+            regex::Regex::new(pattern).map_err(|error| format!("invalid regexp {pattern:?}: {error}"))?;
         if regexes.len() < MAXIMUM_REGEXES {
             regexes.insert(pattern.to_owned(), regex.clone());
         }
@@ -68,6 +69,14 @@ pub fn compile_with(sources: &[Source], options: CompileOptions<'_>) -> Result<P
         return Err(Diagnostics(problems));
     }
     let (root, symbols): (StructExpr, Symbols) = resolve::resolve(sources, &files, options)?;
-    let root = ir::Expr { kind: ir::ExprKind::Struct(Box::new(root)), position: Position::default() };
-    Ok(Program { sources: sources.to_vec(), root, symbols: symbols.freeze(), regexes: Mutex::default() })
+    let root = ir::Expr {
+        kind: ir::ExprKind::Struct(Box::new(root)),
+        position: Position::default(),
+    };
+    Ok(Program {
+        sources: sources.to_vec(),
+        root,
+        symbols: symbols.freeze(),
+        regexes: Mutex::default(),
+    })
 }

@@ -2,8 +2,9 @@
 
 use super::CompileOptions;
 use super::ir::{
-    Adds, Binary, BoundOperator, Clause, ComprehensionExpr, Declaration, Disjunct, ElementExpr, Expr, ExprKind,
-    FieldExpr, LetExpr, ListExpr, OrExpr, Part, Position, Presence, StructExpr, Unary, VariableSlot,
+    Adds, Binary, BoundOperator, Clause, ComprehensionExpr, Declaration, Disjunct, ElementExpr, Expr,
+    ExprKind, FieldExpr, LetExpr, ListExpr, OrExpr, Part, Position, Presence, StructExpr, Unary,
+    VariableSlot,
 };
 use super::scope::{Entry, Level, Target};
 use super::symbols::{Label, Symbols};
@@ -46,7 +47,9 @@ pub(super) fn resolve(
     if resolver.problems.is_empty() {
         Ok((root, resolver.symbols))
     } else {
-        resolver.problems.sort_by_key(|problem| problem.places.first().map(|place| place.span.start));
+        resolver
+            .problems
+            .sort_by_key(|problem| problem.places.first().map(|place| place.span.start));
         Err(Diagnostics(resolver.problems))
     }
 }
@@ -73,15 +76,20 @@ impl Resolver<'_> {
     }
 
     fn position(&self, span: Span) -> Position {
-        Position { source: u32::try_from(self.source).expect("few files"), span }
+        Position {
+            source: u32::try_from(self.source).expect("few files"),
+            span,
+        }
     }
 
     fn problem(&mut self, span: Span, message: impl Into<String>) {
-        self.problems.push(Diagnostic::syntax(self.source(), span, message));
+        self.problems
+            .push(Diagnostic::syntax(self.source(), span, message));
     }
 
     fn unsupported(&mut self, span: Span, message: impl Into<String>) {
-        self.problems.push(Diagnostic::unsupported(self.source(), span, message));
+        self.problems
+            .push(Diagnostic::unsupported(self.source(), span, message));
     }
 
     fn open_imports(&mut self, file: &ast::File) {
@@ -91,8 +99,16 @@ impl Resolver<'_> {
                 self.unsupported(import.span, format!("package {:?} is not supported", import.path));
             }
             let path_name = import.path.rsplit('/').next().unwrap_or(&import.path);
-            let name = import.name.as_ref().map_or(path_name, |name| &name.name).to_owned();
-            let imported = Imported { path: import.path.clone(), span: import.span, used: false };
+            let name = import
+                .name
+                .as_ref()
+                .map_or(path_name, |name| &name.name)
+                .to_owned();
+            let imported = Imported {
+                path: import.path.clone(),
+                span: import.span,
+                used: false,
+            };
             if self.imports.insert(name.clone(), imported).is_some() {
                 self.problem(import.span, format!("{name} redeclared as imported package name"));
             }
@@ -104,7 +120,10 @@ impl Resolver<'_> {
             return;
         }
         let unused: Vec<_> = self.imports.values().filter(|import| !import.used).collect();
-        let unused: Vec<_> = unused.iter().map(|import| (import.span, import.path.clone())).collect();
+        let unused: Vec<_> = unused
+            .iter()
+            .map(|import| (import.span, import.path.clone()))
+            .collect();
         for (span, path) in unused {
             self.problem(span, format!("imported and not used: {path:?}"));
         }
@@ -149,14 +168,21 @@ impl Resolver<'_> {
     }
 
     fn declare(&mut self, names: &mut HashMap<String, Entry>, name: &ast::Identifier, target: Target) {
-        let entry = Entry { target, span: name.span, used: matches!(target, Target::Field(_)) };
+        let entry = Entry {
+            target,
+            span: name.span,
+            used: matches!(target, Target::Field(_)),
+        };
         if let Some(previous) = names.get(&name.name) {
             if !matches!((previous.target, target), (Target::Field(_), Target::Field(_))) {
                 let message = match (previous.target, target) {
                     (Target::Let(_), Target::Let(_)) => {
                         format!("multiple let clauses with name {} in the same scope", name.name)
                     }
-                    _ => format!("cannot have both alias and field with name {:?} in same scope", name.name),
+                    _ => format!(
+                        "cannot have both alias and field with name {:?} in same scope",
+                        name.name
+                    ),
                 };
                 self.problem(name.span, message);
             }
@@ -166,7 +192,9 @@ impl Resolver<'_> {
     }
 
     fn close_struct(&mut self) {
-        let Some(Level::Struct(names)) = self.levels.pop() else { return };
+        let Some(Level::Struct(names)) = self.levels.pop() else {
+            return;
+        };
         if self.options.allow_unused {
             return;
         }
@@ -195,9 +223,8 @@ impl Resolver<'_> {
                 into.declarations.push(field);
             }
             ast::Declaration::Let(clause) => {
-                let name = self.symbols.intern(&clause.name.name);
                 let value = self.expr(&clause.value);
-                into.lets.push(LetExpr { name, value });
+                into.lets.push(LetExpr { value });
             }
             ast::Declaration::Embedding(embedding) => {
                 into.embeds = true;
@@ -235,18 +262,39 @@ impl Resolver<'_> {
                 let label = self.symbols.identifier_label(name);
                 let position = self.position(*span);
                 let (value, frame) = self.field_value(field, None);
-                Declaration::Field(FieldExpr { label, presence, value, frame, comments, position })
+                Declaration::Field(FieldExpr {
+                    label,
+                    presence,
+                    value,
+                    frame,
+                    comments,
+                    position,
+                })
             }
             ast::Label::String(name, span) => {
                 let label = Label::Regular(self.symbols.intern(name));
                 let position = self.position(*span);
                 let (value, frame) = self.field_value(field, None);
-                Declaration::Field(FieldExpr { label, presence, value, frame, comments, position })
+                Declaration::Field(FieldExpr {
+                    label,
+                    presence,
+                    value,
+                    frame,
+                    comments,
+                    position,
+                })
             }
             ast::Label::Interpolated(label) | ast::Label::Dynamic(label) => {
                 let label = self.expr(label);
                 let (value, frame) = self.field_value(field, None);
-                let field = FieldExpr { label: unused, presence, value, frame, comments, position };
+                let field = FieldExpr {
+                    label: unused,
+                    presence,
+                    value,
+                    frame,
+                    comments,
+                    position,
+                };
                 Declaration::Dynamic { label, field }
             }
             ast::Label::Pattern(alias, pattern) => {
@@ -256,8 +304,18 @@ impl Resolver<'_> {
                 let pattern = self.expr(pattern);
                 let (value, frame) = self.field_value(field, alias.as_ref());
                 let presence = Presence::Optional;
-                let value = FieldExpr { label: unused, presence, value, frame, comments, position };
-                Declaration::Pattern { pattern, value: Arc::new(value) }
+                let value = FieldExpr {
+                    label: unused,
+                    presence,
+                    value,
+                    frame,
+                    comments,
+                    position,
+                };
+                Declaration::Pattern {
+                    pattern,
+                    value: Arc::new(value),
+                }
             }
         }
     }
@@ -274,9 +332,13 @@ impl Resolver<'_> {
         {
             entry.used = true;
         }
-        let name = |identifier: Option<&ast::Identifier>| identifier.map(|identifier| identifier.name.clone());
+        let name =
+            |identifier: Option<&ast::Identifier>| identifier.map(|identifier| identifier.name.clone());
         let value = name(field.value_alias.as_ref()).or_else(|| name(field_alias));
-        self.levels.push(Level::Frame { label: name(label_alias), value });
+        self.levels.push(Level::Frame {
+            label: name(label_alias),
+            value,
+        });
         let value = self.expr(&field.value);
         self.levels.pop();
         (value, true)
@@ -290,13 +352,19 @@ impl Resolver<'_> {
                 ast::Clause::For { key, value, source } => {
                     let source = self.expr(source);
                     let key = key.as_ref().map(|key| key.name.clone());
-                    self.levels.push(Level::Clause { key, value: value.name.clone() });
+                    self.levels.push(Level::Clause {
+                        key,
+                        value: value.name.clone(),
+                    });
                     clauses.push(Clause::For { source });
                 }
                 ast::Clause::If(condition) => clauses.push(Clause::If(self.expr(condition))),
                 ast::Clause::Let { name, value } => {
                     let value = self.expr(value);
-                    self.levels.push(Level::Clause { key: None, value: name.name.clone() });
+                    self.levels.push(Level::Clause {
+                        key: None,
+                        value: name.name.clone(),
+                    });
                     clauses.push(Clause::Let(value));
                 }
             }
@@ -306,8 +374,16 @@ impl Resolver<'_> {
         let adds = adds(&body);
         let position = self.position(comprehension.span);
         let body_position = self.position(comprehension.body.span);
-        let body = Expr { kind: ExprKind::Struct(Box::new(body)), position: body_position };
-        ComprehensionExpr { clauses, body, adds, position }
+        let body = Expr {
+            kind: ExprKind::Struct(Box::new(body)),
+            position: body_position,
+        };
+        ComprehensionExpr {
+            clauses,
+            body,
+            adds,
+            position,
+        }
     }
 
     fn boxed(&mut self, expr: &ast::Expr) -> Box<Expr> {
@@ -332,17 +408,26 @@ impl Resolver<'_> {
                     ast::InterpolationPart::Text(text) => Part::Text(text.clone()),
                     ast::InterpolationPart::Expr(expr) => Part::Expr(self.expr(expr)),
                 };
-                ExprKind::Interpolation { bytes: *bytes, parts: parts.iter().map(part).collect() }
+                ExprKind::Interpolation {
+                    bytes: *bytes,
+                    parts: parts.iter().map(part).collect(),
+                }
             }
             ast::ExprKind::Identifier(name) => self.identifier(name, expr.span),
             ast::ExprKind::Struct(literal) => ExprKind::Struct(Box::new(self.struct_literal(literal))),
             ast::ExprKind::List(list) => ExprKind::List(Box::new(self.list(list))),
-            ast::ExprKind::Selector { base, name, quoted, name_span } => {
+            ast::ExprKind::Selector {
+                base,
+                name,
+                quoted,
+                name_span,
+            } => {
                 return self.selector(base, name, *quoted, *name_span, expr.span);
             }
-            ast::ExprKind::Index { base, index } => {
-                ExprKind::Index { base: self.boxed(base), index: self.boxed(index) }
-            }
+            ast::ExprKind::Index { base, index } => ExprKind::Index {
+                base: self.boxed(base),
+                index: self.boxed(index),
+            },
             ast::ExprKind::Slice { base, low, high } => ExprKind::Slice {
                 base: self.boxed(base),
                 low: low.as_ref().map(|low| self.boxed(low)),
@@ -353,26 +438,48 @@ impl Resolver<'_> {
                 arguments: arguments.iter().map(|argument| self.expr(argument)).collect(),
             },
             ast::ExprKind::Unary { operator, operand } => self.unary(*operator, operand, expr.span),
-            ast::ExprKind::Binary { operator: ast::BinaryOperator::Or, .. } => self.disjunction(expr),
-            ast::ExprKind::Binary { operator: ast::BinaryOperator::And, .. } => {
+            ast::ExprKind::Binary {
+                operator: ast::BinaryOperator::Or,
+                ..
+            } => self.disjunction(expr),
+            ast::ExprKind::Binary {
+                operator: ast::BinaryOperator::And,
+                ..
+            } => {
                 let mut conjuncts = Vec::new();
                 self.conjuncts(expr, &mut conjuncts);
                 ExprKind::And(conjuncts)
             }
-            ast::ExprKind::Binary { operator, left, right } => {
+            ast::ExprKind::Binary {
+                operator,
+                left,
+                right,
+            } => {
                 let operator = binary(*operator);
-                ExprKind::Binary { operator, left: self.boxed(left), right: self.boxed(right) }
+                ExprKind::Binary {
+                    operator,
+                    left: self.boxed(left),
+                    right: self.boxed(right),
+                }
             }
             ast::ExprKind::Parenthesized(inner) => return self.expr(inner),
         };
-        Expr { kind, position: self.position(expr.span) }
+        Expr {
+            kind,
+            position: self.position(expr.span),
+        }
     }
 
     fn conjuncts(&mut self, expr: &ast::Expr, into: &mut Vec<Expr>) {
         // `&` associates to the left: a chain is a spine, walked without recursion.
         let mut spine = Vec::new();
         let mut current = expr;
-        while let ast::ExprKind::Binary { operator: ast::BinaryOperator::And, left, right } = &current.kind {
+        while let ast::ExprKind::Binary {
+            operator: ast::BinaryOperator::And,
+            left,
+            right,
+        } = &current.kind
+        {
             spine.push(right);
             current = left;
         }
@@ -385,16 +492,28 @@ impl Resolver<'_> {
     fn disjunction(&mut self, expr: &ast::Expr) -> ExprKind {
         let mut spine = Vec::new();
         let mut current = expr;
-        while let ast::ExprKind::Binary { operator: ast::BinaryOperator::Or, left, right } = &current.kind {
+        while let ast::ExprKind::Binary {
+            operator: ast::BinaryOperator::Or,
+            left,
+            right,
+        } = &current.kind
+        {
             spine.push(right.as_ref());
             current = left;
         }
         spine.push(current);
         let disjunct = |expr: &ast::Expr| match &expr.kind {
-            ast::ExprKind::Unary { operator: ast::UnaryOperator::Default, operand } => {
-                Disjunct { default: true, value: self.expr(operand) }
-            }
-            _ => Disjunct { default: false, value: self.expr(expr) },
+            ast::ExprKind::Unary {
+                operator: ast::UnaryOperator::Default,
+                operand,
+            } => Disjunct {
+                default: true,
+                value: self.expr(operand),
+            },
+            _ => Disjunct {
+                default: false,
+                value: self.expr(expr),
+            },
         };
         let disjuncts: Vec<_> = spine.into_iter().rev().map(disjunct).collect();
         let simple = disjuncts.iter().all(|disjunct| is_simple(&disjunct.value));
@@ -406,12 +525,21 @@ impl Resolver<'_> {
         let bound = |operator| move |operand| ExprKind::Bound { operator, operand };
         let value = self.boxed(operand);
         match operator {
-            Op::Plus => ExprKind::Unary { operator: Unary::Plus, operand: value },
+            Op::Plus => ExprKind::Unary {
+                operator: Unary::Plus,
+                operand: value,
+            },
             Op::Minus => match &value.kind {
                 ExprKind::Number(number) => ExprKind::Number(number.negate()),
-                _ => ExprKind::Unary { operator: Unary::Minus, operand: value },
+                _ => ExprKind::Unary {
+                    operator: Unary::Minus,
+                    operand: value,
+                },
             },
-            Op::Not => ExprKind::Unary { operator: Unary::Not, operand: value },
+            Op::Not => ExprKind::Unary {
+                operator: Unary::Not,
+                operand: value,
+            },
             Op::Default => {
                 self.problem(span, "preference mark not allowed at this position");
                 value.kind
@@ -439,7 +567,10 @@ impl Resolver<'_> {
         let elements = list.elements.iter().map(element).collect();
         let rest = list.ellipsis.as_ref().map(|ellipsis| match &ellipsis.value {
             Some(value) => self.expr(value),
-            None => Expr { kind: ExprKind::Kind(Kind::TOP), position: self.position(ellipsis.span) },
+            None => Expr {
+                kind: ExprKind::Kind(Kind::TOP),
+                position: self.position(ellipsis.span),
+            },
         });
         ListExpr { elements, rest }
     }
@@ -467,12 +598,20 @@ impl Resolver<'_> {
         } else {
             self.symbols.identifier_label(name)
         };
-        Expr { kind: ExprKind::Select { base: self.boxed(base), label }, position }
+        Expr {
+            kind: ExprKind::Select {
+                base: self.boxed(base),
+                label,
+            },
+            position,
+        }
     }
 
     /// A built-in; one that is written in CUE is resolved where it is used.
     fn builtin(&mut self, builtin: &'static Builtin) -> ExprKind {
-        let Run::Written(text) = builtin.run else { return ExprKind::Builtin(builtin) };
+        let Run::Written(text) = builtin.run else {
+            return ExprKind::Builtin(builtin);
+        };
         let source = Source::new(builtin.name, text);
         let file = crate::syntax::parse(&source).expect("what we wrote parses");
         let levels = std::mem::take(&mut self.levels);
@@ -487,9 +626,10 @@ impl Resolver<'_> {
     fn is_declared(&self, name: &str) -> bool {
         self.levels.iter().any(|level| match level {
             Level::Struct(names) => names.contains_key(name),
-            Level::Frame { label, value } => {
-                [label, value].into_iter().flatten().any(|declared| declared == name)
-            }
+            Level::Frame { label, value } => [label, value]
+                .into_iter()
+                .flatten()
+                .any(|declared| declared == name),
             Level::Clause { key, value } => value == name || key.as_deref() == Some(name),
         })
     }
@@ -499,13 +639,14 @@ impl Resolver<'_> {
             let up = u32::try_from(up).expect("the parser bounds nesting");
             match level {
                 Level::Struct(names) => {
-                    let Some(entry) = names.get_mut(name) else { continue };
+                    let Some(entry) = names.get_mut(name) else {
+                        continue;
+                    };
                     entry.used = true;
                     match entry.target {
                         Target::Field(label) | Target::Alias(label) => return ExprKind::Field { up, label },
                         Target::Let(index) => {
-                            let name = self.symbols.intern(name);
-                            return ExprKind::Let { up, index, name };
+                            return ExprKind::Let { up, index };
                         }
                         Target::Computed(declaration) => return ExprKind::Computed { up, declaration },
                     }
@@ -526,8 +667,7 @@ impl Resolver<'_> {
                     } else {
                         continue;
                     };
-                    let name = self.symbols.intern(name);
-                    return ExprKind::Variable { up, slot, name };
+                    return ExprKind::Variable { up, slot };
                 }
             }
         }
@@ -538,7 +678,10 @@ impl Resolver<'_> {
     fn undeclared(&mut self, name: &str, span: Span) -> ExprKind {
         if self.options.externals.contains(&name) {
             let up = u32::try_from(self.levels.len() - 1).expect("the parser bounds nesting");
-            return ExprKind::Field { up, label: self.symbols.identifier_label(name) };
+            return ExprKind::Field {
+                up,
+                label: self.symbols.identifier_label(name),
+            };
         }
         if let Some(import) = self.imports.get_mut(name) {
             import.used = true;
@@ -577,7 +720,11 @@ fn adds(body: &StructExpr) -> Adds {
 /// Whether a disjunct can be known without looking at anything else.
 fn is_simple(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Null | ExprKind::Bool(_) | ExprKind::Number(_) | ExprKind::String(_) | ExprKind::Bytes(_) => true,
+        ExprKind::Null
+        | ExprKind::Bool(_)
+        | ExprKind::Number(_)
+        | ExprKind::String(_)
+        | ExprKind::Bytes(_) => true,
         ExprKind::Kind(kind) => !kind.intersects(Kind::LIST | Kind::STRUCT),
         ExprKind::Bound { operand, .. } => is_simple(operand) && !matches!(operand.kind, ExprKind::Kind(_)),
         ExprKind::And(conjuncts) => conjuncts.iter().all(is_simple),
@@ -615,6 +762,8 @@ fn predeclared_type(name: &str) -> Option<ExprKind> {
         "int" => Kind::INT,
         "float" => Kind::FLOAT,
         "number" => Kind::NUMBER,
+        // A hint to Go's evaluator, without meaning.
+        "no_sharing" => Kind::TOP,
         _ => return sized_number(name),
     };
     Some(ExprKind::Kind(kind))
@@ -656,9 +805,15 @@ fn float(limit: &str) -> ExprKind {
 }
 
 fn number_bound(operator: BoundOperator, number: Number) -> Expr {
-    plain(ExprKind::Bound { operator, operand: Box::new(plain(ExprKind::Number(number))) })
+    plain(ExprKind::Bound {
+        operator,
+        operand: Box::new(plain(ExprKind::Number(number))),
+    })
 }
 
 fn plain(kind: ExprKind) -> Expr {
-    Expr { kind, position: Position::default() }
+    Expr {
+        kind,
+        position: Position::default(),
+    }
 }

@@ -10,7 +10,10 @@ pub(super) enum Level {
     /// A struct literal.
     Struct(HashMap<String, Entry>),
     /// A field whose value sees its own label or value.
-    Frame { label: Option<String>, value: Option<String> },
+    Frame {
+        label: Option<String>,
+        value: Option<String>,
+    },
     /// A `for` or `let` clause.
     Clause { key: Option<String>, value: String },
 }

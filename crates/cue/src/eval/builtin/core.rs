@@ -14,19 +14,41 @@ pub(super) const BUILTINS: &[Builtin] = &[
     special("close", Run::Close),
     special("and", Run::And),
     special("or", Run::Or),
-    function("div", 2, |machine, arguments, position| divide(machine, arguments, position, Number::euclidean_quotient)),
-    function("mod", 2, |machine, arguments, position| divide(machine, arguments, position, Number::modulo)),
-    function("quo", 2, |machine, arguments, position| divide(machine, arguments, position, Number::truncated_quotient)),
-    function("rem", 2, |machine, arguments, position| divide(machine, arguments, position, Number::remainder)),
+    function("div", 2, |machine, arguments, position| {
+        divide(machine, arguments, position, Number::euclidean_quotient)
+    }),
+    function("mod", 2, |machine, arguments, position| {
+        divide(machine, arguments, position, Number::modulo)
+    }),
+    function("quo", 2, |machine, arguments, position| {
+        divide(machine, arguments, position, Number::truncated_quotient)
+    }),
+    function("rem", 2, |machine, arguments, position| {
+        divide(machine, arguments, position, Number::remainder)
+    }),
 ];
 
 const fn function(name: &'static str, arity: u8, call: Function) -> Builtin {
-    let run = Run::Function { arity: (arity, arity), call, validates: false };
-    Builtin { package: "", name, operand: Kind::TOP, run }
+    let run = Run::Function {
+        arity: (arity, arity),
+        call,
+        validates: false,
+    };
+    Builtin {
+        package: "",
+        name,
+        operand: Kind::TOP,
+        run,
+    }
 }
 
 const fn special(name: &'static str, run: Run) -> Builtin {
-    Builtin { package: "", name, operand: Kind::TOP, run }
+    Builtin {
+        package: "",
+        name,
+        operand: Kind::TOP,
+        run,
+    }
 }
 
 fn len<'p>(machine: &mut Machine<'p>, arguments: &[Value], position: Position) -> Result<Value, Error> {
@@ -55,7 +77,10 @@ fn divide<'p>(
     position: Position,
     divide: fn(&Number, &Number) -> Result<Number, ArithmeticError>,
 ) -> Result<Value, Error> {
-    let (left, right) = (machine.number(arguments, 0, position)?, machine.number(arguments, 1, position)?);
+    let (left, right) = (
+        machine.number(arguments, 0, position)?,
+        machine.number(arguments, 1, position)?,
+    );
     if !left.is_integer() || !right.is_integer() {
         return Err(machine.fatal("operands of integer division must be integers", position));
     }

@@ -20,11 +20,21 @@ pub(super) const BUILTINS: &[Builtin] = &[
     function("FlattenN", 2, flatten),
     validator("IsSorted", 2, is_sorted),
     validator("IsSortedStrings", 1, is_sorted_strings),
-    function("Max", 1, |machine, arguments, at| extreme(machine, arguments, at, Ordering::Greater)),
-    validator("MaxItems", 2, |machine, arguments, at| items(machine, arguments, at, Ordering::Greater)),
-    function("Min", 1, |machine, arguments, at| extreme(machine, arguments, at, Ordering::Less)),
-    validator("MinItems", 2, |machine, arguments, at| items(machine, arguments, at, Ordering::Less)),
-    function("Product", 1, |machine, arguments, at| fold(machine, arguments, at, Number::integer(1), Number::multiply)),
+    function("Max", 1, |machine, arguments, at| {
+        extreme(machine, arguments, at, Ordering::Greater)
+    }),
+    validator("MaxItems", 2, |machine, arguments, at| {
+        items(machine, arguments, at, Ordering::Greater)
+    }),
+    function("Min", 1, |machine, arguments, at| {
+        extreme(machine, arguments, at, Ordering::Less)
+    }),
+    validator("MinItems", 2, |machine, arguments, at| {
+        items(machine, arguments, at, Ordering::Less)
+    }),
+    function("Product", 1, |machine, arguments, at| {
+        fold(machine, arguments, at, Number::integer(1), Number::multiply)
+    }),
     function("Range", 3, range),
     function("Repeat", 2, repeat),
     function("Reverse", 1, reverse),
@@ -32,7 +42,9 @@ pub(super) const BUILTINS: &[Builtin] = &[
     function("Sort", 2, sort),
     function("SortStable", 2, sort),
     function("SortStrings", 1, sort_strings),
-    function("Sum", 1, |machine, arguments, at| fold(machine, arguments, at, Number::integer(0), Number::add)),
+    function("Sum", 1, |machine, arguments, at| {
+        fold(machine, arguments, at, Number::integer(0), Number::add)
+    }),
     function("Take", 2, take),
     validator("UniqueItems", 1, unique),
     written("Comparer", "{T: _, less: bool, x: T, y: T}"),
@@ -43,17 +55,40 @@ pub(super) const BUILTINS: &[Builtin] = &[
 const PACKAGE: &str = "list";
 
 const fn function(name: &'static str, arity: u8, call: Function) -> Builtin {
-    let run = Run::Function { arity: (arity, arity), call, validates: false };
-    Builtin { package: PACKAGE, name, operand: Kind::LIST, run }
+    let run = Run::Function {
+        arity: (arity, arity),
+        call,
+        validates: false,
+    };
+    Builtin {
+        package: PACKAGE,
+        name,
+        operand: Kind::LIST,
+        run,
+    }
 }
 
 const fn validator(name: &'static str, arity: u8, call: Function) -> Builtin {
-    let run = Run::Function { arity: (arity, arity), call, validates: true };
-    Builtin { package: PACKAGE, name, operand: Kind::LIST, run }
+    let run = Run::Function {
+        arity: (arity, arity),
+        call,
+        validates: true,
+    };
+    Builtin {
+        package: PACKAGE,
+        name,
+        operand: Kind::LIST,
+        run,
+    }
 }
 
 const fn written(name: &'static str, source: &'static str) -> Builtin {
-    Builtin { package: PACKAGE, name, operand: Kind::TOP, run: Run::Written(source) }
+    Builtin {
+        package: PACKAGE,
+        name,
+        operand: Kind::TOP,
+        run: Run::Written(source),
+    }
 }
 
 fn concat<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
@@ -170,7 +205,9 @@ fn average<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> 
     }
     let sum = fold(machine, arguments, at, Number::integer(0), Number::add)?;
     let sum = machine.number(&[sum], 0, at)?;
-    let average = sum.divide(&Number::integer(count)).map_err(|error| machine.fatal(error.to_string(), at))?;
+    let average = sum
+        .divide(&Number::integer(count))
+        .map_err(|error| machine.fatal(error.to_string(), at))?;
     Ok(number_value(average.to_bigint().map_or(average, Number::integer)))
 }
 
@@ -180,10 +217,18 @@ fn extreme<'p>(
     at: Position,
     wanted: Ordering,
 ) -> Result<Value, Error> {
-    let found = numbers(machine, arguments, at)?.into_iter().reduce(|best, number| {
-        if number.compare(&best) == wanted { number } else { best }
-    });
-    found.map(number_value).ok_or_else(|| machine.fatal("empty list", at))
+    let found = numbers(machine, arguments, at)?
+        .into_iter()
+        .reduce(|best, number| {
+            if number.compare(&best) == wanted {
+                number
+            } else {
+                best
+            }
+        });
+    found
+        .map(number_value)
+        .ok_or_else(|| machine.fatal("empty list", at))
 }
 
 fn range<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
@@ -192,7 +237,11 @@ fn range<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Re
     if step.is_zero() {
         return Err(machine.fatal("step must be non zero", at));
     }
-    let end = if step.is_negative() { Ordering::Greater } else { Ordering::Less };
+    let end = if step.is_negative() {
+        Ordering::Greater
+    } else {
+        Ordering::Less
+    };
     if start.compare(&limit) != end && start.compare(&limit) != Ordering::Equal {
         let message = if step.is_negative() {
             "end must be less than start when step is negative"
@@ -206,7 +255,9 @@ fn range<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Re
     while current.compare(&limit) == end {
         machine.step()?;
         elements.push(machine.scalar_node(Scalar::Number(current.clone())));
-        current = current.add(&step).map_err(|error| machine.fatal(error.to_string(), at))?;
+        current = current
+            .add(&step)
+            .map_err(|error| machine.fatal(error.to_string(), at))?;
     }
     Ok(machine.list_value(&elements))
 }
@@ -214,7 +265,9 @@ fn range<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Re
 fn repeat<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
     let elements = machine.list(arguments, 0, at)?;
     let count = machine.integer(arguments, 1, at)?;
-    let Ok(count) = usize::try_from(count) else { return Err(machine.fatal("negative count", at)) };
+    let Ok(count) = usize::try_from(count) else {
+        return Err(machine.fatal("negative count", at));
+    };
     if elements.len().saturating_mul(count) > MAXIMUM_TEXT / 16 {
         return Err(machine.fatal("list is too long", at));
     }
@@ -246,7 +299,10 @@ fn take<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Res
 
 fn slice<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
     let elements = machine.list(arguments, 0, at)?;
-    let (low, high) = (count(machine, arguments, 1, at)?, count(machine, arguments, 2, at)?);
+    let (low, high) = (
+        count(machine, arguments, 1, at)?,
+        count(machine, arguments, 2, at)?,
+    );
     if low > high {
         return Err(machine.fatal(format!("invalid index: {low} > {high}"), at));
     }
@@ -281,7 +337,11 @@ fn merge_sort(
     let mut merged = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(&one), Some(&other)) = (left.peek(), right.peek()) {
-        let next = if is_less(machine, comparer, other, one, at)? { right.next() } else { left.next() };
+        let next = if is_less(machine, comparer, other, one, at)? {
+            right.next()
+        } else {
+            left.next()
+        };
         merged.extend(next);
     }
     merged.extend(left);
@@ -330,7 +390,13 @@ fn sort_strings<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position
     Ok(machine.string_list(texts.iter().map(AsRef::as_ref)))
 }
 
-fn is_sorted_strings<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
+fn is_sorted_strings<'p>(
+    machine: &mut Machine<'p>,
+    arguments: &[Value],
+    at: Position,
+) -> Result<Value, Error> {
     let texts = machine.strings(arguments, 0, at)?;
-    Ok(bool_value(texts.is_sorted_by(|one, other| one.as_bytes() <= other.as_bytes())))
+    Ok(bool_value(
+        texts.is_sorted_by(|one, other| one.as_bytes() <= other.as_bytes()),
+    ))
 }

@@ -23,15 +23,28 @@ pub(super) const BUILTINS: &[Builtin] = &[
 ];
 
 const fn validator(name: &'static str, call: Function) -> Builtin {
-    let run = Run::Function { arity: (2, 2), call, validates: true };
-    Builtin { package: "struct", name, operand: Kind::STRUCT, run }
+    let run = Run::Function {
+        arity: (2, 2),
+        call,
+        validates: true,
+    };
+    Builtin {
+        package: "struct",
+        name,
+        operand: Kind::STRUCT,
+        run,
+    }
 }
 
 fn counts(machine: &mut Machine<'_>, arguments: &[Value], at: Position) -> Result<(i64, i64), Error> {
     let Value::Node(node) = arguments[0] else {
         return Err(machine.wrong_argument(&arguments[0], "struct", 0, at));
     };
-    let is_field = |arc: &&crate::eval::node::Arc_| arc.label.is_regular() && arc.presence == Presence::Member;
+    let is_field =
+        |arc: &&crate::eval::node::Arc_| arc.label.is_regular() && arc.presence == Presence::Member;
     let found = machine.known(node).arcs.iter().filter(is_field).count();
-    Ok((i64::try_from(found).unwrap_or(i64::MAX), machine.integer(arguments, 1, at)?))
+    Ok((
+        i64::try_from(found).unwrap_or(i64::MAX),
+        machine.integer(arguments, 1, at)?,
+    ))
 }
