@@ -21,6 +21,6 @@ pub mod syntax;
 
 pub use data::Data;
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use eval::{EvaluationOptions, Instance, Limits, Lookup, Member, Shape};
+pub use eval::{EvaluationOptions, Inexpressible, Instance, Limits, Lookup, Member, OpenApi, Shape};
 pub use program::{CompileOptions, Program, compile, compile_with};
 pub use source::Source;

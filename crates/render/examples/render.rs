@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, application, folder] = arguments.as_slice() else { return Err("usage: render app.yaml definitions/".into()) };
+    let [_, application, folder] = arguments.as_slice() else {
+        return Err("usage: render app.yaml definitions/".into());
+    };
     let mut definitions = Definitions::default();
     for entry in std::fs::read_dir(folder)? {
         let manifest: Value = serde_saphyr::from_str(&read_to_string(entry?.path())?)?;

@@ -63,7 +63,11 @@ impl Application {
             Value::Null => Vec::new(),
             Value::Array(components) => {
                 let read = |(index, value)| Component::read(value, &format!("spec.components[{index}]"));
-                components.iter().enumerate().map(read).collect::<Result<_, _>>()?
+                components
+                    .iter()
+                    .enumerate()
+                    .map(read)
+                    .collect::<Result<_, _>>()?
             }
             _ => return Err(invalid("spec.components", "must be a list")),
         };
@@ -78,7 +82,11 @@ impl Application {
 
     /// The namespace that objects go to.
     pub fn effective_namespace(&self) -> &str {
-        if self.namespace.is_empty() { "default" } else { &self.namespace }
+        if self.namespace.is_empty() {
+            "default"
+        } else {
+            &self.namespace
+        }
     }
 }
 
@@ -104,7 +112,10 @@ impl Component {
 
 impl TraitUse {
     fn read(value: &Value, path: &str) -> Result<Self, InvalidApplication> {
-        Ok(Self { definition: text(value, "type", path)?, properties: properties(value, path)? })
+        Ok(Self {
+            definition: text(value, "type", path)?,
+            properties: properties(value, path)?,
+        })
     }
 }
 
@@ -124,7 +135,11 @@ fn text(value: &Value, field: &str, path: &str) -> Result<String, InvalidApplica
 }
 
 fn optional_text(value: &Value, field: &str, path: &str) -> Result<String, InvalidApplication> {
-    if value[field].is_null() { Ok(String::new()) } else { text(value, field, path) }
+    if value[field].is_null() {
+        Ok(String::new())
+    } else {
+        text(value, field, path)
+    }
 }
 
 fn texts(metadata: &Value, field: &str) -> Result<BTreeMap<String, String>, InvalidApplication> {
@@ -141,5 +156,8 @@ fn texts(metadata: &Value, field: &str) -> Result<BTreeMap<String, String>, Inva
 }
 
 fn invalid(path: &str, message: &str) -> InvalidApplication {
-    InvalidApplication { path: path.to_owned(), message: message.to_owned() }
+    InvalidApplication {
+        path: path.to_owned(),
+        message: message.to_owned(),
+    }
 }

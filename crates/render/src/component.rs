@@ -6,8 +6,8 @@ use crate::parameters::{sorted, through_go};
 use crate::patch::{Tree, read};
 use crate::traits::apply;
 use crate::{
-    Application, Component, DefinitionKind, Definitions, Environment, Failure, Failures, Manifest, Origin, Reason,
-    Rendered, RenderedComponent, Stage, Template,
+    Application, Component, DefinitionKind, Definitions, Environment, Failure, Failures, Manifest, Origin,
+    Reason, Rendered, RenderedComponent, Stage, Template,
 };
 use cambium_cue::{Data, Diagnostic, Diagnostics, Instance, Lookup};
 use serde_json::Value;
@@ -22,13 +22,21 @@ pub fn render(
     let mut rendered = Rendered::default();
     let mut failures = Vec::new();
     for component in &application.components {
-        let failure = |(trait_, reason)| Failure { component: component.name.clone(), trait_, reason };
+        let failure = |(trait_, reason)| Failure {
+            component: component.name.clone(),
+            trait_,
+            reason,
+        };
         match render_component(application, component, definitions, environment) {
             Ok(component) => rendered.components.push(component),
             Err(problem) => failures.push(failure(problem)),
         }
     }
-    if failures.is_empty() { Ok(rendered) } else { Err(Failures(failures)) }
+    if failures.is_empty() {
+        Ok(rendered)
+    } else {
+        Err(Failures(failures))
+    }
 }
 
 /// A component while its traits are applied.
@@ -62,7 +70,8 @@ fn render_component(
     definitions: &Definitions,
     environment: &Environment,
 ) -> Result<RenderedComponent, Problem> {
-    let template = find(definitions, DefinitionKind::Component, &component.definition).map_err(|reason| (None, reason))?;
+    let template = find(definitions, DefinitionKind::Component, &component.definition)
+        .map_err(|reason| (None, reason))?;
     let mut context = Context::new(application, component, environment);
     let mut work = evaluate(template, component, &context).map_err(|reason| (None, reason))?;
     context.set("componentType", Data::String(type_label(&component.definition)));
@@ -72,29 +81,58 @@ fn render_component(
         publish(&work, &mut context).map_err(problem)?;
         apply(&mut work, template, trait_, &context).map_err(problem)?;
     }
-    let contract = Contract { application, component, environment };
+    let contract = Contract {
+        application,
+        component,
+        environment,
+    };
     let workload = object(&work.output, "output").map_err(|reason| (None, reason))?;
     let workload = contract.workload(workload, &type_label(&component.definition));
     let mut auxiliaries = Vec::with_capacity(work.outputs.len());
     for output in &work.outputs {
         let maker = output.maker.as_ref().map(|maker| maker.definition());
         let name = maker.map(|maker| maker.name.clone());
-        let value = object(&output.value, &format!("outputs.{}", output.name)).map_err(|reason| (name, reason))?;
+        let value =
+            object(&output.value, &format!("outputs.{}", output.name)).map_err(|reason| (name, reason))?;
         let reference = maker.map_or("", |maker| maker.workload_ref_path.as_str());
         let object = contract.auxiliary(value, &output.kind, &output.name, &workload, reference);
         let origin = match maker {
-            None => Origin::Auxiliary { name: output.name.clone() },
-            Some(_) => Origin::Trait { definition: output.kind.clone(), name: output.name.clone() },
+            None => Origin::Auxiliary {
+                name: output.name.clone(),
+            },
+            Some(_) => Origin::Trait {
+                definition: output.kind.clone(),
+                name: output.name.clone(),
+            },
         };
         let stage = maker.map_or(Stage::DefaultDispatch, |maker| maker.stage);
-        auxiliaries.push(Manifest { object, origin, stage });
+        auxiliaries.push(Manifest {
+            object,
+            origin,
+            stage,
+        });
     }
-    let workload = Manifest { object: workload, origin: Origin::Workload, stage: Stage::DefaultDispatch };
-    Ok(RenderedComponent { name: component.name.clone(), workload, auxiliaries })
+    let workload = Manifest {
+        object: workload,
+        origin: Origin::Workload,
+        stage: Stage::DefaultDispatch,
+    };
+    Ok(RenderedComponent {
+        name: component.name.clone(),
+        workload,
+        auxiliaries,
+    })
 }
 
-fn find<'a>(definitions: &'a Definitions, kind: DefinitionKind, reference: &str) -> Result<&'a Arc<Template>, Reason> {
-    definitions.get(kind, reference).ok_or_else(|| Reason::NotFound { kind, reference: reference.to_owned() })
+fn find<'a>(
+    definitions: &'a Definitions,
+    kind: DefinitionKind,
+    reference: &str,
+) -> Result<&'a Arc<Template>, Reason> {
+    definitions.get(kind, reference).ok_or_else(|| Reason::NotFound {
+        kind,
+        reference: reference.to_owned(),
+    })
 }
 
 /// A reference as a label carries it: `web@v1.2` is `web-v1.2`.
@@ -106,30 +144,40 @@ pub(crate) fn type_label(reference: &str) -> String {
 }
 
 fn evaluate(template: &Template, component: &Component, context: &Context) -> Result<Work, Reason> {
-    let parameter = component.properties.as_ref().map_or(Data::Struct(Vec::new()), through_go);
+    let parameter = component
+        .properties
+        .as_ref()
+        .map_or(Data::Struct(Vec::new()), through_go);
     let mut instance = template.evaluate(Some(&parameter), &context.data())?;
     let at = instance.lookup(&["output"]).ok_or(Reason::NoOutput)?;
     let output = concrete(&mut instance, at, "output")?;
     let mut outputs = Vec::new();
-    for (name, at) in members(&mut instance)? {
+    for (name, at) in members(&mut instance) {
         let value = concrete(&mut instance, at, &format!("outputs.{name}"))?;
-        outputs.push(Output { name, value, kind: AUXILIARY.to_owned(), maker: None });
+        outputs.push(Output {
+            name,
+            value,
+            kind: AUXILIARY.to_owned(),
+            maker: None,
+        });
     }
     Ok(Work { output, outputs })
 }
 
-/// The fields of `outputs`.
-pub(crate) fn members(instance: &mut Instance<'_>) -> Result<Vec<(String, Lookup)>, Reason> {
-    let Some(at) = instance.lookup(&["outputs"]) else { return Ok(Vec::new()) };
-    if let Some(problem) = instance.problem(at) {
-        return Err(Reason::Incomplete { output: "outputs".to_owned(), diagnostics: Diagnostics(vec![problem]) });
-    }
-    instance.fields(at).ok_or_else(|| Reason::NoKind { output: "outputs".to_owned() })
+/// The fields of `outputs`, as far as they are known: a loop over a list that is not given adds none.
+pub(crate) fn members(instance: &mut Instance<'_>) -> Vec<(String, Lookup)> {
+    instance
+        .lookup(&["outputs"])
+        .and_then(|at| instance.fields(at))
+        .unwrap_or_default()
 }
 
 /// A value that must be concrete, with what it may still become when it is patched.
 pub(crate) fn concrete(instance: &mut Instance<'_>, at: Lookup, output: &str) -> Result<Tree, Reason> {
-    let incomplete = |diagnostics| Reason::Incomplete { output: output.to_owned(), diagnostics };
+    let incomplete = |diagnostics| Reason::Incomplete {
+        output: output.to_owned(),
+        diagnostics,
+    };
     let tree = read(instance, at).map_err(|problem| incomplete(Diagnostics(vec![problem])));
     match tree {
         Ok(tree) if tree.to_data().is_ok() => Ok(tree),
@@ -160,7 +208,10 @@ fn publish(work: &Work, context: &mut Context) -> Result<(), Reason> {
 fn data(tree: &Tree, output: &str) -> Result<Data, Reason> {
     tree.to_data().map_err(|problem| Reason::Incomplete {
         output: output.to_owned(),
-        diagnostics: Diagnostics(vec![Diagnostic { path: format!("{output}{}", problem.path), ..problem }]),
+        diagnostics: Diagnostics(vec![Diagnostic {
+            path: format!("{output}{}", problem.path),
+            ..problem
+        }]),
     })
 }
 
@@ -168,6 +219,8 @@ fn object(tree: &Tree, output: &str) -> Result<Value, Reason> {
     let object = Value::from(&data(tree, output)?);
     match object["kind"].as_str() {
         Some(kind) if !kind.is_empty() => Ok(object),
-        _ => Err(Reason::NoKind { output: output.to_owned() }),
+        _ => Err(Reason::NoKind {
+            output: output.to_owned(),
+        }),
     }
 }

@@ -26,8 +26,12 @@ const FILTER_LABELS: &str = "filter.oam.dev/label-keys";
 const FILTER_ANNOTATIONS: &str = "filter.oam.dev/annotation-keys";
 
 /// Annotations that never reach an object.
-const FILTERED: [&str; 4] =
-    ["app.oam.dev/inplace-upgrade", FILTER_LABELS, FILTER_ANNOTATIONS, "kubectl.kubernetes.io/last-applied-configuration"];
+const FILTERED: [&str; 4] = [
+    "app.oam.dev/inplace-upgrade",
+    FILTER_LABELS,
+    FILTER_ANNOTATIONS,
+    "kubectl.kubernetes.io/last-applied-configuration",
+];
 
 impl Contract<'_> {
     /// The workload, complete.
@@ -61,7 +65,11 @@ impl Contract<'_> {
         if name_of(&object).is_empty() {
             let mut hashed = object.clone();
             remove_label(&mut hashed, APP_REVISION);
-            set_metadata(&mut object, "name", json!(generated_name(&self.component.name, kind, &hashed)));
+            set_metadata(
+                &mut object,
+                "name",
+                json!(generated_name(&self.component.name, kind, &hashed)),
+            );
         }
         add_texts(&mut object, "labels", &texts([(RESOURCE_TYPE, "TRAIT")]));
         add_texts(&mut object, "labels", &self.common_labels());
@@ -90,7 +98,10 @@ impl Contract<'_> {
     fn common_labels(&self) -> BTreeMap<String, String> {
         let mut labels = self.application.labels.clone();
         labels.extend(self.base_labels());
-        labels.insert(NAMESPACE.to_owned(), self.application.effective_namespace().to_owned());
+        labels.insert(
+            NAMESPACE.to_owned(),
+            self.application.effective_namespace().to_owned(),
+        );
         if let Some(filtered) = self.application.annotations.get(FILTER_LABELS) {
             labels.retain(|name, _| !filtered.split(',').any(|filtered| filtered.trim() == name));
         }
@@ -100,7 +111,9 @@ impl Contract<'_> {
     fn set_annotations(&self, object: &mut Value) {
         add_texts(object, "annotations", &self.application.annotations);
         let own = self.application.annotations.get(FILTER_ANNOTATIONS);
-        let filtered = FILTERED.into_iter().chain(own.into_iter().flat_map(|own| own.split(',')));
+        let filtered = FILTERED
+            .into_iter()
+            .chain(own.into_iter().flat_map(|own| own.split(',')));
         if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
             for name in filtered {
                 annotations.remove(name);
@@ -111,7 +124,9 @@ impl Contract<'_> {
     /// Namespaces themselves have none, and a namespace that the template sets stays.
     fn set_namespace(&self, object: &mut Value) {
         let is_namespace = object["kind"] == "Namespace" && object["apiVersion"] == "v1";
-        let has_one = object["metadata"]["namespace"].as_str().is_some_and(|namespace| !namespace.is_empty());
+        let has_one = object["metadata"]["namespace"]
+            .as_str()
+            .is_some_and(|namespace| !namespace.is_empty());
         if !is_namespace && !has_one {
             set_metadata(object, "namespace", json!(self.application.effective_namespace()));
         }
@@ -123,7 +138,10 @@ fn name_of(object: &Value) -> &str {
 }
 
 fn texts<const N: usize>(texts: [(&str, &str); N]) -> BTreeMap<String, String> {
-    texts.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    texts
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Sets a field of `metadata`, which is made if need be.

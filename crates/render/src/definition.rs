@@ -119,7 +119,10 @@ impl Stage {
             "PreDispatch" => Ok(Self::PreDispatch),
             "" | "DefaultDispatch" => Ok(Self::DefaultDispatch),
             "PostDispatch" => Ok(Self::PostDispatch),
-            other => Err(InvalidDefinition::Stage { name: name.to_owned(), stage: other.to_owned() }),
+            other => Err(InvalidDefinition::Stage {
+                name: name.to_owned(),
+                stage: other.to_owned(),
+            }),
         }
     }
 }
@@ -133,7 +136,8 @@ pub struct Definitions {
 impl Definitions {
     /// Makes a reference, as it is written in `type`, stand for a template.
     pub fn insert(&mut self, reference: impl Into<String>, template: Arc<Template>) {
-        self.templates.insert((template.definition().kind, reference.into()), template);
+        self.templates
+            .insert((template.definition().kind, reference.into()), template);
     }
 
     /// The template that a reference stands for.

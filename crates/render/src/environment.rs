@@ -37,7 +37,11 @@ pub struct ClusterVersion {
 impl ClusterVersion {
     /// The minor version as templates compare it: what stands before `+` and the like, 0 when that is no number.
     pub fn minor_number(&self) -> i64 {
-        self.minor.trim().trim_end_matches(['.', '+', '-', '/', '?', '!']).parse().unwrap_or(0)
+        self.minor
+            .trim()
+            .trim_end_matches(['.', '+', '-', '/', '?', '!'])
+            .parse()
+            .unwrap_or(0)
     }
 
     fn data(&self) -> Data {
@@ -63,10 +67,16 @@ impl Context {
         context.set("appLabels", texts(&application.labels));
         context.set("appName", text(&application.name));
         context.set("appRevision", text(&environment.app_revision));
-        context.set("appRevisionNum", Data::Number(Number::from_i64(revision_number(&environment.app_revision))));
+        context.set(
+            "appRevisionNum",
+            Data::Number(Number::from_i64(revision_number(&environment.app_revision))),
+        );
         context.set("cluster", text(&environment.cluster));
         context.set("clusterVersion", environment.cluster_version.data());
-        let components = application.components.iter().map(|component| through_go(&component.written));
+        let components = application
+            .components
+            .iter()
+            .map(|component| through_go(&component.written));
         context.set("components", Data::List(components.collect()));
         context.set("name", text(&component.name));
         context.set("namespace", text(application.effective_namespace()));
@@ -96,7 +106,9 @@ impl Context {
 
 /// The number in `name-v3`; 0 for any other name.
 fn revision_number(revision: &str) -> i64 {
-    let number = revision.rsplit_once('-').and_then(|(_, last)| last.strip_prefix('v'));
+    let number = revision
+        .rsplit_once('-')
+        .and_then(|(_, last)| last.strip_prefix('v'));
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
@@ -105,16 +117,28 @@ fn text(text: &str) -> Data {
 }
 
 fn texts(fields: &std::collections::BTreeMap<String, String>) -> Data {
-    Data::Struct(fields.iter().map(|(name, value)| (name.clone(), text(value))).collect())
+    Data::Struct(
+        fields
+            .iter()
+            .map(|(name, value)| (name.clone(), text(value)))
+            .collect(),
+    )
 }
 
 fn record<const N: usize>(fields: [(&str, Data); N]) -> Data {
-    Data::Struct(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    Data::Struct(
+        fields
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
 }
 
 /// Live or rendered objects by name, as templates see them.
 pub(crate) fn objects<'a>(objects: impl Iterator<Item = (&'a str, &'a Value)>) -> Data {
-    let mut fields: Vec<_> = objects.map(|(name, object)| (name.to_owned(), through_go(object))).collect();
+    let mut fields: Vec<_> = objects
+        .map(|(name, object)| (name.to_owned(), through_go(object)))
+        .collect();
     fields.sort_by(|left, right| left.0.cmp(&right.0));
     Data::Struct(fields)
 }

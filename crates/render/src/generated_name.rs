@@ -5,11 +5,18 @@ use std::fmt::Write as _;
 
 /// `<component>-<trait>-<hash>`, where the hash tells objects of different content apart.
 pub(crate) fn generated_name(component: &str, kind: &str, object: &Value) -> String {
-    let middle = if kind.is_empty() || kind == "dummy" { "trait".to_owned() } else { kind.to_lowercase() };
+    let middle = if kind.is_empty() || kind == "dummy" {
+        "trait".to_owned()
+    } else {
+        kind.to_lowercase()
+    };
     let mut text = String::from("(unstructured.Unstructured){Object:(map[string]interface {})");
     dump(object, &mut text);
     text.push('}');
-    format!("{component}-{middle}-{}", safe(&fnv32a(text.as_bytes()).to_string()))
+    format!(
+        "{component}-{middle}-{}",
+        safe(&fnv32a(text.as_bytes()).to_string())
+    )
 }
 
 /// A value as Go's debugging printer writes it, which is what is hashed.
@@ -61,11 +68,15 @@ fn typed(value: &Value, out: &mut String) {
 }
 
 fn fnv32a(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(2_166_136_261, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(16_777_619))
+    bytes.iter().fold(2_166_136_261, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(16_777_619)
+    })
 }
 
 /// Digits as letters and digits that cannot form words.
 fn safe(text: &str) -> String {
     const SAFE: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    text.bytes().map(|byte| char::from(SAFE[usize::from(byte) % SAFE.len()])).collect()
+    text.bytes()
+        .map(|byte| char::from(SAFE[usize::from(byte) % SAFE.len()]))
+        .collect()
 }

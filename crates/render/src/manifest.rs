@@ -55,7 +55,9 @@ impl Rendered {
     /// All objects: for each component the workload, then the rest.
     pub fn objects(&self) -> impl Iterator<Item = &Value> {
         self.components.iter().flat_map(|component| {
-            std::iter::once(&component.workload).chain(&component.auxiliaries).map(|manifest| &manifest.object)
+            std::iter::once(&component.workload)
+                .chain(&component.auxiliaries)
+                .map(|manifest| &manifest.object)
         })
     }
 }

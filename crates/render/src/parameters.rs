@@ -18,7 +18,10 @@ pub(crate) fn through_go(value: &Value) -> Data {
         Value::String(text) => Data::String(text.clone()),
         Value::Array(items) => Data::List(items.iter().map(through_go).collect()),
         Value::Object(fields) => {
-            let mut fields: Vec<_> = fields.iter().map(|(name, value)| (name.clone(), through_go(value))).collect();
+            let mut fields: Vec<_> = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), through_go(value)))
+                .collect();
             fields.sort_by(|left, right| left.0.cmp(&right.0));
             Data::Struct(fields)
         }
@@ -30,7 +33,10 @@ pub(crate) fn sorted(data: &Data) -> Data {
     match data {
         Data::List(items) => Data::List(items.iter().map(sorted).collect()),
         Data::Struct(fields) => {
-            let mut fields: Vec<_> = fields.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
+            let mut fields: Vec<_> = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), sorted(value)))
+                .collect();
             fields.sort_by(|left, right| left.0.cmp(&right.0));
             Data::Struct(fields)
         }

@@ -1,7 +1,9 @@
 //! A definition, compiled once and rendered any number of times.
 
 use crate::{Definition, Reason};
-use cambium_cue::{CompileOptions, Data, Diagnostics, EvaluationOptions, Instance, Program, Source, compile_with};
+use cambium_cue::{
+    CompileOptions, Data, Diagnostics, EvaluationOptions, Instance, Program, Source, compile_with,
+};
 
 /// A compiled definition. It can be shared between threads.
 #[derive(Debug)]
@@ -17,16 +19,18 @@ pub struct Template {
 pub(crate) type Block = Result<Program, Diagnostics>;
 
 /// Definitions are written for the CUE that KubeVela carries.
-const OPTIONS: CompileOptions<'static> = CompileOptions { externals: &["parameter", "context"], allow_unused: true };
+const OPTIONS: CompileOptions<'static> = CompileOptions {
+    externals: &["parameter", "context"],
+    allow_unused: true,
+};
 
 impl Template {
     /// Compiles a definition's template and its status blocks.
     pub fn compile(definition: Definition) -> Result<Self, Diagnostics> {
         let source = |part: &str, text: &str| Source::new(format!("{}{part}", definition.name), text);
         let program = compile_with(&[source("", &definition.template)], OPTIONS)?;
-        let block = |part: &str, text: &str| {
-            (!text.is_empty()).then(|| compile_with(&[source(part, text)], OPTIONS))
-        };
+        let block =
+            |part: &str, text: &str| (!text.is_empty()).then(|| compile_with(&[source(part, text)], OPTIONS));
         let status = &definition.status;
         Ok(Self {
             health_policy: block(".healthPolicy", &status.health_policy),
@@ -46,7 +50,11 @@ impl Template {
     pub(crate) fn evaluate(&self, parameter: Option<&Data>, context: &Data) -> Result<Instance<'_>, Reason> {
         let mut instance = evaluate(&self.program, parameter, context);
         let errors = instance.errors(instance.root());
-        if errors.is_empty() { Ok(instance) } else { Err(Reason::Invalid(Diagnostics(errors))) }
+        if errors.is_empty() {
+            Ok(instance)
+        } else {
+            Err(Reason::Invalid(Diagnostics(errors)))
+        }
     }
 }
 
@@ -55,5 +63,14 @@ pub(crate) fn evaluate<'p>(program: &'p Program, parameter: Option<&Data>, conte
     let mut inputs = Vec::with_capacity(2);
     inputs.extend(parameter.map(|parameter| ("parameter", parameter)));
     inputs.push(("context", context));
-    program.evaluate(&inputs, EvaluationOptions { list_arithmetic: true, ..Default::default() })
+    program.evaluate(&inputs, as_kubevela())
+}
+
+/// KubeVela carries CUE v0.9.2: lists can be added, and fields come in its order.
+pub(crate) fn as_kubevela() -> EvaluationOptions {
+    EvaluationOptions {
+        list_arithmetic: true,
+        legacy_field_order: true,
+        ..Default::default()
+    }
 }

@@ -9,16 +9,26 @@ use cambium_cue::{Data, Diagnostic, Diagnostics, Instance, Lookup};
 use std::sync::Arc;
 
 /// Applies a trait to what the component and the traits before it have made.
-pub(crate) fn apply(work: &mut Work, template: &Arc<Template>, use_: &TraitUse, context: &Context) -> Result<(), Reason> {
+pub(crate) fn apply(
+    work: &mut Work,
+    template: &Arc<Template>,
+    use_: &TraitUse,
+    context: &Context,
+) -> Result<(), Reason> {
     let parameter = use_.properties.as_ref().map(through_go);
     let mut instance = template.evaluate(parameter.as_ref(), &context.data())?;
     if instance.lookup(&["processing"]).is_some() {
         return Err(Reason::Processing);
     }
-    for (name, at) in members(&mut instance)? {
+    for (name, at) in members(&mut instance) {
         let value = concrete(&mut instance, at, &format!("outputs.{name}"))?;
         let kind = type_label(&use_.definition);
-        work.outputs.push(Output { name, value, kind, maker: Some(Arc::clone(template)) });
+        work.outputs.push(Output {
+            name,
+            value,
+            kind,
+            maker: Some(Arc::clone(template)),
+        });
     }
     if let Some(at) = instance.lookup(&["patch"]) {
         let strategy = strategy_of(&instance.comments(at));
@@ -42,11 +52,20 @@ fn patch(
     strategy: Strategy,
     name: &str,
 ) -> Result<(), Reason> {
-    let failed = |diagnostics| Reason::Patch { target: name.to_owned(), diagnostics };
+    let failed = |diagnostics| Reason::Patch {
+        target: name.to_owned(),
+        diagnostics,
+    };
     let patch = read(instance, at).map_err(|problem| failed(Diagnostics(vec![problem])))?;
-    let merged = merge(std::mem::replace(target, Tree::Struct(Vec::new())), patch, strategy);
+    let merged = merge(
+        std::mem::replace(target, Tree::Struct(Vec::new())),
+        patch,
+        strategy,
+    );
     *target = merged.map_err(|conflicts| {
-        let placed = conflicts.into_iter().map(|conflict| placed(instance, at, conflict));
+        let placed = conflicts
+            .into_iter()
+            .map(|conflict| placed(instance, at, conflict));
         failed(Diagnostics(placed.collect()))
     })?;
     Ok(())
@@ -69,8 +88,10 @@ fn placed(instance: &mut Instance<'_>, patch: Lookup, conflict: Diagnostic) -> D
 fn refusal(instance: &mut Instance<'_>) -> Option<String> {
     let at = instance.lookup(&["errs"])?;
     let elements = instance.elements(at)?;
-    elements.into_iter().find_map(|element| match instance.export_at(element) {
-        Ok(Data::String(text)) if !text.is_empty() => Some(text),
-        _ => None,
-    })
+    elements
+        .into_iter()
+        .find_map(|element| match instance.export_at(element) {
+            Ok(Data::String(text)) if !text.is_empty() => Some(text),
+            _ => None,
+        })
 }

@@ -14,7 +14,10 @@ fn renders_every_builtin_definition_as_kubevela_does() {
     let definitions = judge.builtin_definitions();
     let applications: Vec<Value> = support::applications();
     let only = std::env::var("ONLY").unwrap_or_default();
-    let chosen: Vec<&Value> = applications.iter().filter(|app| name(app).contains(&only)).collect();
+    let chosen: Vec<&Value> = applications
+        .iter()
+        .filter(|app| name(app).contains(&only))
+        .collect();
     let theirs = judge.render_all(&chosen);
     let mut differing = Vec::new();
     for (application, theirs) in chosen.iter().zip(&theirs) {
@@ -24,12 +27,21 @@ fn renders_every_builtin_definition_as_kubevela_does() {
             (ours, theirs) => ours.is_err() && theirs.is_err(),
         };
         if !agree {
-            differing.push(format!("{}\n  ours:   {}\n  theirs: {}", name(application), show(&ours), show_text(theirs)));
+            differing.push(format!(
+                "{}\n  ours:   {}\n  theirs: {}",
+                name(application),
+                show(&ours),
+                show_text(theirs)
+            ));
         }
     }
     let (agreeing, all) = (chosen.len() - differing.len(), chosen.len());
     println!("{agreeing} of {all} applications agree with KubeVela");
-    assert!(differing.is_empty(), "{agreeing} of {all} agree; these differ:\n{}", differing.join("\n"));
+    assert!(
+        differing.is_empty(),
+        "{agreeing} of {all} agree; these differ:\n{}",
+        differing.join("\n")
+    );
 }
 
 fn name(application: &Value) -> &str {
@@ -45,7 +57,10 @@ fn show(ours: &Result<Vec<Value>, String>) -> String {
 
 fn show_text(theirs: &Result<String, String>) -> String {
     match theirs {
-        Ok(text) => documents(text).iter().map(|object| format!("\n    {object}")).collect(),
+        Ok(text) => documents(text)
+            .iter()
+            .map(|object| format!("\n    {object}"))
+            .collect(),
         Err(problem) => problem.clone(),
     }
 }

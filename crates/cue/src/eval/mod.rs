@@ -23,6 +23,8 @@ mod instance;
 pub(crate) mod kind;
 mod message;
 pub(crate) mod node;
+mod openapi;
+mod order;
 mod reference;
 pub(crate) mod scalar;
 mod shape;
@@ -33,6 +35,7 @@ use error::{Bottom, Code, Error, Reason};
 pub use instance::{Instance, Lookup};
 pub(crate) use node::NodeId;
 use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
+pub use openapi::{Inexpressible, OpenApi};
 pub use shape::{Member, Shape};
 
 use crate::program::Program;
@@ -62,6 +65,8 @@ impl Default for Limits {
 pub struct EvaluationOptions {
     /// How much work it may do.
     pub limits: Limits,
+    /// Whether fields are shown in the order of language version 0.9 rather than as declared.
+    pub legacy_field_order: bool,
     /// Whether `[1] + [2]` and `2 * [1]` are computed, as before language version 0.11.
     pub list_arithmetic: bool,
 }

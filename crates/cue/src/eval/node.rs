@@ -123,7 +123,7 @@ pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
     pub patterns: Vec<Pattern<'p>>,
-    pub structs: Vec<StructInfo>,
+    pub structs: Vec<StructInfo<'p>>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
     /// Disjunctions, each with the key of the outermost one that it is nested in.
@@ -169,14 +169,23 @@ pub(crate) struct Pattern<'p> {
 }
 
 /// A struct literal that was unified into a node.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StructInfo {
+#[derive(Debug, Clone)]
+pub(crate) struct StructInfo<'p> {
     pub group: GroupId,
     pub open: bool,
+    /// What declares its fields, for their order.
+    pub declares: Declares<'p>,
+}
+
+/// Where a struct's fields are declared.
+#[derive(Debug, Clone)]
+pub(crate) enum Declares<'p> {
+    Literal(&'p crate::program::ir::StructExpr),
+    Data(Rc<[(Label, NodeId)]>),
 }
 
 /// What is known of a list's length and of the elements not written out.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct List<'p> {
     /// The length, when some literal fixes it.
     pub length: Option<usize>,

@@ -17,12 +17,12 @@ pub enum Shape {
     Scalar(Data),
     /// Ordinary fields in order, those that may be absent included.
     Struct(Vec<Member>),
-    /// A list; an open one may have more elements.
+    /// A list.
     List {
         /// The elements that there are.
         elements: Vec<Lookup>,
-        /// Whether there may be more.
-        open: bool,
+        /// What further elements must satisfy; none when there can be no more.
+        rest: Option<Lookup>,
     },
     /// One of several values, the defaults first.
     Alternatives {
@@ -55,8 +55,15 @@ impl Instance<'_> {
         }
         let known = self.machine.known(node);
         if !known.alternatives.is_empty() {
-            let values = known.alternatives.iter().map(|&alternative| Lookup(alternative)).collect();
-            return Shape::Alternatives { values, defaults: known.defaults };
+            let values = known
+                .alternatives
+                .iter()
+                .map(|&alternative| Lookup(alternative))
+                .collect();
+            return Shape::Alternatives {
+                values,
+                defaults: known.defaults,
+            };
         }
         if let Some((scalar, _)) = &known.atom.scalar {
             return match scalar {
@@ -68,33 +75,63 @@ impl Instance<'_> {
             };
         }
         if let Some(list) = &known.list {
-            let open = list.length.is_none();
-            let elements = known.arcs.iter().filter(|arc| matches!(arc.label, Label::Index(_)));
-            return Shape::List { elements: elements.map(|arc| Lookup(arc.node)).collect(), open };
+            let rests: Option<Vec<_>> = list
+                .length
+                .is_none()
+                .then(|| list.rests.iter().map(|(_, rest)| rest.clone()).collect());
+            let elements = known
+                .arcs
+                .iter()
+                .filter(|arc| matches!(arc.label, Label::Index(_)));
+            let elements = elements.map(|arc| Lookup(arc.node)).collect();
+            let rest = rests.map(|rests| {
+                let rest = self.machine.new_node(Some(node), None);
+                self.machine.node_mut(rest).conjuncts = rests;
+                Lookup(rest)
+            });
+            return Shape::List { elements, rest };
         }
         if !known.is_struct {
             return Shape::Constraint(known.atom.to_string());
         }
         let member = |arc: &super::node::Arc_| match (arc.label, arc.presence) {
-            (Label::Regular(symbol), Presence::Member | Presence::Required | Presence::Optional) => Some(Member {
-                name: self.machine.symbols.name(symbol).to_string(),
-                optional: arc.presence == Presence::Optional,
-                value: Lookup(arc.node),
-            }),
+            (Label::Regular(symbol), Presence::Member | Presence::Required | Presence::Optional) => {
+                Some(Member {
+                    name: self.machine.symbols.name(symbol).to_string(),
+                    optional: arc.presence == Presence::Optional,
+                    value: Lookup(arc.node),
+                })
+            }
             _ => None,
         };
-        Shape::Struct(known.arcs.iter().filter_map(member).collect())
+        let mut members: Vec<Member> = known.arcs.iter().filter_map(member).collect();
+        self.machine
+            .put_in_order(node, &mut members, |member| &member.name);
+        Shape::Struct(members)
     }
 
     /// Where a value is declared, as far as it was declared in a source.
     pub fn places(&self, at: Lookup) -> Vec<Place> {
-        let declared = self.machine.node(at.0).conjuncts.iter().filter_map(|conjunct| match conjunct.source {
-            Source::Expr(expr) => Some(expr.position),
-            _ => None,
-        });
+        let declared =
+            self.machine
+                .node(at.0)
+                .conjuncts
+                .iter()
+                .filter_map(|conjunct| match conjunct.source {
+                    Source::Expr(expr) => Some(expr.position),
+                    _ => None,
+                });
         let place = |position: Position| {
-            let source = self.machine.program.sources.get(position.source as usize)?.clone();
-            Some(Place { source, span: position.span })
+            let source = self
+                .machine
+                .program
+                .sources
+                .get(position.source as usize)?
+                .clone();
+            Some(Place {
+                source,
+                span: position.span,
+            })
         };
         declared.filter_map(place).collect()
     }
@@ -102,7 +139,13 @@ impl Instance<'_> {
     /// What is wrong in the whole value, however little of it is known: one problem for each field that has any.
     pub fn errors(&mut self, at: Lookup) -> Vec<Diagnostic> {
         let node = self.machine.expanded(at.0);
-        if let Some(error) = self.machine.known(node).error.clone().filter(|error| error.is_fatal()) {
+        if let Some(error) = self
+            .machine
+            .known(node)
+            .error
+            .clone()
+            .filter(|error| error.is_fatal())
+        {
             return vec![self.machine.diagnostic(&error, at.0)];
         }
         let mut found = Vec::new();

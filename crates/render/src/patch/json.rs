@@ -23,14 +23,19 @@ pub(super) fn patch(target: &Tree, patch: &Tree) -> Result<Tree, Diagnostic> {
         return Err(problem("operations must be a list".to_owned()));
     };
     for (index, operation) in operations.iter().enumerate() {
-        apply(&mut document, operation).map_err(|message| problem(format!("operations[{index}]: {message}")))?;
+        apply(&mut document, operation)
+            .map_err(|message| problem(format!("operations[{index}]: {message}")))?;
     }
     Ok(Tree::open(&document))
 }
 
 fn merge(target: &mut Data, patch: &Data) {
     let (Data::Struct(fields), Data::Struct(changes)) = (&mut *target, patch) else {
-        *target = if matches!(target, Data::Struct(_)) { patch.clone() } else { without_nulls(patch) };
+        *target = if matches!(target, Data::Struct(_)) {
+            patch.clone()
+        } else {
+            without_nulls(patch)
+        };
         return;
     };
     for (name, change) in changes {
@@ -51,7 +56,10 @@ fn without_nulls(data: &Data) -> Data {
     match data {
         Data::Struct(fields) => {
             let kept = fields.iter().filter(|(_, value)| *value != Data::Null);
-            Data::Struct(kept.map(|(name, value)| (name.clone(), without_nulls(value))).collect())
+            Data::Struct(
+                kept.map(|(name, value)| (name.clone(), without_nulls(value)))
+                    .collect(),
+            )
         }
         Data::List(items) => Data::List(items.iter().map(without_nulls).collect()),
         other => other.clone(),
@@ -59,5 +67,10 @@ fn without_nulls(data: &Data) -> Data {
 }
 
 fn problem(message: String) -> Diagnostic {
-    Diagnostic { severity: Severity::Error, path: String::new(), message, places: Vec::new() }
+    Diagnostic {
+        severity: Severity::Error,
+        path: String::new(),
+        message,
+        places: Vec::new(),
+    }
 }

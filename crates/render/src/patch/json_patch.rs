@@ -68,7 +68,9 @@ fn remove(document: &mut Data, path: &str) -> Result<Data, String> {
     match container(document, path)? {
         (Data::Struct(fields), key) => {
             let index = fields.iter().position(|(name, _)| *name == key);
-            index.map(|index| fields.remove(index).1).ok_or_else(|| missing(path))
+            index
+                .map(|index| fields.remove(index).1)
+                .ok_or_else(|| missing(path))
         }
         (Data::List(items), key) => {
             let index = index(&key, items.len())?;
@@ -92,7 +94,10 @@ fn find(document: &mut Data, path: &str) -> Result<Data, String> {
 
 /// The struct or list that holds what a path points at, and the last step.
 fn container<'a>(document: &'a mut Data, path: &str) -> Result<(&'a mut Data, String), String> {
-    let steps = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
+    let steps = path
+        .split('/')
+        .skip(1)
+        .map(|step| step.replace("~1", "/").replace("~0", "~"));
     let mut steps: Vec<String> = steps.collect();
     let last = steps.pop().ok_or_else(|| missing(path))?;
     let mut data = document;
@@ -121,9 +126,18 @@ fn set(fields: &mut Vec<(String, Data)>, key: String, value: Data) {
 
 /// An index below a length.
 fn index(key: &str, length: usize) -> Result<usize, String> {
-    let index: i64 = key.parse().map_err(|_| format!("value was not a proper array index: '{key}'"))?;
-    let index = if index < 0 { index + i64::try_from(length).unwrap_or(i64::MAX) } else { index };
-    usize::try_from(index).ok().filter(|index| *index < length).ok_or_else(|| format!("invalid index: {key}"))
+    let index: i64 = key
+        .parse()
+        .map_err(|_| format!("value was not a proper array index: '{key}'"))?;
+    let index = if index < 0 {
+        index + i64::try_from(length).unwrap_or(i64::MAX)
+    } else {
+        index
+    };
+    usize::try_from(index)
+        .ok()
+        .filter(|index| *index < length)
+        .ok_or_else(|| format!("invalid index: {key}"))
 }
 
 fn missing(path: &str) -> String {

@@ -35,9 +35,15 @@ impl Markers {
     /// Reads the comments directly above a field. Of several markers of one name the last counts.
     pub(crate) fn read(comments: &[Comment]) -> Self {
         let mut markers = Self::default();
-        let above = comments.iter().filter(|comment| comment.position == CommentPosition::Doc);
+        let above = comments
+            .iter()
+            .filter(|comment| comment.position == CommentPosition::Doc);
         for line in above.flat_map(|comment| &comment.lines) {
-            let Some((name, value)) = line.trim().strip_prefix('+').and_then(|marker| marker.split_once('=')) else {
+            let Some((name, value)) = line
+                .trim()
+                .strip_prefix('+')
+                .and_then(|marker| marker.split_once('='))
+            else {
                 continue;
             };
             let value = value.trim();

@@ -3,7 +3,7 @@
 //! Unification alone can only add. The markers make it more: list elements are brought to the places of the target's
 //! elements that have the same key, and what is to be replaced is replaced in the target before.
 
-use super::tree::{Field, Tree};
+use super::tree::{Field, Tree, anything};
 use std::collections::HashMap;
 
 /// Rearranges the patch's lists to line up with the target's, and replaces in the target what the patch replaces.
@@ -20,7 +20,9 @@ fn walk(patch: &mut Tree, mut target: Option<&mut Tree>, key: Option<&str>) {
                 if let Some(target) = target.as_deref_mut() {
                     fit_field(field, target, key);
                 }
-                let below = target.as_deref_mut().and_then(|target| target.get_mut(&field.name));
+                let below = target
+                    .as_deref_mut()
+                    .and_then(|target| target.get_mut(&field.name));
                 walk(&mut field.value, below, key);
             }
         }
@@ -44,17 +46,30 @@ fn walk(patch: &mut Tree, mut target: Option<&mut Tree>, key: Option<&str>) {
 
 /// Fits one field; `around` is the struct in the target that would hold it.
 fn fit_field(field: &mut Field, around: &mut Tree, key: Option<&str>) {
-    let Some(target) = around.get_mut(&field.name) else { return };
+    let Some(target) = around.get_mut(&field.name) else {
+        return;
+    };
     match (&mut field.value, target) {
-        (Tree::List { elements: patch, open }, Tree::List { elements, open: target_open }) => {
+        (
+            Tree::List {
+                elements: patch,
+                rest,
+            },
+            Tree::List {
+                elements,
+                rest: target_rest,
+            },
+        ) => {
             if field.markers.replaces() {
                 elements.clone_from(patch);
-                *target_open = *open;
+                target_rest.clone_from(rest);
+            } else if patch.is_empty() && rest.is_some() {
+                // `[...T]` says something of every element, wherever it is.
             } else if let Some(key) = key.filter(|key| !key.is_empty())
                 && let Some(fitted) = fit_list(patch, elements, key, field.markers.retains_keys())
             {
                 *patch = fitted;
-                *open = true;
+                *rest = anything();
             }
         }
         (Tree::List { .. }, _) => {}
@@ -83,7 +98,9 @@ fn fit_list(patch: &[Tree], target: &mut [Tree], keys: &str, replace: bool) -> O
             return None;
         }
         for element in target.iter_mut() {
-            let Some(value) = lookup(element, key) else { continue };
+            let Some(value) = lookup(element, key) else {
+                continue;
+            };
             match waiting.remove(&(key, literal(value)?)) {
                 Some(index) => {
                     if replace {
@@ -95,7 +112,10 @@ fn fit_list(patch: &[Tree], target: &mut [Tree], keys: &str, replace: bool) -> O
             }
         }
     }
-    let rest = patch.iter().enumerate().filter(|(index, _)| waiting.values().any(|waiting| waiting == index));
+    let rest = patch
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| waiting.values().any(|waiting| waiting == index));
     fitted.extend(rest.map(|(_, element)| element.clone()));
     Some(fitted)
 }

@@ -1,24 +1,27 @@
 //! Trees as CUE text, and back.
 
 use super::tree::{Tree, read};
-use cambium_cue::{CompileOptions, Data, Diagnostic, EvaluationOptions, Source, compile_with};
+use crate::template::as_kubevela;
+use cambium_cue::{CompileOptions, Data, Diagnostic, Source, compile_with};
 
 /// A value as CUE text on one line.
 pub(super) fn text(tree: &Tree) -> String {
     match tree {
         Tree::Scalar(data) => data.to_json(),
         Tree::Constraint(text) => text.clone(),
-        Tree::List { elements, open } => {
+        Tree::List { elements, rest } => {
             let mut parts: Vec<_> = elements.iter().map(text).collect();
-            if *open {
-                parts.push("...".to_owned());
-            }
+            parts.extend(rest.as_ref().map(|rest| format!("...({})", text(rest))));
             format!("[{}]", parts.join(", "))
         }
         Tree::Struct(fields) => {
             let field = |field: &super::tree::Field| {
                 let mark = if field.optional { "?" } else { "" };
-                format!("{}{mark}: {}", Data::String(field.name.clone()).to_json(), text(&field.value))
+                format!(
+                    "{}{mark}: {}",
+                    Data::String(field.name.clone()).to_json(),
+                    text(&field.value)
+                )
             };
             format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
         }
@@ -26,7 +29,12 @@ pub(super) fn text(tree: &Tree) -> String {
             let alternative = |(index, value): (usize, &Tree)| {
                 format!("{}({})", if index < *defaults { "*" } else { "" }, text(value))
             };
-            values.iter().enumerate().map(alternative).collect::<Vec<_>>().join(" | ")
+            values
+                .iter()
+                .enumerate()
+                .map(alternative)
+                .collect::<Vec<_>>()
+                .join(" | ")
         }
     }
 }
@@ -38,7 +46,7 @@ pub(super) fn evaluate(left: &Tree, right: &Tree) -> Result<Tree, Diagnostic> {
         Ok(program) => program,
         Err(problems) => return Err(first(problems.0)),
     };
-    let mut instance = program.evaluate(&[], EvaluationOptions { list_arithmetic: true, ..Default::default() });
+    let mut instance = program.evaluate(&[], as_kubevela());
     let errors = instance.errors(instance.root());
     if !errors.is_empty() {
         return Err(first(errors));
@@ -59,5 +67,9 @@ fn first(problems: Vec<Diagnostic>) -> Diagnostic {
     };
     let problem = problems.into_iter().next().unwrap_or_else(unknown);
     let path = problem.path.strip_prefix("value").unwrap_or_default().to_owned();
-    Diagnostic { path, places: Vec::new(), ..problem }
+    Diagnostic {
+        path,
+        places: Vec::new(),
+        ..problem
+    }
 }

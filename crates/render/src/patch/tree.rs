@@ -11,8 +11,11 @@ pub(crate) enum Tree {
     Scalar(Data),
     /// Fields in order.
     Struct(Vec<Field>),
-    /// Elements, and whether there may be more.
-    List { elements: Vec<Tree>, open: bool },
+    /// Elements, and what further ones must satisfy; none when there can be no more.
+    List {
+        elements: Vec<Tree>,
+        rest: Option<Box<Tree>>,
+    },
     /// One of several, the defaults first.
     Alternatives { values: Vec<Tree>, defaults: usize },
     /// A type or a bound, as CUE text.
@@ -35,12 +38,19 @@ pub(crate) fn read(instance: &mut Instance<'_>, at: Lookup) -> Result<Tree, Diag
         Shape::Failed(problem) => return Err(problem),
         Shape::Scalar(data) => Tree::Scalar(data),
         Shape::Constraint(text) => Tree::Constraint(text),
-        Shape::List { elements, open } => {
-            let elements = elements.into_iter().map(|element| read(instance, element)).collect::<Result<_, _>>()?;
-            Tree::List { elements, open }
+        Shape::List { elements, rest } => {
+            let elements = elements
+                .into_iter()
+                .map(|element| read(instance, element))
+                .collect::<Result<_, _>>()?;
+            let rest = rest.map(|rest| read(instance, rest)).transpose()?.map(Box::new);
+            Tree::List { elements, rest }
         }
         Shape::Alternatives { values, defaults } => {
-            let values = values.into_iter().map(|value| read(instance, value)).collect::<Result<_, _>>()?;
+            let values = values
+                .into_iter()
+                .map(|value| read(instance, value))
+                .collect::<Result<_, _>>()?;
             Tree::Alternatives { values, defaults }
         }
         Shape::Struct(members) => {
@@ -52,7 +62,12 @@ pub(crate) fn read(instance: &mut Instance<'_>, at: Lookup) -> Result<Tree, Diag
                     Err(problem) => return Err(problem),
                 };
                 let markers = Markers::read(&instance.comments(member.value));
-                fields.push(Field { name: member.name, optional: member.optional, markers, value });
+                fields.push(Field {
+                    name: member.name,
+                    optional: member.optional,
+                    markers,
+                    value,
+                });
             }
             Tree::Struct(fields)
         }
@@ -74,9 +89,13 @@ impl Tree {
             }
             Self::List { elements, .. } => {
                 let data = |(index, element): (usize, &Self)| {
-                    element.to_data().map_err(|problem| below(&format!("[{index}]"), problem))
+                    element
+                        .to_data()
+                        .map_err(|problem| below(&format!("[{index}]"), problem))
                 };
-                Ok(Data::List(elements.iter().enumerate().map(data).collect::<Result<_, _>>()?))
+                Ok(Data::List(
+                    elements.iter().enumerate().map(data).collect::<Result<_, _>>()?,
+                ))
             }
             Self::Alternatives { values, defaults: 1 } => values[0].to_data(),
             Self::Alternatives { .. } | Self::Constraint(_) => Err(incomplete(self)),
@@ -86,8 +105,16 @@ impl Tree {
     /// Data that anything may be added to.
     pub(crate) fn open(data: &Data) -> Self {
         match data {
-            Data::Struct(fields) => Self::Struct(fields.iter().map(|(name, value)| Field::plain(name, value)).collect()),
-            Data::List(items) => Self::List { elements: items.iter().map(Self::open).collect(), open: true },
+            Data::Struct(fields) => Self::Struct(
+                fields
+                    .iter()
+                    .map(|(name, value)| Field::plain(name, value))
+                    .collect(),
+            ),
+            Data::List(items) => Self::List {
+                elements: items.iter().map(Self::open).collect(),
+                rest: anything(),
+            },
             scalar => Self::Scalar(scalar.clone()),
         }
     }
@@ -97,8 +124,11 @@ impl Tree {
         match self {
             Self::Struct(fields) => {
                 for field in fields {
-                    if let Self::List { open, .. } = &mut field.value {
-                        *open = true;
+                    if let Self::List {
+                        rest: rest @ None, ..
+                    } = &mut field.value
+                    {
+                        *rest = anything();
                     }
                     field.value.open_lists();
                 }
@@ -113,7 +143,10 @@ impl Tree {
     /// The value of a field.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Struct(fields) => fields.iter().find(|field| field.name == name).map(|field| &field.value),
+            Self::Struct(fields) => fields
+                .iter()
+                .find(|field| field.name == name)
+                .map(|field| &field.value),
             Self::List { elements, .. } => elements.get(name.parse::<usize>().ok()?),
             _ => None,
         }
@@ -122,7 +155,10 @@ impl Tree {
     /// The value of a field, to change it.
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         match self {
-            Self::Struct(fields) => fields.iter_mut().find(|field| field.name == name).map(|field| &mut field.value),
+            Self::Struct(fields) => fields
+                .iter_mut()
+                .find(|field| field.name == name)
+                .map(|field| &mut field.value),
             _ => None,
         }
     }
@@ -130,16 +166,34 @@ impl Tree {
 
 impl Field {
     fn plain(name: &str, value: &Data) -> Self {
-        Self { name: name.to_owned(), optional: false, markers: Markers::default(), value: Tree::open(value) }
+        Self {
+            name: name.to_owned(),
+            optional: false,
+            markers: Markers::default(),
+            value: Tree::open(value),
+        }
     }
+}
+
+/// What further elements of an open list must satisfy.
+pub(super) fn anything() -> Option<Box<Tree>> {
+    Some(Box::new(Tree::Constraint("_".to_owned())))
 }
 
 fn incomplete(tree: &Tree) -> Diagnostic {
     let message = format!("incomplete value {}", super::text::text(tree));
-    Diagnostic { severity: Severity::Incomplete, path: String::new(), message, places: Vec::new() }
+    Diagnostic {
+        severity: Severity::Incomplete,
+        path: String::new(),
+        message,
+        places: Vec::new(),
+    }
 }
 
 /// The same problem, seen from the parent.
 pub(super) fn below(step: &str, problem: Diagnostic) -> Diagnostic {
-    Diagnostic { path: format!("{step}{}", problem.path), ..problem }
+    Diagnostic {
+        path: format!("{step}{}", problem.path),
+        ..problem
+    }
 }

@@ -21,20 +21,44 @@ pub(super) fn unify(left: Tree, right: Tree) -> Result<Tree, Vec<Diagnostic>> {
 fn meet(left: Tree, right: Tree, conflicts: &mut Vec<Diagnostic>) -> Option<Tree> {
     match (left, right) {
         (Tree::Struct(left), Tree::Struct(right)) => Some(Tree::Struct(meet_fields(left, right, conflicts))),
-        (Tree::List { elements: left, open: left_open }, Tree::List { elements: right, open: right_open }) => {
+        (
+            Tree::List {
+                elements: left,
+                rest: left_rest,
+            },
+            Tree::List {
+                elements: right,
+                rest: right_rest,
+            },
+        ) => {
             let (ours, theirs) = (left.len(), right.len());
-            if (ours > theirs && !right_open) || (theirs > ours && !left_open) {
-                conflicts.push(conflict(format!("incompatible list lengths ({ours} and {theirs})")));
+            if (ours > theirs && right_rest.is_none()) || (theirs > ours && left_rest.is_none()) {
+                conflicts.push(conflict(format!(
+                    "incompatible list lengths ({ours} and {theirs})"
+                )));
                 return None;
             }
-            let elements = meet_elements(left, right, conflicts);
-            Some(Tree::List { elements, open: left_open && right_open })
+            let elements = meet_elements(
+                (left, left_rest.as_deref()),
+                (right, right_rest.as_deref()),
+                conflicts,
+            );
+            let rest = match (left_rest, right_rest) {
+                // Nothing may satisfy both, as long as nothing is there.
+                (Some(left), Some(right)) => meet(*left, *right, &mut Vec::new()).map(Box::new),
+                _ => None,
+            };
+            Some(Tree::List { elements, rest })
         }
         (Tree::Scalar(left), Tree::Scalar(right)) => {
             if left == right {
                 return Some(Tree::Scalar(left));
             }
-            conflicts.push(conflict(format!("conflicting values {} and {}", right.to_json(), left.to_json())));
+            conflicts.push(conflict(format!(
+                "conflicting values {} and {}",
+                right.to_json(),
+                left.to_json()
+            )));
             None
         }
         (left, right) => match quick(&left, &right).or_else(|| quick(&right, &left)) {
@@ -70,26 +94,37 @@ fn meet_fields(left: Vec<Field>, right: Vec<Field>, conflicts: &mut Vec<Diagnost
             Some(value) if problems.is_empty() => known.value = value,
             // Nothing can be there, and nothing is.
             _ if known.optional => known.value = Tree::Constraint("_|_".to_owned()),
-            _ => conflicts.extend(problems.into_iter().map(|problem| below(&format!(".{}", field.name), problem))),
+            _ => conflicts.extend(
+                problems
+                    .into_iter()
+                    .map(|problem| below(&format!(".{}", field.name), problem)),
+            ),
         }
     }
     fields
 }
 
-fn meet_elements(left: Vec<Tree>, right: Vec<Tree>, conflicts: &mut Vec<Diagnostic>) -> Vec<Tree> {
+/// Elements one by one; where one list ends, what it says of further elements.
+fn meet_elements(
+    (left, left_rest): (Vec<Tree>, Option<&Tree>),
+    (right, right_rest): (Vec<Tree>, Option<&Tree>),
+    conflicts: &mut Vec<Diagnostic>,
+) -> Vec<Tree> {
     let mut elements = Vec::with_capacity(left.len().max(right.len()));
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     loop {
-        match (left.next(), right.next()) {
-            (Some(left), Some(right)) => {
-                let mut problems = Vec::new();
-                let index = elements.len();
-                elements.extend(meet(left, right, &mut problems));
-                conflicts.extend(problems.into_iter().map(|problem| below(&format!("[{index}]"), problem)));
-            }
-            (Some(only), None) | (None, Some(only)) => elements.push(only),
+        let pair = match (left.next(), right.next()) {
             (None, None) => return elements,
-        }
+            (left, right) => left.or(left_rest.cloned()).zip(right.or(right_rest.cloned())),
+        };
+        let mut problems = Vec::new();
+        let index = elements.len();
+        elements.extend(pair.and_then(|(left, right)| meet(left, right, &mut problems)));
+        conflicts.extend(
+            problems
+                .into_iter()
+                .map(|problem| below(&format!("[{index}]"), problem)),
+        );
     }
 }
 
@@ -110,11 +145,24 @@ fn is_kind(text: &str, data: &Data) -> bool {
     match data {
         Data::String(_) => text == "string",
         Data::Bool(_) => text == "bool",
-        Data::Number(number) => text == "number" || text == if Number::is_integer(number) { "int" } else { "float" },
+        Data::Number(number) => {
+            text == "number"
+                || text
+                    == if Number::is_integer(number) {
+                        "int"
+                    } else {
+                        "float"
+                    }
+        }
         _ => false,
     }
 }
 
 fn conflict(message: String) -> Diagnostic {
-    Diagnostic { severity: Severity::Error, path: String::new(), message, places: Vec::new() }
+    Diagnostic {
+        severity: Severity::Error,
+        path: String::new(),
+        message,
+        places: Vec::new(),
+    }
 }

@@ -20,9 +20,15 @@ pub fn skip(test: &str, reason: &str) {
 /// All Applications in `tests/applications`.
 pub fn applications() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/applications");
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
-    paths.iter().flat_map(|path| documents(&fs::read_to_string(path).unwrap())).collect()
+    paths
+        .iter()
+        .flat_map(|path| documents(&fs::read_to_string(path).unwrap()))
+        .collect()
 }
 
 /// The documents of a YAML text.
@@ -49,7 +55,9 @@ pub fn compile(manifests: &[Value]) -> Definitions {
 pub fn our_rendering(application: &Value, definitions: &Definitions) -> Result<Vec<Value>, String> {
     let application = Application::from_manifest(application).map_err(|problem| problem.to_string())?;
     let rendered = render(&application, definitions, &Environment::default());
-    rendered.map(|rendered| rendered.objects().cloned().collect()).map_err(|failures| failures.to_string())
+    rendered
+        .map(|rendered| rendered.objects().cloned().collect())
+        .map_err(|failures| failures.to_string())
 }
 
 /// KubeVela's command line, and the definitions that it comes with.
@@ -73,7 +81,10 @@ impl Judge {
         let charts = module.join("charts/vela-core/templates/defwithtemplate");
         for path in [&vela, &charts] {
             if !path.exists() {
-                return Err(format!("{} is not there; cargo xtask peers gets it", path.display()));
+                return Err(format!(
+                    "{} is not there; cargo xtask peers gets it",
+                    path.display()
+                ));
             }
         }
         let work = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -93,8 +104,10 @@ impl Judge {
             });
             let text = lines.collect::<Vec<_>>().join("\n");
             let [manifest] = documents(&text).try_into().unwrap();
-            if matches!(manifest["kind"].as_str(), Some("ComponentDefinition" | "TraitDefinition"))
-                && manifest["metadata"]["name"] != "helmchart"
+            if matches!(
+                manifest["kind"].as_str(),
+                Some("ComponentDefinition" | "TraitDefinition")
+            ) && manifest["metadata"]["name"] != "helmchart"
             {
                 manifests.push(manifest);
             }
@@ -128,7 +141,10 @@ impl Judge {
         };
         let mut answers: Vec<_> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..4).map(|_| scope.spawn(worker)).collect();
-            workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+            workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap())
+                .collect()
         });
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
@@ -137,12 +153,16 @@ impl Judge {
     fn kept(&self, index: usize, application: &Value) -> Result<String, String> {
         let mut hasher = DefaultHasher::new();
         application.to_string().hash(&mut hasher);
-        let mut definitions: Vec<_> = fs::read_dir(self.work.path().join("definitions")).unwrap().flatten().collect();
+        let mut definitions: Vec<_> = fs::read_dir(self.work.path().join("definitions"))
+            .unwrap()
+            .flatten()
+            .collect();
         definitions.sort_by_key(fs::DirEntry::file_name);
         for definition in definitions {
             fs::read(definition.path()).unwrap().hash(&mut hasher);
         }
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("vela-{VERSION}-{:x}", hasher.finish()));
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("vela-{VERSION}-{:x}", hasher.finish()));
         let answer = fs::read_to_string(&path).unwrap_or_else(|_| {
             let answer = match self.render(index, application) {
                 Ok(text) => format!("ok\n{text}"),
@@ -161,8 +181,15 @@ impl Judge {
         let file = self.work.path().join(format!("application-{index}.yaml"));
         fs::write(&file, application.to_string()).unwrap();
         let mut command = Command::new(&self.vela);
-        command.args(["dry-run", "--offline", "-f"]).arg(file).arg("-d").arg(self.work.path().join("definitions"));
-        let output = command.env("KUBECONFIG", self.work.path().join("kubeconfig")).output().unwrap();
+        command
+            .args(["dry-run", "--offline", "-f"])
+            .arg(file)
+            .arg("-d")
+            .arg(self.work.path().join("definitions"));
+        let output = command
+            .env("KUBECONFIG", self.work.path().join("kubeconfig"))
+            .output()
+            .unwrap();
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
