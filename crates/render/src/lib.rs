@@ -24,6 +24,7 @@ mod manifest;
 mod parameters;
 mod patch;
 mod status;
+mod status_text;
 mod template;
 mod traits;
 
