@@ -1,6 +1,7 @@
 //! What every rendered object gets: a name, a namespace, labels and annotations.
 
 use crate::generated_name::generated_name;
+use crate::parameters::settle_numbers;
 use crate::{Application, Component, Environment};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ impl Contract<'_> {
         add_texts(&mut object, "labels", &texts([(RESOURCE_TYPE, "WORKLOAD")]));
         add_texts(&mut object, "labels", &self.common_labels());
         self.set_annotations(&mut object);
+        settle_numbers(&mut object);
         object
     }
 
@@ -83,6 +85,7 @@ impl Contract<'_> {
             });
             set_path(&mut object, reference, target);
         }
+        settle_numbers(&mut object);
         object
     }
 

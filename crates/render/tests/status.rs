@@ -1,4 +1,5 @@
 //! Status blocks against live objects. What is expected was seen from KubeVela's own code.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, too")]
 
 use cambium_render::{Definition, Live, Status, StatusText, Template};
 use serde_json::{Value, json};

@@ -36,7 +36,7 @@ pub use instance::{Instance, Lookup};
 pub(crate) use node::NodeId;
 use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
 pub use openapi::{Inexpressible, OpenApi};
-pub use shape::{Member, Shape};
+pub use shape::{Member, MemberKind, Shape};
 
 use crate::program::Program;
 use crate::program::ir::{Expr, Position};

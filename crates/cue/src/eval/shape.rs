@@ -15,7 +15,7 @@ pub enum Shape {
     Failed(Diagnostic),
     /// Null, a boolean, a number or a string.
     Scalar(Data),
-    /// Ordinary fields in order, those that may be absent included.
+    /// Fields in order: ordinary ones, those that may be absent, and definitions; not hidden ones.
     Struct(Vec<Member>),
     /// A list.
     List {
@@ -40,10 +40,21 @@ pub enum Shape {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// Whether it is only a constraint on a field that may be absent.
-    pub optional: bool,
+    /// What sort of field it is.
+    pub kind: MemberKind,
     /// Its value.
     pub value: Lookup,
+}
+
+/// What sort of field a [`Member`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberKind {
+    /// An ordinary field that is there, or must be.
+    Ordinary,
+    /// A constraint on an ordinary field that may be absent.
+    Optional,
+    /// A definition, whose name starts with `#`.
+    Definition,
 }
 
 impl Instance<'_> {
@@ -94,15 +105,21 @@ impl Instance<'_> {
         if !known.is_struct {
             return Shape::Constraint(known.atom.to_string());
         }
-        let member = |arc: &super::node::Arc_| match (arc.label, arc.presence) {
-            (Label::Regular(symbol), Presence::Member | Presence::Required | Presence::Optional) => {
-                Some(Member {
-                    name: self.machine.symbols.name(symbol).to_string(),
-                    optional: arc.presence == Presence::Optional,
-                    value: Lookup(arc.node),
-                })
-            }
-            _ => None,
+        let member = |arc: &super::node::Arc_| {
+            let (symbol, kind) = match (arc.label, arc.presence) {
+                (Label::Regular(symbol), Presence::Member | Presence::Required) => {
+                    (symbol, MemberKind::Ordinary)
+                }
+                (Label::Regular(symbol), Presence::Optional) => (symbol, MemberKind::Optional),
+                (Label::Definition(symbol), Presence::Member) => (symbol, MemberKind::Definition),
+                _ => return None,
+            };
+            let name = self.machine.symbols.name(symbol).to_string();
+            Some(Member {
+                name,
+                kind,
+                value: Lookup(arc.node),
+            })
         };
         let mut members: Vec<Member> = known.arcs.iter().filter_map(member).collect();
         self.machine

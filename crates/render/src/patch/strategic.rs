@@ -4,6 +4,7 @@
 //! elements that have the same key, and what is to be replaced is replaced in the target before.
 
 use super::tree::{Field, Tree, anything};
+use cambium_cue::MemberKind;
 use std::collections::HashMap;
 
 /// Rearranges the patch's lists to line up with the target's, and replaces in the target what the patch replaces.
@@ -14,7 +15,10 @@ pub(super) fn fit(patch: &mut Tree, target: &mut Tree) {
 fn walk(patch: &mut Tree, mut target: Option<&mut Tree>, key: Option<&str>) {
     match patch {
         Tree::Struct(fields) => {
-            for field in fields {
+            for field in fields
+                .iter_mut()
+                .filter(|field| field.kind != MemberKind::Definition)
+            {
                 let own = field.markers.patch_key.clone();
                 let key = own.as_deref().or(key);
                 if let Some(target) = target.as_deref_mut() {

@@ -2,7 +2,7 @@
 
 use super::tree::{Tree, read};
 use crate::template::as_kubevela;
-use cambium_cue::{CompileOptions, Data, Diagnostic, Source, compile_with};
+use cambium_cue::{CompileOptions, Data, Diagnostic, MemberKind, Source, compile_with};
 
 /// A value as CUE text on one line.
 pub(super) fn text(tree: &Tree) -> String {
@@ -16,12 +16,13 @@ pub(super) fn text(tree: &Tree) -> String {
         }
         Tree::Struct(fields) => {
             let field = |field: &super::tree::Field| {
-                let mark = if field.optional { "?" } else { "" };
-                format!(
-                    "{}{mark}: {}",
-                    Data::String(field.name.clone()).to_json(),
-                    text(&field.value)
-                )
+                let label = Data::String(field.name.clone()).to_json();
+                let value = text(&field.value);
+                match field.kind {
+                    MemberKind::Ordinary => format!("{label}: {value}"),
+                    MemberKind::Optional => format!("{label}?: {value}"),
+                    MemberKind::Definition => format!("{}: {value}", field.name),
+                }
             };
             format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
         }

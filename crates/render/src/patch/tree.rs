@@ -2,7 +2,7 @@
 
 use super::markers::Markers;
 use cambium_cue::diagnostic::Severity;
-use cambium_cue::{Data, Diagnostic, Instance, Lookup, Shape};
+use cambium_cue::{Data, Diagnostic, Instance, Lookup, MemberKind, Shape};
 
 /// A value read out of an evaluation, with what it may still become.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +26,7 @@ pub(crate) enum Tree {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
     pub(crate) name: String,
-    /// Only a constraint on a field that may be absent.
-    pub(crate) optional: bool,
+    pub(crate) kind: MemberKind,
     pub(crate) markers: Markers,
     pub(crate) value: Tree,
 }
@@ -58,13 +57,13 @@ pub(crate) fn read(instance: &mut Instance<'_>, at: Lookup) -> Result<Tree, Diag
             for member in members {
                 let value = match read(instance, member.value) {
                     Ok(value) => value,
-                    Err(_) if member.optional => continue,
+                    Err(_) if member.kind != MemberKind::Ordinary => continue,
                     Err(problem) => return Err(problem),
                 };
                 let markers = Markers::read(&instance.comments(member.value));
                 fields.push(Field {
                     name: member.name,
-                    optional: member.optional,
+                    kind: member.kind,
                     markers,
                     value,
                 });
@@ -80,7 +79,7 @@ impl Tree {
         match self {
             Self::Scalar(data) => Ok(data.clone()),
             Self::Struct(fields) => {
-                let present = fields.iter().filter(|field| !field.optional);
+                let present = fields.iter().filter(|field| field.kind == MemberKind::Ordinary);
                 let data = |field: &Field| match field.value.to_data() {
                     Ok(value) => Ok((field.name.clone(), value)),
                     Err(problem) => Err(below(&format!(".{}", field.name), problem)),
@@ -145,7 +144,7 @@ impl Tree {
         match self {
             Self::Struct(fields) => fields
                 .iter()
-                .find(|field| field.name == name)
+                .find(|field| field.is(name))
                 .map(|field| &field.value),
             Self::List { elements, .. } => elements.get(name.parse::<usize>().ok()?),
             _ => None,
@@ -157,7 +156,7 @@ impl Tree {
         match self {
             Self::Struct(fields) => fields
                 .iter_mut()
-                .find(|field| field.name == name)
+                .find(|field| field.is(name))
                 .map(|field| &mut field.value),
             _ => None,
         }
@@ -165,10 +164,21 @@ impl Tree {
 }
 
 impl Field {
+    /// Whether it is the ordinary field of this name.
+    fn is(&self, name: &str) -> bool {
+        self.name == name && self.kind != MemberKind::Definition
+    }
+
+    /// Whether two fields of one name are one field.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let is_definition = |field: &Self| field.kind == MemberKind::Definition;
+        self.name == other.name && is_definition(self) == is_definition(other)
+    }
+
     fn plain(name: &str, value: &Data) -> Self {
         Self {
             name: name.to_owned(),
-            optional: false,
+            kind: MemberKind::Ordinary,
             markers: Markers::default(),
             value: Tree::open(value),
         }

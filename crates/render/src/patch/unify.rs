@@ -6,7 +6,7 @@ use super::text::{evaluate, text};
 use super::tree::{Field, Tree, below};
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::number::Number;
-use cambium_cue::{Data, Diagnostic};
+use cambium_cue::{Data, Diagnostic, MemberKind};
 
 /// What satisfies both; otherwise everything that conflicts.
 pub(super) fn unify(left: Tree, right: Tree) -> Result<Tree, Vec<Diagnostic>> {
@@ -82,18 +82,20 @@ fn meet(left: Tree, right: Tree, conflicts: &mut Vec<Diagnostic>) -> Option<Tree
 fn meet_fields(left: Vec<Field>, right: Vec<Field>, conflicts: &mut Vec<Diagnostic>) -> Vec<Field> {
     let mut fields = left;
     for field in right {
-        let Some(known) = fields.iter_mut().find(|known| known.name == field.name) else {
+        let Some(known) = fields.iter_mut().find(|known| known.is_same(&field)) else {
             fields.push(field);
             continue;
         };
         let mut problems = Vec::new();
         let value = std::mem::replace(&mut known.value, Tree::Struct(Vec::new()));
         let met = meet(value, field.value, &mut problems);
-        known.optional &= field.optional;
+        if field.kind == MemberKind::Ordinary {
+            known.kind = MemberKind::Ordinary;
+        }
         match met {
             Some(value) if problems.is_empty() => known.value = value,
             // Nothing can be there, and nothing is.
-            _ if known.optional => known.value = Tree::Constraint("_|_".to_owned()),
+            _ if known.kind == MemberKind::Optional => known.value = Tree::Constraint("_|_".to_owned()),
             _ => conflicts.extend(
                 problems
                     .into_iter()

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Notes that a test was skipped, and why, past the test runner's capture.
-pub fn skip(test: &str, reason: &str) {
+pub(crate) fn skip(test: &str, reason: &str) {
     let line = format!("SKIPPED {test}: {reason}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// All Applications in `tests/applications`.
-pub fn applications() -> Vec<Value> {
+pub(crate) fn applications() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/applications");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -32,13 +32,13 @@ pub fn applications() -> Vec<Value> {
 }
 
 /// The documents of a YAML text.
-pub fn documents(text: &str) -> Vec<Value> {
+pub(crate) fn documents(text: &str) -> Vec<Value> {
     let all: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
     all.into_iter().filter(|document| !document.is_null()).collect()
 }
 
 /// Compiled definitions, by name. Those that do not compile are left out and named.
-pub fn compile(manifests: &[Value]) -> Definitions {
+pub(crate) fn compile(manifests: &[Value]) -> Definitions {
     let mut definitions = Definitions::default();
     for manifest in manifests {
         let definition = Definition::from_manifest(manifest).unwrap();
@@ -52,7 +52,7 @@ pub fn compile(manifests: &[Value]) -> Definitions {
 }
 
 /// The objects of an application as we render them for `vela dry-run`'s environment, or what is wrong.
-pub fn our_rendering(application: &Value, definitions: &Definitions) -> Result<Vec<Value>, String> {
+pub(crate) fn our_rendering(application: &Value, definitions: &Definitions) -> Result<Vec<Value>, String> {
     let application = Application::from_manifest(application).map_err(|problem| problem.to_string())?;
     let rendered = render(&application, definitions, &Environment::default());
     rendered
@@ -61,7 +61,7 @@ pub fn our_rendering(application: &Value, definitions: &Definitions) -> Result<V
 }
 
 /// KubeVela's command line, and the definitions that it comes with.
-pub struct Judge {
+pub(crate) struct Judge {
     vela: PathBuf,
     charts: PathBuf,
     work: tempfile::TempDir,
@@ -71,11 +71,12 @@ const VERSION: &str = "v1.10.9";
 
 impl Judge {
     /// Finds both, or says what is missing.
-    pub fn find() -> Result<Self, String> {
+    pub(crate) fn find() -> Result<Self, String> {
         let home = PathBuf::from(std::env::var_os("HOME").ok_or("HOME is not set")?);
         let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
-        let cache = variable("XDG_CACHE_HOME").unwrap_or_else(|| home.join(".cache"));
-        let vela = cache.join(format!("cambium/kubevela/{VERSION}/bin/vela"));
+        let cache = variable("CAMBIUM_CACHE").or_else(|| Some(variable("XDG_CACHE_HOME")?.join("cambium")));
+        let cache = cache.unwrap_or_else(|| home.join(".cache/cambium"));
+        let vela = cache.join(format!("kubevela/{VERSION}/bin/vela"));
         let modules = variable("GOMODCACHE").unwrap_or_else(|| home.join("go/pkg/mod"));
         let module = modules.join(format!("github.com/oam-dev/kubevela@{VERSION}"));
         let charts = module.join("charts/vela-core/templates/defwithtemplate");
@@ -93,7 +94,7 @@ impl Judge {
     }
 
     /// The built-in component and trait definitions, compiled; `vela` finds them too.
-    pub fn builtin_definitions(&self) -> Definitions {
+    pub(crate) fn builtin_definitions(&self) -> Definitions {
         let mut manifests = Vec::new();
         for entry in fs::read_dir(&self.charts).unwrap() {
             let path = entry.unwrap().path();
@@ -117,7 +118,7 @@ impl Judge {
     }
 
     /// Lets `vela` find definitions.
-    pub fn use_definitions(&self, manifests: &[Value]) {
+    pub(crate) fn use_definitions(&self, manifests: &[Value]) {
         let folder = self.work.path().join("definitions");
         fs::create_dir_all(&folder).unwrap();
         for (index, manifest) in manifests.iter().enumerate() {
@@ -127,7 +128,7 @@ impl Judge {
     }
 
     /// What `vela dry-run` prints for each application, or its error. Answers are kept between runs.
-    pub fn render_all(&self, applications: &[&Value]) -> Vec<Result<String, String>> {
+    pub(crate) fn render_all(&self, applications: &[&Value]) -> Vec<Result<String, String>> {
         let next = AtomicUsize::new(0);
         let worker = || {
             let mut answers = Vec::new();
