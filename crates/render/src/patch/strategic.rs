@@ -59,7 +59,7 @@ fn walk(patch: &mut Tree, mut target: Target<'_>, key: Option<&str>) {
                 walk(value, target.again(), key);
             }
         }
-        Tree::Scalar(_) | Tree::Constraint(_) => {}
+        Tree::Scalar(_) | Tree::Bytes { .. } | Tree::Constraint(_) => {}
     }
 }
 
