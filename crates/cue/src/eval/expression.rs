@@ -685,6 +685,9 @@ impl<'p> Machine<'p> {
             };
         }
         if self.known(node).atom.is_top() {
+            if self.options.anything_is_present {
+                return Ok(false);
+            }
             return Err(self.incomplete("invalid operand _ ('==' requires concrete value)", expr.position));
         }
         Ok(true)
