@@ -5,7 +5,6 @@ mod read;
 mod series;
 
 pub use error::{VersionError, VersionProblem};
-pub(crate) use read::repaired;
 pub use series::Series;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

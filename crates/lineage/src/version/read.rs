@@ -90,7 +90,7 @@ fn identifiers(suffix: &str) -> Result<(), Offence<'_>> {
 }
 
 /// The nearest text that is a version: without `v`, blanks and leading zeros, with three numbers where they are needed.
-pub(crate) fn repaired(text: &str) -> Option<String> {
+fn repaired(text: &str) -> Option<String> {
     if text.len() > Version::LONGEST {
         return None;
     }
