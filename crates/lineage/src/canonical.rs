@@ -139,7 +139,20 @@ fn write_float(float: f64, text: &mut String) {
 
 /// The shortest decimal digits of a positive double, and where the decimal point stands in them.
 fn shortest(magnitude: f64) -> (String, i32) {
-    let scientific = format!("{magnitude:e}");
+    let found = format!("{magnitude:e}");
+    let precision = found
+        .bytes()
+        .take_while(|byte| *byte != b'e')
+        .filter(u8::is_ascii_digit)
+        .count()
+        - 1;
+    // Of two texts that are equally short and equally near, ECMAScript takes the even one, as rounding does.
+    let rounded = format!("{magnitude:.precision$e}");
+    let scientific = if rounded.parse() == Ok(magnitude) {
+        rounded
+    } else {
+        found
+    };
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits = mantissa.chars().filter(char::is_ascii_digit).collect();
     (digits, exponent.parse::<i32>().unwrap_or(0) + 1)
