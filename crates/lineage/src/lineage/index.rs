@@ -52,13 +52,18 @@ impl Index {
         })
     }
 
-    /// Of several with the same content, the one with the highest number.
-    pub(super) fn content<'l>(&self, revisions: &'l [Revision], digest: Digest) -> Option<&'l Revision> {
-        let end = self
+    pub(super) fn content<'l>(
+        &self,
+        revisions: &'l [Revision],
+        digest: Digest,
+    ) -> impl DoubleEndedIterator<Item = &'l Revision> {
+        let from = self
+            .contents
+            .partition_point(|&at| revisions[at].digest() < digest);
+        let to = self
             .contents
             .partition_point(|&at| revisions[at].digest() <= digest);
-        let last = &revisions[*self.contents.get(end.checked_sub(1)?)?];
-        (last.digest() == digest).then_some(last)
+        self.contents[from..to].iter().map(|&at| &revisions[at])
     }
 
     pub(super) fn versions<'l>(

@@ -103,7 +103,12 @@ impl Lineage {
 
     /// The newest revision with this content.
     pub fn content(&self, digest: Digest) -> Option<&Revision> {
-        self.index.content(&self.revisions, digest)
+        self.with_content(digest).next()
+    }
+
+    /// All revisions with this content, newest first.
+    pub fn with_content(&self, digest: Digest) -> impl Iterator<Item = &Revision> {
+        self.index.content(&self.revisions, digest).rev()
     }
 
     /// All revisions with a version, highest first, pre-releases included.

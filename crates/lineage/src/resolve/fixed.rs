@@ -2,6 +2,7 @@
 
 use super::stance::Stance;
 use super::{Chosen, Question, Refusal};
+use crate::digest::Digest;
 use crate::lineage::Scheme;
 use crate::lock::{LockRefusal, Locked};
 use crate::reference::Wanted;
@@ -27,9 +28,13 @@ pub(super) fn fixed<'l>(question: &Question<'_, 'l>) -> Result<(&'l Revision, Ch
         }
         return Ok((revision, Chosen::ExactVersion));
     }
-    // A name that a person gave wins over a number that happens to look the same.
+    // Whoever has been given a name is called by it: its number is not in its name, and may change.
     let given = reference.given_names().find_map(|name| lineage.given(name));
-    let revision = given.or_else(|| lineage.numbered(reference.number()?));
+    let revision = given.or_else(|| {
+        lineage
+            .numbered(reference.number()?)
+            .filter(|revision| revision.given_name().is_none())
+    });
     revision
         .map(|revision| (revision, Chosen::Named))
         .ok_or_else(|| Refusal::NoSuchRevision {
@@ -47,20 +52,21 @@ pub(super) fn locked<'l>(
     let Question {
         reference, lineage, ..
     } = *question;
+    if stance == Stance::Fixed {
+        let revision = fixed(question)?.0;
+        lock.check(reference, revision)?;
+        return Ok(revision);
+    }
     let found = match &lock.version {
         Some(version) => lineage.version(version),
-        None => lineage.content(lock.digest),
+        None => holding(question, lock.digest),
     };
     let revision = found.ok_or_else(|| LockRefusal::Missing {
         reference: reference.to_string(),
         locked: lock.to_string(),
     })?;
     lock.check(reference, revision)?;
-    let satisfies = match stance {
-        Stance::Fixed => fixed(question)?.0 == revision,
-        Stance::Staying | Stance::Following => question.is_satisfied_by(revision),
-    };
-    if satisfies {
+    if question.is_satisfied_by(revision) {
         return Ok(revision);
     }
     Err(LockRefusal::Unsatisfying {
@@ -68,6 +74,20 @@ pub(super) fn locked<'l>(
         locked: lock.to_string(),
     }
     .into())
+}
+
+/// Of several revisions with this content the one in use, or else the newest that can be used.
+fn holding<'l>(question: &Question<'_, 'l>, digest: Digest) -> Option<&'l Revision> {
+    let in_use = |revision: &&Revision| {
+        question
+            .in_use
+            .is_some_and(|in_use| in_use.name == *revision.name())
+    };
+    let all = || question.lineage.with_content(digest);
+    all()
+        .find(in_use)
+        .or_else(|| all().find(|revision| revision.altered().is_none()))
+        .or_else(|| all().next())
 }
 
 /// What to offer instead of a version that is not there: the highest of its minor series, of its major series, or of all.

@@ -24,7 +24,7 @@ fn reverted() -> Lineage {
         .revision(revision("web-a", 3, "a"))
         .revision(revision("web-b", 2, "b"))
         .build()
-        .unwrap()
+        .expect("a fixture")
 }
 
 #[test]

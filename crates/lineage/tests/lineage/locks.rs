@@ -8,7 +8,7 @@ fn lock_to(text: &str, lineage: &Lineage, number: &str) -> Lock {
     lock.record(
         "component",
         reference(text),
-        lineage.version(&version(number)).unwrap(),
+        lineage.version(&version(number)).expect("a fixture"),
     );
     lock
 }
@@ -87,11 +87,7 @@ fn a_reference_that_the_lock_does_not_know_is_refused() {
 #[test]
 fn a_lock_that_contradicts_its_reference_is_refused() {
     let lineage = published(&["1.2.3", "1.3.0", "2.0.0-rc.1"]);
-    for (text, locked) in [
-        ("web@1.2", "1.3.0"),
-        ("web", "2.0.0-rc.1"),
-        ("web@1.2.3", "1.3.0"),
-    ] {
+    for (text, locked) in [("web@1.2", "1.3.0"), ("web", "2.0.0-rc.1")] {
         let lock = lock_to(text, &lineage, locked);
         let refusal = resolve(text, &lineage, &lock).unwrap_err();
         assert!(
@@ -99,6 +95,29 @@ fn a_lock_that_contradicts_its_reference_is_refused() {
             "{refusal}"
         );
     }
+}
+
+#[test]
+fn an_exact_reference_that_is_locked_to_another_version_is_refused() {
+    let lineage = published(&["1.2.3", "1.3.0"]);
+    let lock = lock_to("web@1.2.3", &lineage, "1.3.0");
+    let refusal = resolve("web@1.2.3", &lineage, &lock).unwrap_err();
+    assert_eq!(refusal.to_string(), "\"web@1.2.3\" is locked to 1.3.0, not 1.2.3");
+}
+
+#[test]
+fn a_number_is_locked_to_itself_even_if_a_newer_revision_has_the_same_content() {
+    let lineage = Lineage::builder("web", Scheme::Numbered)
+        .revisions([
+            revision("web-v1", 1, "a"),
+            revision("web-v2", 2, "b"),
+            revision("web-v3", 3, "a"),
+        ])
+        .build()
+        .unwrap();
+    let mut lock = Lock::default();
+    lock.record("component", reference("web@v1"), &lineage.revisions()[0]);
+    assert_eq!(resolve("web@v1", &lineage, &lock), Ok("web-v1".into()));
 }
 
 #[test]

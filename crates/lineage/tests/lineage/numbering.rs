@@ -14,7 +14,7 @@ fn declared(text: &str, number: &str) -> Content {
 }
 
 fn given(text: &str, name: &str) -> Content {
-    Content::named(content(text), name.parse().unwrap())
+    Content::named(content(text), name.parse().expect("a fixture"))
 }
 
 fn top(number: u64) -> Next<'static> {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 fn version_error(text: &str) -> (VersionProblem, String, Option<String>) {
-    let error = text.parse::<Version>().unwrap_err();
+    let error = text.parse::<Version>().expect_err("a refusal");
     (error.problem, error.part, error.suggestion)
 }
 

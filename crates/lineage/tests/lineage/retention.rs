@@ -158,7 +158,7 @@ fn marked() -> Lineage {
         .revision(revision("web-v1", 1, "a").with_unused_since(now() - hours(1)))
         .revision(revision("web-v2", 2, "b"))
         .build()
-        .unwrap()
+        .expect("a fixture")
 }
 
 #[test]

@@ -18,12 +18,12 @@ fn named() -> Lineage {
     let revisions = (1..).zip(given).map(|(number, given)| match given {
         "" => crate::fixtures::revision("web-v1", number, "plain"),
         _ => crate::fixtures::revision(&format!("web-v{given}"), number, given)
-            .with_given_name(given.parse().unwrap()),
+            .with_given_name(given.parse().expect("a fixture")),
     });
     Lineage::builder("web", Scheme::Numbered)
         .revisions(revisions)
         .build()
-        .unwrap()
+        .expect("a fixture")
 }
 
 #[test]
