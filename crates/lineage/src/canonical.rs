@@ -70,19 +70,22 @@ fn utf16_order(left: &str, right: &str) -> Ordering {
 
 fn write_string(string: &str, text: &mut String) {
     text.push('"');
-    for character in string.chars() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\u{8}' => text.push_str("\\b"),
-            '\t' => text.push_str("\\t"),
-            '\n' => text.push_str("\\n"),
-            '\u{c}' => text.push_str("\\f"),
-            '\r' => text.push_str("\\r"),
-            control if control < ' ' => push(text, format_args!("\\u{:04x}", u32::from(control))),
-            other => text.push(other),
+    let mut rest = string;
+    while let Some(plain) = rest.find(|character| matches!(character, '"' | '\\' | '\0'..='\u{1f}')) {
+        text.push_str(&rest[..plain]);
+        match rest.as_bytes()[plain] {
+            b'"' => text.push_str("\\\""),
+            b'\\' => text.push_str("\\\\"),
+            8 => text.push_str("\\b"),
+            b'\t' => text.push_str("\\t"),
+            b'\n' => text.push_str("\\n"),
+            12 => text.push_str("\\f"),
+            b'\r' => text.push_str("\\r"),
+            control => push(text, format_args!("\\u{control:04x}")),
         }
+        rest = &rest[plain + 1..];
     }
+    text.push_str(rest);
     text.push('"');
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// An answer with a line for every revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation<'l> {
     /// The answer.
     pub resolution: Resolution<'l>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// The answer to a [`Question`](super::Question).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Resolution<'l> {
     /// The revision and why it is this one, or why there is none. On a refusal, what is running stays as it is.
     pub decision: Result<Choice<'l>, Refusal>,

@@ -4,6 +4,7 @@ use crate::digest::Digest;
 use crate::lock::LockRefusal;
 use crate::name::RevisionName;
 use crate::version::VersionError;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Why a reference gets no revision. What is in use already is not touched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -126,6 +127,38 @@ pub enum Refusal {
         /// The number up to which the stage is open.
         through: u64,
     },
+}
+
+impl Refusal {
+    /// One word for programs to compare and people to look up.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::OtherArtifact { .. } => "OtherArtifact",
+            Self::NothingPublished { .. } => "NothingPublished",
+            Self::NoRelease { .. } => "NoRelease",
+            Self::NotPublished { .. } => "NotPublished",
+            Self::OtherBuild { .. } => "OtherBuild",
+            Self::PartialWhilePinned { .. } => "PartialWhilePinned",
+            Self::NotAVersion { .. } => "NotAVersion",
+            Self::NoSuchRevision { .. } => "NoSuchRevision",
+            Self::Vanished { .. } => "Vanished",
+            Self::Exchanged { .. } => "Exchanged",
+            Self::Altered { .. } => "Altered",
+            Self::Lock(_) => "Locked",
+            Self::NoneSelected { .. } => "NoneSelected",
+            Self::AwaitsStage { .. } => "AwaitsStage",
+        }
+    }
+}
+
+impl Serialize for Refusal {
+    /// The reason and the message.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut refusal = serializer.serialize_struct("Refusal", 2)?;
+        refusal.serialize_field("reason", self.reason())?;
+        refusal.serialize_field("message", &self.to_string())?;
+        refusal.end()
+    }
 }
 
 fn hint(words: &str, value: &Option<String>) -> String {

@@ -113,6 +113,28 @@ fn a_newer_version_that_is_not_taken_is_named_with_the_reason() {
 }
 
 #[test]
+fn programs_are_told_the_same_as_people() {
+    let lineage = published(&["1.0.0"]);
+    let json = |text: &str| {
+        serde_json::to_value(resolve(&reference(text), Policy::ByReference, &lineage, None)).unwrap()
+    };
+    let chosen = json("web");
+    assert_eq!(
+        chosen.pointer("/decision/Ok/revision/version"),
+        Some(&"1.0.0".into())
+    );
+    assert_eq!(
+        chosen.pointer("/decision/Ok/reason"),
+        Some(&"highestRelease".into())
+    );
+    let refused = json("web@2.0.0");
+    assert_eq!(
+        refused.pointer("/decision/Err/reason"),
+        Some(&"NotPublished".into())
+    );
+}
+
+#[test]
 fn a_selector_is_a_reason() {
     let lineage = published(&["1.0.0", "1.1.0"]);
     let old = |revision: &cambium_lineage::Revision| revision.number() == 1;

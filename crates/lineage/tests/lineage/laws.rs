@@ -23,7 +23,7 @@ fn chosen(resolution: &Resolution<'_>) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn resolution_equals_the_naive_model(world in world()) {

@@ -233,7 +233,7 @@ fn nearly() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn whatever_is_read_is_shown_as_it_was_written(text in nearly()) {
