@@ -99,7 +99,11 @@ impl<'p> Machine<'p> {
                 self.add_atom(id, |atom| atom.add_scalar(&scalar, position));
                 Ok(())
             }
-            Run::Function { validates: true, .. } => {
+            Run::Function {
+                validates: true,
+                arity: (_, 1),
+                ..
+            } => {
                 self.add_validator(
                     id,
                     Validator {
@@ -118,6 +122,9 @@ impl<'p> Machine<'p> {
     fn add_validator(&mut self, id: NodeId, validator: Validator) {
         let kind = validator.builtin.operand;
         let position = validator.position;
+        if self.validating.contains(&position) {
+            return;
+        }
         self.add_atom(id, |atom| atom.add_kind(kind, position));
         let validators = &mut self.known_mut(id).atom.validators;
         if !validators.iter().any(|known| known.same(&validator)) {
@@ -313,7 +320,7 @@ impl<'p> Machine<'p> {
             ExprKind::Bottom => Err(self.bottom(Code::Fatal, Reason::Explicit, vec![expr.position])),
             ExprKind::FrameLabel { up } => {
                 let env = self.env_up(env, *up);
-                let Scope::Frame { node } = self.env(env).scope else {
+                let Scope::Frame { declared: node, .. } = self.env(env).scope else {
                     return Err(self.fatal("name does not stand for a label", expr.position));
                 };
                 match self.node(node).label {
@@ -364,6 +371,12 @@ impl<'p> Machine<'p> {
 
     /// Evaluates an expression that must be concrete: a scalar, or a node that is a struct or a list.
     pub(super) fn operand(&mut self, env: EnvId, expr: &'p Expr) -> Result<Value, Error> {
+        if let ExprKind::Kind(kind) = &expr.kind {
+            return Err(self.fatal(
+                format!("invalid operand {kind} (a concrete value is required)"),
+                expr.position,
+            ));
+        }
         let value = self.evaluate(env, expr)?;
         self.concrete(value)
             .map_err(|error| self.placed(error, expr.position))
@@ -508,6 +521,7 @@ impl<'p> Machine<'p> {
             group: GroupId::ROOT,
             trail: None,
             cyclic: false,
+            frame: None,
             comments: None,
         }
     }
@@ -592,11 +606,17 @@ impl<'p> Machine<'p> {
             }
             Binary::Compare(compare) => self.compare(env, compare, left, right, position),
             Binary::LogicalAnd | Binary::LogicalOr => {
-                let first = self.truth(env, left, operator)?;
-                if first == (operator == Binary::LogicalOr) {
-                    return Ok(Value::bool(first));
-                }
-                Ok(Value::bool(self.truth(env, right, operator)?))
+                // Both sides must be known, even when one decides.
+                let (first, second) = (self.truth(env, left, operator), self.truth(env, right, operator));
+                let (first, second) = match (first, second) {
+                    (Err(error), Err(fatal)) if !error.is_fatal() && fatal.is_fatal() => return Err(fatal),
+                    (first, second) => (first?, second?),
+                };
+                Ok(Value::bool(if operator == Binary::LogicalOr {
+                    first || second
+                } else {
+                    first && second
+                }))
             }
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide => {
                 let (first, second) = (self.operand(env, left)?, self.operand(env, right)?);
@@ -622,7 +642,9 @@ impl<'p> Machine<'p> {
     /// Whether an expression has no value: what `== _|_` asks.
     fn is_bottom(&mut self, env: EnvId, expr: &'p Expr) -> Result<bool, Error> {
         match self.evaluate(env, expr) {
-            Err(error) if error.code == Code::Exhausted => Err(error),
+            Err(error) if error.code == Code::Exhausted || matches!(error.reason, Reason::OwnPresence(_)) => {
+                Err(error)
+            }
             Err(error) if error.code == Code::Cycle && !self.last_try => Err(error),
             Err(_) => Ok(true),
             Ok(Value::Scalar(_)) => Ok(false),
@@ -664,6 +686,9 @@ impl<'p> Machine<'p> {
             };
         }
         if self.known(node).atom.is_top() {
+            if self.options.anything_is_present {
+                return Ok(false);
+            }
             return Err(self.incomplete("invalid operand _ ('==' requires concrete value)", expr.position));
         }
         Ok(true)

@@ -13,13 +13,13 @@ use crate::syntax::ast::Comment;
 
 /// One evaluation of a program.
 pub struct Instance<'p> {
-    machine: Machine<'p>,
+    pub(super) machine: Machine<'p>,
     root: NodeId,
 }
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lookup(NodeId);
+pub struct Lookup(pub(super) NodeId);
 
 impl Lookup {
     pub(super) fn node(self) -> NodeId {
@@ -33,7 +33,13 @@ impl Program {
         let mut machine = Machine::new(self, options);
         // Environment 0 stands above the program: data needs no other.
         let above = machine.new_node(None, None);
-        let env = machine.new_env(None, Scope::Frame { node: above });
+        let env = machine.new_env(
+            None,
+            Scope::Frame {
+                node: above,
+                declared: above,
+            },
+        );
         let root = machine.new_node(None, None);
         machine
             .node_mut(root)
@@ -91,7 +97,9 @@ impl<'p> Instance<'p> {
             }
             _ => None,
         };
-        Some(known.arcs.iter().filter_map(name).collect())
+        let mut fields: Vec<(String, Lookup)> = known.arcs.iter().filter_map(name).collect();
+        self.machine.put_in_order(node, &mut fields, |(name, _)| name);
+        Some(fields)
     }
 
     /// The elements of a list. None when the value is not a list.
@@ -109,6 +117,13 @@ impl<'p> Instance<'p> {
     /// The comments of the field's declarations, in order.
     pub fn comments(&self, at: Lookup) -> Vec<Comment> {
         self.machine.comments_of(at.0)
+    }
+
+    /// Everything that is wrong with a value at any level and cannot be mended by knowing more.
+    pub fn errors(&mut self, at: Lookup) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        self.machine.report_all(at.0, &mut Vec::new(), &mut problems);
+        problems
     }
 
     /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
@@ -151,6 +166,11 @@ impl<'p> Instance<'p> {
         let conjunct = self.machine.data_conjunct(source);
         self.machine.node_mut(node).conjuncts.push(conjunct);
         Lookup(node)
+    }
+
+    /// The steps taken so far, as [`Limits::steps`](super::Limits::steps) counts them.
+    pub fn steps(&self) -> u64 {
+        self.machine.steps
     }
 
     /// The whole value as data; every reason why it cannot be.
@@ -208,7 +228,13 @@ impl<'p> Machine<'p> {
         let value = self.new_node(Some(node), None);
         let mut env = pattern.env;
         if pattern.value.frame {
-            env = self.new_env(Some(env), Scope::Frame { node: value });
+            env = self.new_env(
+                Some(env),
+                Scope::Frame {
+                    node: value,
+                    declared: value,
+                },
+            );
         }
         let conjunct = Conjunct {
             env,
@@ -257,6 +283,11 @@ impl<'p> Machine<'p> {
         above: &mut Vec<NodeId>,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Data> {
+        // Small texts can stand for huge values: what is written out is counted, too.
+        if let Err(error) = self.step() {
+            self.report(&error, id, problems);
+            return None;
+        }
         let node = self.settled(id);
         if above.contains(&node) {
             let error = self.bottom(Code::Fatal, Reason::StructuralCycle, Vec::new());
@@ -302,17 +333,15 @@ impl<'p> Machine<'p> {
             index += 1;
             match (arc.label, arc.presence) {
                 (_, Presence::Optional | Presence::Pending) => {}
-                (label, Presence::Required) => {
-                    if label.is_regular() {
-                        let path = self.path(arc.node);
-                        let message = "field is required but not present".to_owned();
-                        problems.push(Diagnostic {
-                            severity: Severity::Incomplete,
-                            path,
-                            message,
-                            places: Vec::new(),
-                        });
-                    }
+                (_, Presence::Required) => {
+                    let path = self.path(arc.node);
+                    let message = "field is required but not present".to_owned();
+                    problems.push(Diagnostic {
+                        severity: Severity::Incomplete,
+                        path,
+                        message,
+                        places: Vec::new(),
+                    });
                 }
                 (Label::Index(_), _) => items.extend(self.export(arc.node, above, problems)),
                 (Label::Regular(symbol), _) => {
@@ -324,6 +353,7 @@ impl<'p> Machine<'p> {
             }
         }
         above.pop();
+        self.put_in_order(node, &mut fields, |(name, _)| name);
         Some(if is_list {
             Data::List(items)
         } else {
@@ -349,19 +379,43 @@ impl<'p> Machine<'p> {
 
     fn report(&mut self, error: &Error, at: NodeId, problems: &mut Vec<Diagnostic>) {
         let diagnostic = self.diagnostic(error, at);
-        if !problems.contains(&diagnostic) {
+        let is_known = |known: &Diagnostic| {
+            *known == diagnostic || (error.code == Code::Exhausted && known.message == diagnostic.message)
+        };
+        if !problems.iter().any(is_known) {
             problems.push(diagnostic);
         }
     }
 
     fn report_incomplete(&mut self, at: NodeId, message: String, problems: &mut Vec<Diagnostic>) {
-        let path = self.path(at);
-        problems.push(Diagnostic {
-            severity: Severity::Incomplete,
-            path,
-            message,
-            places: Vec::new(),
-        });
+        let written = |conjunct: &Conjunct<'p>| match conjunct.source {
+            Source::Expr(expr) => Some(expr.position),
+            _ => None,
+        };
+        let positions = self.node(at).conjuncts.iter().filter_map(written).collect();
+        let error = self.bottom(Code::Incomplete, Reason::Text(message), positions);
+        self.report(&error, at, problems);
+    }
+
+    /// Every fatal error at or below a node.
+    fn report_all(&mut self, id: NodeId, above: &mut Vec<NodeId>, problems: &mut Vec<Diagnostic>) {
+        let node = self.settled(id);
+        if above.contains(&node) || self.step().is_err() {
+            return;
+        }
+        if let Some(error) = self.known(node).error.clone().filter(|error| error.is_fatal()) {
+            self.report(&error, id, problems);
+            return;
+        }
+        above.push(node);
+        for arc in self.known(node).arcs.clone() {
+            if arc.presence == Presence::Member {
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+                    self.report_all(arc.node, above, problems)
+                });
+            }
+        }
+        above.pop();
     }
 
     /// A node whose value is one of several others'.
@@ -373,6 +427,7 @@ impl<'p> Machine<'p> {
             group: super::closed::GroupId::ROOT,
             trail: None,
             cyclic: false,
+            frame: None,
             comments: None,
         });
         node

@@ -24,8 +24,10 @@ pub(crate) mod kind;
 mod message;
 pub(crate) mod node;
 mod openapi;
+mod order;
 mod reference;
 pub(crate) mod scalar;
+mod shape;
 mod unify;
 
 use closed::{Group, GroupId};
@@ -34,6 +36,7 @@ pub use instance::{Instance, Lookup};
 pub(crate) use node::NodeId;
 use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
 pub use openapi::{Inexpressible, OpenApi};
+pub use shape::{Member, MemberKind, Shape};
 
 use crate::program::Program;
 use crate::program::ir::{Expr, Position};
@@ -62,6 +65,10 @@ impl Default for Limits {
 pub struct EvaluationOptions {
     /// How much work it may do.
     pub limits: Limits,
+    /// Whether `_` counts as present in `x != _|_`, as in language version 0.9, rather than as not known.
+    pub anything_is_present: bool,
+    /// Whether fields are shown in the order of language version 0.9 rather than as declared.
+    pub legacy_field_order: bool,
     /// Whether `[1] + [2]` and `2 * [1]` are computed, as before language version 0.11.
     pub list_arithmetic: bool,
 }
@@ -80,6 +87,8 @@ pub(crate) struct Machine<'p> {
     lowest_touched: u32,
     /// Nothing more will become known: what is missing is missing.
     last_try: bool,
+    /// The places of the validators that are being run: what they look at is looked at without them.
+    validating: Vec<Position>,
     steps: u64,
     exhausted: Option<Error>,
 }
@@ -96,6 +105,7 @@ impl<'p> Machine<'p> {
             stack: Vec::new(),
             lowest_touched: u32::MAX,
             last_try: false,
+            validating: Vec::new(),
             steps: 0,
             exhausted: None,
         }
@@ -171,6 +181,7 @@ impl<'p> Machine<'p> {
             group: GroupId::ROOT,
             trail: None,
             cyclic: false,
+            frame: None,
             comments: None,
         }
     }

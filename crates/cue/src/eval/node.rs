@@ -35,7 +35,12 @@ pub(crate) enum Scope<'p> {
         lets: Vec<Option<NodeId>>,
     },
     /// A field's own node, for its aliases.
-    Frame { node: NodeId },
+    Frame {
+        /// The node whose value the alias stands for.
+        node: NodeId,
+        /// The field that was declared, whose label the alias stands for.
+        declared: NodeId,
+    },
     /// The variables of a clause.
     Clause { key: Option<NodeId>, value: NodeId },
 }
@@ -50,6 +55,8 @@ pub(crate) struct Conjunct<'p> {
     pub trail: Option<Rc<Trail>>,
     /// Came from a reference to something that it is part of.
     pub cyclic: bool,
+    /// The field that it was declared for, when its aliases need a scope level.
+    pub frame: Option<NodeId>,
     pub comments: Option<&'p Arc<[Comment]>>,
 }
 
@@ -135,11 +142,12 @@ pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
     pub patterns: Vec<Pattern<'p>>,
-    pub structs: Vec<StructInfo>,
+    pub structs: Vec<StructInfo<'p>>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
-    /// Disjunctions, each with the key of the outermost one that it is nested in.
-    pub disjunctions: Vec<(Conjunct<'p>, usize)>,
+    pub disjunctions: Vec<Disjunction<'p>>,
+    /// How many disjunctions have had their choice unified.
+    pub chosen: usize,
     /// The outermost disjunction of which an alternative is being unified.
     pub choosing: Option<usize>,
     /// What is left of the alternatives of an alternative.
@@ -156,6 +164,16 @@ pub(crate) struct Known<'p> {
     pub is_struct: bool,
     /// The first fatal error at or below, once looked for.
     pub checked: Option<Option<Error>>,
+}
+
+/// A disjunction that a node must satisfy.
+#[derive(Debug, Clone)]
+pub(crate) struct Disjunction<'p> {
+    pub conjunct: Conjunct<'p>,
+    /// The key of the outermost disjunction that it is nested in.
+    pub root: usize,
+    /// The same disjunction, brought in again by other references: it takes the same choice.
+    pub copies: Vec<Conjunct<'p>>,
 }
 
 /// From a node to one of its fields or elements.
@@ -181,10 +199,19 @@ pub(crate) struct Pattern<'p> {
 }
 
 /// A struct literal that was unified into a node.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StructInfo {
+#[derive(Debug, Clone)]
+pub(crate) struct StructInfo<'p> {
     pub group: GroupId,
     pub open: bool,
+    /// What declares its fields, for their order.
+    pub declares: Declares<'p>,
+}
+
+/// Where a struct's fields are declared.
+#[derive(Debug, Clone)]
+pub(crate) enum Declares<'p> {
+    Literal(&'p crate::program::ir::StructExpr),
+    Data(Rc<[(Label, NodeId)]>),
 }
 
 /// What is known of a list's length and of the elements not written out.

@@ -6,7 +6,8 @@ use super::closed::{Closing, Link};
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
 use super::node::{
-    Arc_, Conjunct, EnvId, List, NodeId, Pattern, Scope, Source, State, StructInfo, Task, TaskKind, TaskState,
+    Arc_, Conjunct, Declares, EnvId, List, NodeId, Pattern, Scope, Source, State, StructInfo, Task, TaskKind,
+    TaskState,
 };
 use super::scalar::Scalar;
 use crate::program::ir::{Adds, Declaration, Expr, ExprKind, FieldExpr, Position, Presence, StructExpr};
@@ -23,10 +24,10 @@ impl<'p> Machine<'p> {
             let conjunct = self.node(id).conjuncts[index].clone();
             self.add(id, conjunct);
         }
-        let mut chosen = 0;
         loop {
             self.run_tasks(id);
             self.follow_returning(id);
+            let chosen = self.known(id).chosen;
             if self.failed(id) || chosen >= self.known(id).disjunctions.len() {
                 break;
             }
@@ -37,8 +38,8 @@ impl<'p> Machine<'p> {
                 self.fork(id);
                 return;
             }
+            self.known_mut(id).chosen += 1;
             self.choose(id, chosen);
-            chosen += 1;
         }
         self.run_tasks_for_the_last_time(id);
         self.finish(id);
@@ -91,6 +92,18 @@ impl<'p> Machine<'p> {
             self.fail(id, error);
             return;
         }
+        // Aliases stand for the node that is being evaluated, and for the label that was declared.
+        let conjunct = match conjunct.frame {
+            Some(declared) => {
+                let env = self.new_env(Some(conjunct.env), Scope::Frame { node: id, declared });
+                Conjunct {
+                    env,
+                    frame: None,
+                    ..conjunct
+                }
+            }
+            None => conjunct,
+        };
         if !conjunct.cyclic && !self.known(id).grounded && !conjunct.is_reference() {
             self.known_mut(id).grounded = true;
         }
@@ -116,6 +129,7 @@ impl<'p> Machine<'p> {
                 self.known_mut(id).structs.push(StructInfo {
                     group: conjunct.group,
                     open: false,
+                    declares: Declares::Data(Rc::clone(&fields)),
                 });
                 for &(label, node) in fields.iter() {
                     let conjunct = Conjunct {
@@ -172,7 +186,7 @@ impl<'p> Machine<'p> {
             state: TaskState::Waiting(None),
         });
         // Comprehensions wait until the plain fields around them are there.
-        if matches!(kind, TaskKind::Value | TaskKind::List(_)) {
+        if is_early(kind, &self.known(id).tasks[index].conjunct) {
             self.run_task(id, index);
         }
     }
@@ -198,6 +212,7 @@ impl<'p> Machine<'p> {
         known.structs.push(StructInfo {
             group,
             open: literal.open,
+            declares: Declares::Literal(literal),
         });
         let only_plain = !literal.declarations.iter().any(|declaration| {
             matches!(
@@ -281,7 +296,7 @@ impl<'p> Machine<'p> {
     ) {
         if field.frame {
             let node = self.arc(id, label, field.presence, field.position);
-            conjunct.env = self.new_env(Some(conjunct.env), Scope::Frame { node });
+            conjunct.frame = Some(node);
         }
         self.add_field(id, label, field.presence, conjunct, field.position);
     }
@@ -366,16 +381,13 @@ impl<'p> Machine<'p> {
         if !self.pattern_matches(pattern, label) {
             return;
         }
-        let mut env = pattern.env;
-        if pattern.value.frame {
-            env = self.new_env(Some(env), Scope::Frame { node });
-        }
         let conjunct = Conjunct {
-            env,
+            env: pattern.env,
             source: Source::Expr(&pattern.value.value),
             group: pattern.group,
             trail: pattern.trail.clone(),
             cyclic: pattern.cyclic,
+            frame: pattern.value.frame.then_some(node),
             comments: Some(&pattern.value.comments),
         };
         self.add_late(node, conjunct);
@@ -549,6 +561,7 @@ impl<'p> Machine<'p> {
             TaskKind::Dynamic { label, field } => self.add_dynamic(id, label, field, &conjunct),
             TaskKind::Comprehension(comprehension) => {
                 self.yields(comprehension, conjunct.env).map(|environments| {
+                    self.known_mut(id).tasks[index].state = TaskState::Done;
                     for env in environments {
                         self.add_yield(id, &comprehension.body, env, &conjunct);
                     }
@@ -710,5 +723,16 @@ impl<'p> Machine<'p> {
             Ok(regex) => Ok(regex),
             Err(message) => Err(self.fatal(message, position)),
         }
+    }
+}
+
+/// Whether a task is tried at once: what brings in fields keeps its place among them, the rest is computed when more is known.
+fn is_early(kind: TaskKind<'_>, conjunct: &Conjunct<'_>) -> bool {
+    match (kind, &conjunct.source) {
+        (TaskKind::List(_), _) => true,
+        (TaskKind::Value, Source::Expr(expr)) => {
+            super::reference::is_reference(expr) || matches!(expr.kind, ExprKind::Call { .. })
+        }
+        _ => false,
     }
 }
