@@ -1,0 +1,20 @@
+//! What judges `crates/cue`: Go's own `cue`, and programs to put before both.
+//!
+//! - [`oracle`] asks Go's `cue`, where `cargo xtask cue-oracle` has built it, and remembers its answers.
+//! - [`ours`] asks `crates/cue` the same, and survives its panics and hangs.
+//! - [`verdict`] compares the two answers.
+//! - [`generate`] makes programs nobody would write, mostly valid ones; [`shrink`] makes them small again.
+//! - [`inputs`] are the programs whose speed is measured.
+
+pub mod generate;
+pub mod inputs;
+pub mod json;
+pub mod oracle;
+pub mod ours;
+pub mod random;
+pub mod shrink;
+pub mod verdict;
+
+pub use oracle::{Answer, Oracle};
+pub use random::Random;
+pub use verdict::Verdict;
