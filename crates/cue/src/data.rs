@@ -82,6 +82,8 @@ fn write_json_string(out: &mut String, text: &str) -> fmt::Result {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
             control if (control as u32) < 0x20 => write!(out, "\\u{:04x}", control as u32)?,
             other => out.push(other),
         }

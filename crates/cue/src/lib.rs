@@ -21,6 +21,6 @@ pub mod syntax;
 
 pub use data::Data;
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use eval::{EvaluationOptions, Instance, Limits, Lookup};
+pub use eval::{EvaluationOptions, Inexpressible, Instance, Limits, Lookup, OpenApi};
 pub use program::{CompileOptions, Program, compile, compile_with};
 pub use source::Source;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// The meet of types, bounds, validators and scalars.
 #[derive(Debug, Clone)]
-pub struct Atom {
+pub(crate) struct Atom {
     pub kind: Kind,
     kind_position: Position,
     pub scalar: Option<(Scalar, Position)>,
@@ -20,7 +20,7 @@ pub struct Atom {
 
 /// `>=1`, `=~"a"`, ….
 #[derive(Debug, Clone)]
-pub struct Bound {
+pub(crate) struct Bound {
     pub operator: BoundOperator,
     pub value: Scalar,
     pub position: Position,
@@ -30,7 +30,7 @@ pub struct Bound {
 
 /// Two things that cannot both hold.
 #[derive(Debug)]
-pub struct Conflict {
+pub(crate) struct Conflict {
     pub message: String,
     pub positions: Vec<Position>,
 }
@@ -49,11 +49,11 @@ impl Default for Atom {
 
 impl Atom {
     /// Whether nothing is known yet.
-    pub fn is_top(&self) -> bool {
+    pub(crate) fn is_top(&self) -> bool {
         self.kind == Kind::TOP && self.bounds.is_empty() && self.validators.is_empty()
     }
 
-    pub fn add_kind(&mut self, kind: Kind, position: Position) -> Result<(), Conflict> {
+    pub(crate) fn add_kind(&mut self, kind: Kind, position: Position) -> Result<(), Conflict> {
         let both = self.kind & kind;
         if both.is_empty() {
             return Err(self.mismatch(&kind.to_string(), kind, position));
@@ -65,7 +65,7 @@ impl Atom {
         Ok(())
     }
 
-    pub fn add_scalar(&mut self, scalar: &Scalar, position: Position) -> Result<(), Conflict> {
+    pub(crate) fn add_scalar(&mut self, scalar: &Scalar, position: Position) -> Result<(), Conflict> {
         let kind = scalar.kind();
         if !self.kind.contains(kind) {
             return Err(self.mismatch(&scalar.to_string(), kind, position));
@@ -87,7 +87,7 @@ impl Atom {
         }
     }
 
-    pub fn add_bound(&mut self, bound: Bound) -> Result<(), Conflict> {
+    pub(crate) fn add_bound(&mut self, bound: Bound) -> Result<(), Conflict> {
         self.add_kind(bound.kind(), bound.position)?;
         if let Some((scalar, position)) = &self.scalar {
             return bound.check(scalar, *position);
@@ -113,23 +113,8 @@ impl Atom {
         Ok(())
     }
 
-    /// Everything that the other one says, too.
-    pub fn meet(&mut self, other: &Self) -> Result<(), Conflict> {
-        self.add_kind(other.kind, other.kind_position)?;
-        for bound in &other.bounds {
-            self.add_bound(bound.clone())?;
-        }
-        for validator in &other.validators {
-            self.validators.push(validator.clone());
-        }
-        if let Some((scalar, position)) = &other.scalar {
-            self.add_scalar(scalar, *position)?;
-        }
-        Ok(())
-    }
-
     /// The same constraint, so that one of two alternatives can go.
-    pub fn same(&self, other: &Self) -> bool {
+    pub(crate) fn same(&self, other: &Self) -> bool {
         if let (Some((left, _)), Some((right, _))) = (&self.scalar, &other.scalar) {
             return left.same(right);
         }
@@ -209,7 +194,7 @@ impl Bound {
         }
     }
 
-    pub fn check(&self, scalar: &Scalar, position: Position) -> Result<(), Conflict> {
+    pub(crate) fn check(&self, scalar: &Scalar, position: Position) -> Result<(), Conflict> {
         if self.holds(scalar) {
             return Ok(());
         }

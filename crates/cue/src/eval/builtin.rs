@@ -21,7 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Something that a program can name without declaring it.
-pub struct Builtin {
+pub(crate) struct Builtin {
     /// The import path; empty for the predeclared ones.
     pub package: &'static str,
     pub name: &'static str,
@@ -31,10 +31,10 @@ pub struct Builtin {
 }
 
 /// A function over evaluated arguments.
-pub type Function = for<'a, 'p> fn(&'a mut Machine<'p>, &'a [Value], Position) -> Result<Value, Error>;
+pub(crate) type Function = for<'a, 'p> fn(&'a mut Machine<'p>, &'a [Value], Position) -> Result<Value, Error>;
 
 #[derive(Clone, Copy)]
-pub enum Run {
+pub(crate) enum Run {
     Function {
         /// The least and the most arguments.
         arity: (u8, u8),
@@ -130,7 +130,7 @@ impl Builtin {
     }
 
     /// Whether the arguments may be values that are not concrete.
-    pub fn takes_any(&self) -> bool {
+    pub(crate) fn takes_any(&self) -> bool {
         self.package.is_empty() && self.name == "len"
     }
 }
@@ -152,7 +152,7 @@ impl fmt::Debug for Builtin {
 
 /// A call that waits for the value it is put on.
 #[derive(Debug)]
-pub struct Validator {
+pub(crate) struct Validator {
     pub builtin: &'static Builtin,
     pub arguments: Vec<Value>,
     /// The arguments as a person reads them.
@@ -162,7 +162,7 @@ pub struct Validator {
 
 impl Validator {
     /// The same constraint.
-    pub fn same(&self, other: &Self) -> bool {
+    pub(crate) fn same(&self, other: &Self) -> bool {
         std::ptr::eq(self.builtin, other.builtin) && self.shown == other.shown
     }
 }
@@ -193,7 +193,7 @@ const TABLES: &[&[Builtin]] = &[
 ];
 
 /// Whether a package of this path exists here.
-pub fn has_package(path: &str) -> bool {
+pub(crate) fn has_package(path: &str) -> bool {
     !path.is_empty()
         && TABLES
             .iter()
@@ -201,7 +201,7 @@ pub fn has_package(path: &str) -> bool {
 }
 
 /// A built-in by package path and name.
-pub fn find(package: &str, name: &str) -> Option<&'static Builtin> {
+pub(crate) fn find(package: &str, name: &str) -> Option<&'static Builtin> {
     let table = TABLES
         .iter()
         .find(|table| table.first().is_some_and(|first| first.package == package))?;

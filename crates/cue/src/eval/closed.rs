@@ -15,14 +15,14 @@ use crate::program::ir::Presence;
 use crate::program::symbols::Label;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct GroupId(u32);
+pub(crate) struct GroupId(u32);
 
 impl GroupId {
-    pub const ROOT: Self = Self(0);
+    pub(crate) const ROOT: Self = Self(0);
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Group {
+pub(super) struct Group {
     parent: GroupId,
     link: Link,
     closing: Closing,
@@ -31,7 +31,7 @@ pub struct Group {
 }
 
 impl Group {
-    pub const ROOT: Self = Self {
+    pub(super) const ROOT: Self = Self {
         parent: GroupId::ROOT,
         link: Link::Unified,
         closing: Closing::Open,
@@ -40,13 +40,13 @@ impl Group {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
+pub(super) enum Link {
     Unified,
     Embedded,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closing {
+pub(super) enum Closing {
     Open,
     /// Closed at every depth: a definition.
     Deep,

@@ -21,7 +21,7 @@ enum Mark {
 
 /// An alternative that has not failed, and how it was marked on the way to it, outermost disjunction first.
 #[derive(Debug, Clone)]
-pub struct Branch {
+pub(crate) struct Branch {
     node: NodeId,
     marks: Vec<Marked>,
 }
@@ -46,25 +46,46 @@ fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
     };
     let nested = |branch: &Branch, root: usize| {
         let mut combined = Mark::Unmarked;
-        for (depth, marked) in branch.marks.iter().filter(|marked| marked.root == root).enumerate() {
+        for (depth, marked) in branch
+            .marks
+            .iter()
+            .filter(|marked| marked.root == root)
+            .enumerate()
+        {
             if depth == 0 || has_default(marked.disjunction) {
                 combined = combined.max(marked.mark);
             }
         }
         combined
     };
-    let mut roots: Vec<usize> = branches.iter().flat_map(|branch| &branch.marks).map(|marked| marked.root).collect();
+    let mut roots: Vec<usize> = branches
+        .iter()
+        .flat_map(|branch| &branch.marks)
+        .map(|marked| marked.root)
+        .collect();
     roots.sort_unstable();
     roots.dedup();
-    roots.retain(|&root| branches.iter().any(|branch| nested(branch, root) == Mark::Default));
+    roots.retain(|&root| {
+        branches
+            .iter()
+            .any(|branch| nested(branch, root) == Mark::Default)
+    });
     let combined = |branch: &Branch| {
-        let mark = roots.iter().map(|&root| nested(branch, root)).max().unwrap_or_default();
+        let mark = roots
+            .iter()
+            .map(|&root| nested(branch, root))
+            .max()
+            .unwrap_or_default();
         (branch.node, mark)
     };
     let mut found: Vec<_> = branches.iter().map(combined).collect();
     if found.iter().any(|(_, mark)| *mark == Mark::Default) {
         for (_, mark) in &mut found {
-            *mark = if *mark == Mark::Unmarked { Mark::Other } else { *mark };
+            *mark = if *mark == Mark::Unmarked {
+                Mark::Other
+            } else {
+                *mark
+            };
         }
     }
     found
@@ -166,7 +187,11 @@ impl<'p> Machine<'p> {
         let mut errors = Vec::new();
         for index in 0..choice.len() {
             let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
-            let marked = Marked { disjunction: key(&conjunct), root, mark: choice.mark(index) };
+            let marked = Marked {
+                disjunction: key(&conjunct),
+                root,
+                mark: choice.mark(index),
+            };
             self.collect(alternative, marked, &mut branches, &mut errors);
             if self.exhausted.is_some() {
                 break;
@@ -231,7 +256,10 @@ impl<'p> Machine<'p> {
         }
         match self.check(alternative) {
             Some(error) => errors.push(error),
-            None => branches.push(Branch { node: alternative, marks: vec![marked] }),
+            None => branches.push(Branch {
+                node: alternative,
+                marks: vec![marked],
+            }),
         }
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// A value that is not there, and why. Cheap to make and to pass on: most are only asked whether they exist.
 #[derive(Debug)]
-pub struct Bottom {
+pub(crate) struct Bottom {
     pub code: Code,
     pub reason: Reason,
     /// The node that was being evaluated.
@@ -15,11 +15,11 @@ pub struct Bottom {
     pub positions: Vec<Position>,
 }
 
-pub type Error = Rc<Bottom>;
+pub(crate) type Error = Rc<Bottom>;
 
 /// What can become of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+pub(crate) enum Code {
     /// Nothing can mend it.
     Fatal,
     /// More information can.
@@ -31,7 +31,7 @@ pub enum Code {
 }
 
 #[derive(Debug)]
-pub enum Reason {
+pub(crate) enum Reason {
     Text(String),
     /// A built-in function failed; the caller adds its name.
     Call(String),
@@ -47,7 +47,7 @@ pub enum Reason {
 }
 
 impl Bottom {
-    pub fn is_fatal(&self) -> bool {
+    pub(crate) fn is_fatal(&self) -> bool {
         matches!(self.code, Code::Fatal | Code::Exhausted)
     }
 }

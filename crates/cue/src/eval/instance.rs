@@ -21,6 +21,12 @@ pub struct Instance<'p> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup(NodeId);
 
+impl Lookup {
+    pub(super) fn node(self) -> NodeId {
+        self.0
+    }
+}
+
 impl Program {
     /// Evaluates the program with values injected at top-level names. Nothing is computed before somebody asks.
     pub fn evaluate(&self, inputs: &[(&str, &Data)], options: EvaluationOptions) -> Instance<'_> {
@@ -102,12 +108,7 @@ impl<'p> Instance<'p> {
 
     /// The comments of the field's declarations, in order.
     pub fn comments(&self, at: Lookup) -> Vec<Comment> {
-        let conjuncts = &self.machine.node(at.0).conjuncts;
-        conjuncts
-            .iter()
-            .filter_map(|conjunct| conjunct.comments)
-            .flat_map(|comments| comments.iter().cloned())
-            .collect()
+        self.machine.comments_of(at.0)
     }
 
     /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
@@ -141,6 +142,10 @@ impl<'p> Instance<'p> {
         Lookup(self.machine.unified(&nodes))
     }
 
+    pub(super) fn machine_mut(&mut self) -> &mut Machine<'p> {
+        &mut self.machine
+    }
+
     fn computed(&mut self, source: Source<'p>) -> Lookup {
         let node = self.machine.new_node(None, None);
         let conjunct = self.machine.data_conjunct(source);
@@ -165,6 +170,55 @@ impl<'p> Instance<'p> {
 }
 
 impl<'p> Machine<'p> {
+    /// The comments of a field's declarations, in order.
+    pub(super) fn comments_of(&self, node: NodeId) -> Vec<Comment> {
+        let comments = self
+            .node(node)
+            .conjuncts
+            .iter()
+            .filter_map(|conjunct| conjunct.comments);
+        comments.flat_map(|comments| comments.iter().cloned()).collect()
+    }
+
+    /// The elements of a list, its length if that is fixed, and what further elements must be.
+    pub(super) fn list_parts(&mut self, node: NodeId) -> (Vec<NodeId>, Option<usize>, Option<NodeId>) {
+        let elements = self
+            .elements(&super::expression::Value::Node(node))
+            .unwrap_or_default();
+        let Some(list) = &self.known(node).list else {
+            return (elements, None, None);
+        };
+        let (length, rests) = (list.length, list.rests.clone());
+        if length.is_some() || rests.is_empty() {
+            return (elements, length, None);
+        }
+        let rest = self.new_node(Some(node), None);
+        self.node_mut(rest).conjuncts = rests.into_iter().map(|(_, rest)| rest).collect();
+        (elements, None, Some(rest))
+    }
+
+    /// A node for the values that a pattern of a node demands.
+    pub(super) fn pattern_value(&mut self, node: NodeId, pattern: NodeId) -> Option<NodeId> {
+        let pattern = self
+            .known(node)
+            .patterns
+            .iter()
+            .find(|known| known.node == pattern)?
+            .clone();
+        let value = self.new_node(Some(node), None);
+        let mut env = pattern.env;
+        if pattern.value.frame {
+            env = self.new_env(Some(env), Scope::Frame { node: value });
+        }
+        let conjunct = Conjunct {
+            env,
+            group: pattern.group,
+            ..Self::conjunct(env, &pattern.value.value)
+        };
+        self.node_mut(value).conjuncts.push(conjunct);
+        Some(value)
+    }
+
     /// Data as a tree of nodes.
     pub(crate) fn data_node(&mut self, data: &Data) -> NodeId {
         let source = match data {

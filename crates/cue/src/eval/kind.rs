@@ -5,33 +5,30 @@ use std::ops::{BitAnd, BitOr};
 
 /// A set of value kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Kind(u16);
+pub(crate) struct Kind(u16);
 
 impl Kind {
-    pub const NONE: Self = Self(0);
-    pub const NULL: Self = Self(1);
-    pub const BOOL: Self = Self(2);
-    pub const INT: Self = Self(4);
-    pub const FLOAT: Self = Self(8);
-    pub const STRING: Self = Self(16);
-    pub const BYTES: Self = Self(32);
-    pub const LIST: Self = Self(64);
-    pub const STRUCT: Self = Self(128);
-    pub const FUNCTION: Self = Self(256);
-    pub const NUMBER: Self = Self(4 | 8);
-    pub const TOP: Self = Self(511);
-    /// What can be compared with `<` and `>`, and so be bounded.
-    pub const ORDERED: Self = Self(1 | 2 | 4 | 8 | 16 | 32);
+    pub(crate) const NULL: Self = Self(1);
+    pub(crate) const BOOL: Self = Self(2);
+    pub(crate) const INT: Self = Self(4);
+    pub(crate) const FLOAT: Self = Self(8);
+    pub(crate) const STRING: Self = Self(16);
+    pub(crate) const BYTES: Self = Self(32);
+    pub(crate) const LIST: Self = Self(64);
+    pub(crate) const STRUCT: Self = Self(128);
+    pub(crate) const FUNCTION: Self = Self(256);
+    pub(crate) const NUMBER: Self = Self(4 | 8);
+    pub(crate) const TOP: Self = Self(511);
 
-    pub fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    pub fn contains(self, other: Self) -> bool {
+    pub(crate) fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    pub fn intersects(self, other: Self) -> bool {
+    pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }

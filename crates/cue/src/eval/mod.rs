@@ -23,6 +23,7 @@ mod instance;
 pub(crate) mod kind;
 mod message;
 pub(crate) mod node;
+mod openapi;
 mod reference;
 pub(crate) mod scalar;
 mod unify;
@@ -32,6 +33,7 @@ use error::{Bottom, Code, Error, Reason};
 pub use instance::{Instance, Lookup};
 pub(crate) use node::NodeId;
 use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
+pub use openapi::{Inexpressible, OpenApi};
 
 use crate::program::Program;
 use crate::program::ir::{Expr, Position};

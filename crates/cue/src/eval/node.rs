@@ -13,21 +13,21 @@ use std::sync::Arc;
 
 /// A place in the tree of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u32);
+pub(crate) struct NodeId(pub u32);
 
 /// A scope level at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct EnvId(pub u32);
+pub(crate) struct EnvId(pub u32);
 
 /// What the names of one scope level stand for.
 #[derive(Debug)]
-pub struct Env<'p> {
+pub(crate) struct Env<'p> {
     pub up: Option<EnvId>,
     pub scope: Scope<'p>,
 }
 
 #[derive(Debug)]
-pub enum Scope<'p> {
+pub(crate) enum Scope<'p> {
     /// The fields of a node; `lets` are evaluated when first used.
     Struct {
         node: NodeId,
@@ -42,7 +42,7 @@ pub enum Scope<'p> {
 
 /// One of the things that a node's value must satisfy.
 #[derive(Debug, Clone)]
-pub struct Conjunct<'p> {
+pub(crate) struct Conjunct<'p> {
     pub env: EnvId,
     pub source: Source<'p>,
     pub group: GroupId,
@@ -54,7 +54,7 @@ pub struct Conjunct<'p> {
 }
 
 #[derive(Debug, Clone)]
-pub enum Source<'p> {
+pub(crate) enum Source<'p> {
     Expr(&'p Expr),
     /// The same as another node.
     Node(NodeId),
@@ -67,7 +67,7 @@ pub enum Source<'p> {
 
 /// References that were followed, newest first, to find structures that contain themselves.
 #[derive(Debug)]
-pub struct Trail {
+pub(crate) struct Trail {
     pub target: NodeId,
     /// The node that the reference was followed for.
     pub at: NodeId,
@@ -75,22 +75,22 @@ pub struct Trail {
 }
 
 impl Trail {
-    pub fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {
+    pub(crate) fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {
         Self::iter(trail).any(|trail| trail.target == target)
     }
 
     /// Whether the reference was followed for the very node that follows it again: a cycle that adds nothing.
-    pub fn turns(trail: Option<&Rc<Self>>, target: NodeId, at: NodeId) -> bool {
+    pub(crate) fn turns(trail: Option<&Rc<Self>>, target: NodeId, at: NodeId) -> bool {
         Self::iter(trail).any(|trail| trail.target == target && trail.at == at)
     }
 
-    fn iter<'a>(trail: Option<&'a Rc<Self>>) -> impl Iterator<Item = &'a Rc<Self>> {
+    fn iter(trail: Option<&Rc<Self>>) -> impl Iterator<Item = &Rc<Self>> {
         std::iter::successors(trail, |trail| trail.before.as_ref())
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     Fresh,
     /// On the stack, at this height.
     Processing(u32),
@@ -101,7 +101,7 @@ pub enum State {
 
 /// A value: what was said of it, and what is known of it so far.
 #[derive(Debug)]
-pub struct Node<'p> {
+pub(crate) struct Node<'p> {
     pub parent: Option<NodeId>,
     pub label: Option<Label>,
     pub conjuncts: Vec<Conjunct<'p>>,
@@ -119,7 +119,7 @@ pub struct Node<'p> {
 
 /// What evaluation has found out. Dropped as a whole when a node is evaluated anew.
 #[derive(Debug, Default)]
-pub struct Known<'p> {
+pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
     pub patterns: Vec<Pattern<'p>>,
@@ -148,7 +148,7 @@ pub struct Known<'p> {
 
 /// From a node to one of its fields or elements.
 #[derive(Debug, Clone, Copy)]
-pub struct Arc_ {
+pub(crate) struct Arc_ {
     pub label: Label,
     pub node: NodeId,
     pub presence: Presence,
@@ -157,7 +157,7 @@ pub struct Arc_ {
 
 /// `[pattern]: value`, seen at a node.
 #[derive(Debug, Clone)]
-pub struct Pattern<'p> {
+pub(crate) struct Pattern<'p> {
     pub env: EnvId,
     pub pattern: &'p Expr,
     pub value: &'p FieldExpr,
@@ -170,14 +170,14 @@ pub struct Pattern<'p> {
 
 /// A struct literal that was unified into a node.
 #[derive(Debug, Clone, Copy)]
-pub struct StructInfo {
+pub(crate) struct StructInfo {
     pub group: GroupId,
     pub open: bool,
 }
 
 /// What is known of a list's length and of the elements not written out.
-#[derive(Debug, Default)]
-pub struct List<'p> {
+#[derive(Debug, Default, Clone)]
+pub(crate) struct List<'p> {
     /// The length, when some literal fixes it.
     pub length: Option<usize>,
     /// `...T`, from an index on.
@@ -186,14 +186,14 @@ pub struct List<'p> {
 
 /// Work that may have to wait for other values.
 #[derive(Debug)]
-pub struct Task<'p> {
+pub(crate) struct Task<'p> {
     pub kind: TaskKind<'p>,
     pub conjunct: Conjunct<'p>,
     pub state: TaskState,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum TaskKind<'p> {
+pub(crate) enum TaskKind<'p> {
     /// The conjunct's expression must be evaluated.
     Value,
     List(&'p ListExpr),
@@ -205,7 +205,7 @@ pub enum TaskKind<'p> {
 }
 
 #[derive(Debug, Clone)]
-pub enum TaskState {
+pub(crate) enum TaskState {
     Waiting(Option<Error>),
     Running,
     Done,

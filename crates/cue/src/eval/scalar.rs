@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A concrete value that is neither struct nor list.
 #[derive(Debug, Clone)]
-pub enum Scalar {
+pub(crate) enum Scalar {
     Null,
     Bool(bool),
     Number(Number),
@@ -17,7 +17,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Null => Kind::NULL,
             Self::Bool(_) => Kind::BOOL,
@@ -29,12 +29,12 @@ impl Scalar {
     }
 
     /// The same value of the same kind: what unification asks.
-    pub fn same(&self, other: &Self) -> bool {
+    pub(crate) fn same(&self, other: &Self) -> bool {
         self.kind() == other.kind() && self.compare(other) == Some(Ordering::Equal)
     }
 
     /// The order of two values, where they have one. `1` and `1.0` are equal here.
-    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+    pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Null, Self::Null) => Some(Ordering::Equal),
             (Self::Bool(left), Self::Bool(right)) => Some(left.cmp(right)),

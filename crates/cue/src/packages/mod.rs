@@ -6,9 +6,13 @@
 
 pub mod base64;
 pub mod crypto;
+mod fields;
 pub mod hex;
+pub mod json;
+pub mod regexp;
 pub mod strconv;
 pub mod strings;
+pub mod yaml;
 
 /// The largest text that a function gives back.
 pub const MAXIMUM_TEXT: usize = 16 << 20;

@@ -6,14 +6,14 @@
 use crate::eval::builtin::Builtin;
 use crate::eval::kind::Kind;
 use crate::number::Number;
-use crate::program::symbols::{Label, Symbol};
+use crate::program::symbols::Label;
 use crate::source::Span;
 use crate::syntax::ast::Comment;
 use std::sync::Arc;
 
 /// A place in one of the program's sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Position {
+pub(crate) struct Position {
     /// Index of the source.
     pub source: u32,
     /// The range in it.
@@ -22,13 +22,13 @@ pub struct Position {
 
 /// An expression and where it stands.
 #[derive(Debug)]
-pub struct Expr {
+pub(crate) struct Expr {
     pub kind: ExprKind,
     pub position: Position,
 }
 
 #[derive(Debug)]
-pub enum ExprKind {
+pub(crate) enum ExprKind {
     Bottom,
     Null,
     Bool(bool),
@@ -48,13 +48,11 @@ pub enum ExprKind {
     Let {
         up: u32,
         index: u32,
-        name: Symbol,
     },
     /// The key or value of the clause `up` levels out.
     Variable {
         up: u32,
         slot: VariableSlot,
-        name: Symbol,
     },
     /// The value of the field whose frame is `up` levels out.
     FrameValue {
@@ -109,26 +107,26 @@ pub enum ExprKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VariableSlot {
+pub(crate) enum VariableSlot {
     Key,
     Value,
 }
 
 #[derive(Debug)]
-pub enum Part {
+pub(crate) enum Part {
     Text(Vec<u8>),
     Expr(Expr),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unary {
+pub(crate) enum Unary {
     Plus,
     Minus,
     Not,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BoundOperator {
+pub(crate) enum BoundOperator {
     Equal,
     NotEqual,
     Less,
@@ -140,7 +138,7 @@ pub enum BoundOperator {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Binary {
+pub(crate) enum Binary {
     Compare(BoundOperator),
     LogicalOr,
     LogicalAnd,
@@ -152,20 +150,20 @@ pub enum Binary {
 
 /// `a | *b | c`.
 #[derive(Debug)]
-pub struct OrExpr {
+pub(crate) struct OrExpr {
     pub disjuncts: Vec<Disjunct>,
     /// Every disjunct is a literal, a basic type, or a bound of a literal: no scope is needed to know it.
     pub simple: bool,
 }
 
 #[derive(Debug)]
-pub struct Disjunct {
+pub(crate) struct Disjunct {
     pub default: bool,
     pub value: Expr,
 }
 
 #[derive(Debug, Default)]
-pub struct StructExpr {
+pub(crate) struct StructExpr {
     pub declarations: Vec<Declaration>,
     pub lets: Vec<LetExpr>,
     /// `...`
@@ -175,13 +173,12 @@ pub struct StructExpr {
 }
 
 #[derive(Debug)]
-pub struct LetExpr {
-    pub name: Symbol,
+pub(crate) struct LetExpr {
     pub value: Expr,
 }
 
 #[derive(Debug)]
-pub enum Declaration {
+pub(crate) enum Declaration {
     Field(FieldExpr),
     /// A field whose label is computed.
     Dynamic {
@@ -198,7 +195,7 @@ pub enum Declaration {
 }
 
 #[derive(Debug)]
-pub struct FieldExpr {
+pub(crate) struct FieldExpr {
     /// Unused when the label is computed or a pattern.
     pub label: Label,
     pub presence: Presence,
@@ -211,7 +208,7 @@ pub struct FieldExpr {
 
 /// How much of a field there is, from most to least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Presence {
+pub(crate) enum Presence {
     Member,
     Required,
     Optional,
@@ -220,7 +217,7 @@ pub enum Presence {
 }
 
 #[derive(Debug)]
-pub struct ComprehensionExpr {
+pub(crate) struct ComprehensionExpr {
     pub clauses: Vec<Clause>,
     pub body: Expr,
     /// The labels that it may add, unless it may add any.
@@ -229,27 +226,27 @@ pub struct ComprehensionExpr {
 }
 
 #[derive(Debug)]
-pub enum Adds {
+pub(crate) enum Adds {
     Only(Vec<Label>),
     Anything,
 }
 
 #[derive(Debug)]
-pub enum Clause {
+pub(crate) enum Clause {
     For { source: Expr },
     If(Expr),
     Let(Expr),
 }
 
 #[derive(Debug)]
-pub struct ListExpr {
+pub(crate) struct ListExpr {
     pub elements: Vec<ElementExpr>,
     /// `...T`; `_` when no type is given.
     pub rest: Option<Expr>,
 }
 
 #[derive(Debug)]
-pub enum ElementExpr {
+pub(crate) enum ElementExpr {
     Value(Expr, Arc<[Comment]>),
     Comprehension(ComprehensionExpr),
 }

@@ -223,9 +223,8 @@ impl Resolver<'_> {
                 into.declarations.push(field);
             }
             ast::Declaration::Let(clause) => {
-                let name = self.symbols.intern(&clause.name.name);
                 let value = self.expr(&clause.value);
-                into.lets.push(LetExpr { name, value });
+                into.lets.push(LetExpr { value });
             }
             ast::Declaration::Embedding(embedding) => {
                 into.embeds = true;
@@ -647,8 +646,7 @@ impl Resolver<'_> {
                     match entry.target {
                         Target::Field(label) | Target::Alias(label) => return ExprKind::Field { up, label },
                         Target::Let(index) => {
-                            let name = self.symbols.intern(name);
-                            return ExprKind::Let { up, index, name };
+                            return ExprKind::Let { up, index };
                         }
                         Target::Computed(declaration) => return ExprKind::Computed { up, declaration },
                     }
@@ -669,8 +667,7 @@ impl Resolver<'_> {
                     } else {
                         continue;
                     };
-                    let name = self.symbols.intern(name);
-                    return ExprKind::Variable { up, slot, name };
+                    return ExprKind::Variable { up, slot };
                 }
             }
         }

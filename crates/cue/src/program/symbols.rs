@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 /// An interned string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Symbol(u32);
+pub(crate) struct Symbol(u32);
 
 /// What an arc from a struct or a list to a value is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Label {
+pub(crate) enum Label {
     /// An ordinary field.
     Regular(Symbol),
     /// `#name`; the symbol includes the `#`.
@@ -24,19 +24,19 @@ pub enum Label {
 
 impl Label {
     /// Whether the field is exported and counts as data.
-    pub fn is_regular(self) -> bool {
+    pub(crate) fn is_regular(self) -> bool {
         matches!(self, Self::Regular(_))
     }
 
     /// Whether its value is closed.
-    pub fn is_definition(self) -> bool {
+    pub(crate) fn is_definition(self) -> bool {
         matches!(self, Self::Definition(_) | Self::HiddenDefinition(_))
     }
 }
 
 /// Interned strings: a shared part from the compiled program, and what an evaluation adds.
 #[derive(Debug, Default, Clone)]
-pub struct Symbols {
+pub(crate) struct Symbols {
     shared: Arc<Table>,
     own: Table,
 }
@@ -49,7 +49,7 @@ struct Table {
 
 impl Symbols {
     /// The symbol of a string.
-    pub fn intern(&mut self, name: &str) -> Symbol {
+    pub(crate) fn intern(&mut self, name: &str) -> Symbol {
         if let Some(&symbol) = self.shared.index.get(name).or_else(|| self.own.index.get(name)) {
             return Symbol(symbol);
         }
@@ -62,7 +62,7 @@ impl Symbols {
     }
 
     /// The string of a symbol.
-    pub fn name(&self, symbol: Symbol) -> &Arc<str> {
+    pub(crate) fn name(&self, symbol: Symbol) -> &Arc<str> {
         let index = symbol.0 as usize;
         let shared = self.shared.names.len();
         if index < shared {
@@ -73,7 +73,7 @@ impl Symbols {
     }
 
     /// The same symbols, ready to be shared by evaluations.
-    pub fn freeze(self) -> Self {
+    pub(crate) fn freeze(self) -> Self {
         debug_assert!(self.shared.names.is_empty(), "symbols are frozen once");
         Self {
             shared: Arc::new(self.own),
@@ -82,7 +82,7 @@ impl Symbols {
     }
 
     /// The label that an identifier means.
-    pub fn identifier_label(&mut self, name: &str) -> Label {
+    pub(crate) fn identifier_label(&mut self, name: &str) -> Label {
         let symbol = self.intern(name);
         if name.starts_with("_#") {
             Label::HiddenDefinition(symbol)

@@ -1,0 +1,249 @@
+//! Package `regexp` and what `=~` matches with: the syntax of RE2.
+
+mod classes;
+mod translate;
+
+use super::CallError;
+use regex::{Captures, Regex, RegexBuilder};
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    regex: Regex,
+    /// The names of its groups; the first stands for the whole match and has none.
+    names: Vec<Option<String>>,
+}
+
+impl Pattern {
+    /// Compiles a pattern in RE2's syntax; what that refuses, this refuses.
+    pub fn compile(pattern: &str) -> Result<Self, CallError> {
+        let translated = translate::translate(pattern).map_err(|error| CallError(error.to_string()))?;
+        let regex = RegexBuilder::new(&translated.pattern).nest_limit(1_100).build();
+        match regex {
+            Ok(regex) => Ok(Self {
+                regex,
+                names: translated.names,
+            }),
+            Err(regex::Error::CompiledTooBig(_)) => Err(CallError(format!(
+                "error parsing regexp: expression too large: `{pattern}`"
+            ))),
+            Err(_) => Err(CallError(format!(
+                "error parsing regexp: not supported here: `{pattern}`"
+            ))),
+        }
+    }
+
+    /// Whether it matches anywhere in a text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+
+    fn named(&self, captures: &Captures<'_>) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for (index, name) in self.names.iter().enumerate() {
+            let Some(name) = name else { continue };
+            let text = group(captures, index).to_owned();
+            match found.binary_search_by(|(other, _)| other.cmp(name)) {
+                Ok(at) => found[at].1 = text,
+                Err(at) => found.insert(at, (name.clone(), text)),
+            }
+        }
+        found
+    }
+}
+
+/// Whether a pattern is valid; says why not otherwise.
+pub fn valid(pattern: &str) -> Result<bool, CallError> {
+    Pattern::compile(pattern).map(|_| true)
+}
+
+/// Whether a pattern matches anywhere in a text.
+pub fn matches(pattern: &str, text: &str) -> Result<bool, CallError> {
+    Ok(Pattern::compile(pattern)?.is_match(text))
+}
+
+/// The first match.
+pub fn find(pattern: &str, text: &str) -> Result<String, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    pattern
+        .regex
+        .find(text)
+        .map(|found| found.as_str().to_owned())
+        .ok_or_else(no_match)
+}
+
+/// All matches, at most `limit` when that is not negative.
+pub fn find_all(pattern: &str, text: &str, limit: i64) -> Result<Vec<String>, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    let found = pattern
+        .regex
+        .find_iter(text)
+        .take(count(limit))
+        .map(|found| found.as_str().to_owned());
+    some(found.collect())
+}
+
+/// The first match and what its groups matched.
+pub fn find_submatch(pattern: &str, text: &str) -> Result<Vec<String>, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    pattern
+        .regex
+        .captures(text)
+        .map(|captures| groups(&captures))
+        .ok_or_else(no_match)
+}
+
+/// All matches and what their groups matched, at most `limit` when that is not negative.
+pub fn find_all_submatch(pattern: &str, text: &str, limit: i64) -> Result<Vec<Vec<String>>, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    some(
+        pattern
+            .regex
+            .captures_iter(text)
+            .take(count(limit))
+            .map(|captures| groups(&captures))
+            .collect(),
+    )
+}
+
+/// What the named groups of the first match matched, by name.
+pub fn find_named_submatch(pattern: &str, text: &str) -> Result<Vec<(String, String)>, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    pattern
+        .regex
+        .captures(text)
+        .map(|captures| pattern.named(&captures))
+        .ok_or_else(no_match)
+}
+
+/// What the named groups of all matches matched, by name, at most `limit` matches when that is not negative.
+pub fn find_all_named_submatch(
+    pattern: &str,
+    text: &str,
+    limit: i64,
+) -> Result<Vec<Vec<(String, String)>>, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    let found = pattern.regex.captures_iter(text).take(count(limit));
+    some(found.map(|captures| pattern.named(&captures)).collect())
+}
+
+/// The text with every match replaced; `$1`, `$name` and `${name}` stand for groups and `$$` for a dollar.
+pub fn replace_all(pattern: &str, text: &str, replacement: &str) -> Result<String, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    replace_with(&pattern, text, |captures, result| {
+        expand(&pattern, captures, replacement, result)
+    })
+}
+
+/// The text with every match replaced.
+pub fn replace_all_literal(pattern: &str, text: &str, replacement: &str) -> Result<String, CallError> {
+    let pattern = Pattern::compile(pattern)?;
+    replace_with(&pattern, text, |_, result| result.push_str(replacement))
+}
+
+/// A pattern that matches exactly this text.
+pub fn quote_meta(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len());
+    for character in text.chars() {
+        if r"\.+*?()|[]{}^$".contains(character) {
+            quoted.push('\\');
+        }
+        quoted.push(character);
+    }
+    quoted
+}
+
+fn replace_with(
+    pattern: &Pattern,
+    text: &str,
+    mut replace: impl FnMut(&Captures<'_>, &mut String),
+) -> Result<String, CallError> {
+    let mut result = String::with_capacity(text.len());
+    let mut copied = 0;
+    for captures in pattern.regex.captures_iter(text) {
+        let Some(whole) = captures.get(0) else { continue };
+        result.push_str(&text[copied..whole.start()]);
+        replace(&captures, &mut result);
+        if result.len() > super::MAXIMUM_TEXT {
+            return Err(CallError(format!(
+                "result is larger than {} bytes",
+                super::MAXIMUM_TEXT
+            )));
+        }
+        copied = whole.end();
+    }
+    result.push_str(&text[copied..]);
+    Ok(result)
+}
+
+fn expand(pattern: &Pattern, captures: &Captures<'_>, template: &str, result: &mut String) {
+    let mut rest = template;
+    while let Some(at) = rest.find('$') {
+        result.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('$') {
+            result.push('$');
+            rest = after;
+            continue;
+        }
+        let Some((name, after)) = variable(rest) else {
+            result.push('$');
+            continue;
+        };
+        rest = after;
+        let numbered =
+            name.bytes().all(|byte| byte.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
+        let index = match name.parse::<usize>() {
+            Ok(index) if numbered => Some(index),
+            _ => pattern
+                .names
+                .iter()
+                .position(|other| other.as_deref() == Some(name)),
+        };
+        result.push_str(index.map_or("", |index| group(captures, index)));
+    }
+    result.push_str(rest);
+}
+
+/// The name after a dollar, with or without braces, and what follows.
+fn variable(text: &str) -> Option<(&str, &str)> {
+    let (braced, name) = match text.strip_prefix('{') {
+        Some(name) => (true, name),
+        None => (false, text),
+    };
+    let end = name
+        .find(|c: char| c != '_' && !c.is_alphanumeric())
+        .unwrap_or(name.len());
+    let (name, after) = name.split_at(end);
+    let after = if braced { after.strip_prefix('}')? } else { after };
+    (!name.is_empty()).then_some((name, after))
+}
+
+fn groups(captures: &Captures<'_>) -> Vec<String> {
+    (0..captures.len())
+        .map(|index| group(captures, index).to_owned())
+        .collect()
+}
+
+fn group<'text>(captures: &Captures<'text>, index: usize) -> &'text str {
+    captures.get(index).map_or("", |found| found.as_str())
+}
+
+fn count(limit: i64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn some<T>(found: Vec<T>) -> Result<Vec<T>, CallError> {
+    if found.is_empty() {
+        Err(no_match())
+    } else {
+        Ok(found)
+    }
+}
+
+fn no_match() -> CallError {
+    CallError::new("no match")
+}
+
+#[cfg(test)]
+mod tests;

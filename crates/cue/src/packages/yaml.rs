@@ -1,0 +1,42 @@
+//! Package `encoding/yaml`, as Go's `yaml.v3` reads and writes: YAML 1.2 with a few words of 1.1.
+
+mod emit;
+mod load;
+mod resolve;
+
+use super::CallError;
+use crate::data::Data;
+
+/// The YAML of a value.
+pub fn marshal(data: &Data) -> String {
+    emit::document(data)
+}
+
+/// The YAML of each value, with `---` between them.
+pub fn marshal_stream(values: &[Data]) -> String {
+    let documents: Vec<String> = values.iter().map(emit::document).collect();
+    documents.join("---\n")
+}
+
+/// The value of a text with one document; nothing is null.
+pub fn unmarshal(text: &[u8]) -> Result<Data, CallError> {
+    let mut documents = load::documents(text)?;
+    match documents.len() {
+        0 => Ok(Data::Null),
+        1 => Ok(documents.remove(0)),
+        _ => Err(CallError::new("-: expected a single YAML document")),
+    }
+}
+
+/// The values of all documents of a text; of an empty text, a null.
+pub fn unmarshal_stream(text: &[u8]) -> Result<Vec<Data>, CallError> {
+    let documents = load::documents(text)?;
+    if documents.is_empty() {
+        Ok(vec![Data::Null])
+    } else {
+        Ok(documents)
+    }
+}
+
+#[cfg(test)]
+mod tests;
