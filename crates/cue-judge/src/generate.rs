@@ -45,6 +45,8 @@ struct Name {
     text: String,
     shape: Shape,
     need: Need,
+    /// Whether its value is written: what refers to others that do not exist yet may end in a circle.
+    ready: bool,
 }
 
 struct Generator {
@@ -70,6 +72,7 @@ impl Generator {
                     text: definition.to_owned(),
                     shape,
                     need: Need::Anything,
+                    ready: false,
                 });
             }
         }
@@ -79,25 +82,46 @@ impl Generator {
                     text: field.to_owned(),
                     shape: self.shape(2),
                     need: Need::Concrete,
+                    ready: false,
                 });
             }
         }
-        // Any order: a name may be used before it is declared.
-        for index in (1..names.len()).rev() {
-            let other = self.random.below(index + 1);
-            names.swap(index, other);
-        }
         self.scopes.push(names.clone());
-        let mut file = Tree::new(Sort::File);
-        for name in names {
+        let mut declarations = Vec::new();
+        for (index, name) in names.into_iter().enumerate() {
             let value = self.value(&name.shape, name.need, 3);
-            file.push(Tree::field(&name.text, value));
+            declarations.push(Tree::field(&name.text, value));
             if self.random.percent(12) {
                 let again = self.value(&name.shape, Need::Anything, 1);
-                file.push(Tree::field(&name.text, again));
+                declarations.push(Tree::field(&name.text, again));
             }
+            self.is_ready(index);
         }
+        self.shuffle(&mut declarations);
+        let mut file = Tree::new(Sort::File);
+        declarations
+            .into_iter()
+            .for_each(|declaration| file.push(declaration));
         file
+    }
+
+    /// The innermost scope's name may be used from now on.
+    fn is_ready(&mut self, index: usize) {
+        if let Some(name) = self
+            .scopes
+            .last_mut()
+            .and_then(|scope| scope.get_mut(index))
+        {
+            name.ready = true;
+        }
+    }
+
+    /// Any order: a name may be used before it is declared.
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for index in (1..items.len()).rev() {
+            let other = self.random.below(index + 1);
+            items.swap(index, other);
+        }
     }
 
     fn shape(&mut self, depth: usize) -> Shape {
@@ -122,7 +146,7 @@ impl Generator {
 
     /// An expression that is likely to be of the shape.
     fn value(&mut self, shape: &Shape, need: Need, depth: usize) -> Tree {
-        if self.random.percent(2) {
+        if self.random.below(200) == 0 {
             return self.odd();
         }
         if self.random.percent(22)
@@ -201,13 +225,15 @@ impl Generator {
     /// A path to something of the shape that is in scope.
     fn reference(&mut self, shape: &Shape, need: Need) -> Option<Tree> {
         let mut found = Vec::new();
+        let any = self.random.percent(4);
         for (index, scope) in self.scopes.iter().enumerate() {
             for name in scope {
                 let hidden = self.scopes[index + 1..]
                     .iter()
                     .flatten()
                     .any(|inner| inner.text == name.text);
-                if !hidden && (need == Need::Anything || name.need == Need::Concrete) {
+                let usable = name.ready || any;
+                if !hidden && usable && (need == Need::Anything || name.need == Need::Concrete) {
                     paths(&name.text, &name.shape, shape, &mut found);
                 }
             }

@@ -98,6 +98,9 @@ impl Oracle {
                 None => Answer::Error(format!("an answer that is no JSON: {output}")),
             });
         }
+        if output.contains("goroutine ") {
+            return Ok(Answer::Panic(output));
+        }
         // What `export` refuses and `eval` shows lacks information; what both refuse is wrong.
         let mut evaluate: Vec<&str> = arguments
             .iter()
@@ -164,10 +167,9 @@ fn to_note(answer: &Answer) -> String {
     match answer {
         Answer::Value(data) => format!("value {}", data.to_json()),
         Answer::Incomplete(message) => format!("incomplete {message}"),
-        Answer::Error(message) | Answer::Unsupported(message) | Answer::Panic(message) => {
-            format!("error {message}")
-        }
-        Answer::Hang => "error".to_owned(),
+        Answer::Panic(message) => format!("panic {message}"),
+        Answer::Error(message) | Answer::Unsupported(message) => format!("error {message}"),
+        Answer::Hang => "hang ".to_owned(),
     }
 }
 
@@ -177,6 +179,8 @@ fn from_note(note: &str) -> Option<Answer> {
         "value" => json::read(rest).map(Answer::Value),
         "incomplete" => Some(Answer::Incomplete(rest.to_owned())),
         "error" => Some(Answer::Error(rest.to_owned())),
+        "panic" => Some(Answer::Panic(rest.to_owned())),
+        "hang" => Some(Answer::Hang),
         _ => None,
     }
 }

@@ -40,6 +40,8 @@ impl Verdict {
             (Answer::Panic(_), _) => Self::Panic,
             (Answer::Hang, _) => Self::Hang,
             (Answer::Unsupported(_), _) => Self::Unsupported,
+            // Nothing can be said about what the oracle itself falls over.
+            (_, Answer::Panic(_) | Answer::Hang) => Self::Agree,
             (Answer::Value(ours), Answer::Value(oracle)) if json::same(ours, oracle) => Self::Agree,
             (Answer::Value(_), Answer::Value(_)) => Self::Differ,
             (Answer::Value(_), _) => Self::OracleOnlyErrors,

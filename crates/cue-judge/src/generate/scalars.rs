@@ -4,7 +4,7 @@ use super::{Generator, Name, Need, Shape, Sort, Tree};
 
 impl Generator {
     pub(super) fn int(&mut self, need: Need, depth: usize) -> Tree {
-        if need == Need::Anything && self.random.percent(60) {
+        if need == Need::Anything && self.random.percent(90) {
             let types = [
                 "int", "number", ">=0", "<10", ">0 & <5", "!=7", "int & >=1", "uint8", ">-1", "*1 | int", "1 | 2",
                 "*2 | 1 | 3",
@@ -59,7 +59,7 @@ impl Generator {
     }
 
     pub(super) fn text(&mut self, need: Need, depth: usize) -> Tree {
-        if need == Need::Anything && self.random.percent(60) {
+        if need == Need::Anything && self.random.percent(90) {
             let types = ["string", "=~\"^x\"", "!=\"q\"", "*\"x\" | string", "\"x\" | \"y\"", ">\"a\""];
             let text = *self.random.pick(&types);
             return Tree::leaf(&format!("({text})"));
@@ -99,7 +99,7 @@ impl Generator {
     }
 
     pub(super) fn bool(&mut self, need: Need, depth: usize) -> Tree {
-        if need == Need::Anything && self.random.percent(50) {
+        if need == Need::Anything && self.random.percent(85) {
             return Tree::leaf(*self.random.pick(&["bool", "(*true | bool)", "(*false | true)"]));
         }
         if depth == 0 {
@@ -144,7 +144,7 @@ impl Generator {
     }
 
     pub(super) fn list(&mut self, item: &Shape, need: Need, depth: usize) -> Tree {
-        if need == Need::Anything && self.random.percent(40) {
+        if need == Need::Anything && self.random.percent(75) {
             let element = self.value(item, Need::Anything, depth.saturating_sub(1));
             return Tree::new(Sort::Expression)
                 .text("[...")
@@ -152,8 +152,13 @@ impl Generator {
                 .text("]");
         }
         let mut list = Tree::new(Sort::Expression).text("[");
-        for _ in 0..self.random.below(4) {
-            let element = if depth > 0 && self.random.percent(25) {
+        let length = if self.random.percent(10) {
+            0
+        } else {
+            1 + self.random.below(3)
+        };
+        for index in 0..length {
+            let element = if index > 0 && depth > 0 && self.random.percent(40) {
                 self.comprehended(item, need, depth - 1)
             } else {
                 self.value(item, need, depth.saturating_sub(1))
@@ -196,11 +201,13 @@ impl Generator {
                 text: "v".to_owned(),
                 shape: element,
                 need: Need::Concrete,
+                ready: true,
             },
             Name {
                 text: "k".to_owned(),
                 shape: Shape::Int,
                 need: Need::Concrete,
+                ready: true,
             },
         ]);
         if self.random.percent(30) {

@@ -52,29 +52,34 @@ impl Generator {
             text: (*name).to_owned(),
             shape: shape.clone(),
             need,
+            ready: false,
         });
         self.scopes.push(names.collect());
-        let mut literal = Tree::new(Sort::Expression).text("{\n");
         let inner = depth.saturating_sub(1);
-        for (name, shape) in fields {
-            let declaration = self.declaration(name, shape, need, inner);
-            literal.push(declaration);
+        let mut declarations = Vec::new();
+        for (index, (name, shape)) in fields.iter().enumerate() {
+            declarations.push(self.declaration(name, shape, need, inner));
+            self.is_ready(index);
         }
         if depth > 0 {
             for _ in 0..self.random.below(3) {
                 if self.random.percent(35) {
-                    let extra = self.extra(fields, need, inner);
-                    literal.push(extra);
+                    declarations.push(self.extra(fields, need, inner));
                 }
             }
         }
         self.scopes.pop();
+        self.shuffle(&mut declarations);
+        let mut literal = Tree::new(Sort::Expression).text("{\n");
+        declarations
+            .into_iter()
+            .for_each(|declaration| literal.push(declaration));
         literal.text("}")
     }
 
     fn declaration(&mut self, name: &str, shape: &Shape, need: Need, depth: usize) -> Tree {
         let value = self.value(shape, need, depth);
-        match self.random.below(20) {
+        match self.random.below(25) {
             0 => Tree::field(&format!("{name}?"), value),
             1 if need == Need::Anything => Tree::field(&format!("{name}!"), value),
             2 => Tree::field(&format!("\"{name}\""), value),
@@ -98,7 +103,7 @@ impl Generator {
         match self.random.below(10) {
             0 => {
                 let shape = self.shape(1);
-                let name = *self.random.pick(&FIELDS);
+                let name = self.other_name(fields);
                 let value = self.value(&shape, Need::Anything, depth);
                 Tree::field(&format!("{name}?"), value)
             }
@@ -128,7 +133,7 @@ impl Generator {
             4 => {
                 let condition = self.bool(Need::Concrete, 1);
                 let body = self.literal(&[], need, 1);
-                let name = *self.random.pick(&FIELDS);
+                let name = self.other_name(fields);
                 let value = self.value(&Shape::Int, need, depth);
                 declaration
                     .text("if ")
@@ -153,7 +158,7 @@ impl Generator {
                     .text(&format!("let {name} = "))
                     .tree(value)
                     .text("\n");
-                let used = *self.random.pick(&FIELDS);
+                let used = self.other_name(fields);
                 declaration
                     .tree(declared)
                     .tree(Tree::field(used, Tree::leaf(&name)))
@@ -166,6 +171,18 @@ impl Generator {
             }
             _ => declaration.text("...\n"),
         }
+    }
+
+    /// A field that the struct most likely does not have yet.
+    fn other_name(&mut self, fields: &[(&'static str, Shape)]) -> &'static str {
+        let others: Vec<&str> = FIELDS
+            .into_iter()
+            .filter(|name| !fields.iter().any(|(field, _)| field == name))
+            .collect();
+        if others.is_empty() || self.random.percent(10) {
+            return self.random.pick::<&str>(&FIELDS);
+        }
+        self.random.pick::<&str>(&others)
     }
 
     fn loop_over(&mut self, need: Need, depth: usize) -> Tree {
@@ -185,6 +202,7 @@ impl Generator {
             text: text.to_owned(),
             shape,
             need: Need::Concrete,
+            ready: true,
         };
         self.scopes.push(vec![name("k", key), name("v", element)]);
         let label = if is_list { "\"\\(v)\"" } else { "(k)" };
