@@ -25,7 +25,7 @@ pub(crate) struct Bound {
     pub value: Scalar,
     pub position: Position,
     /// Compiled once, for `=~` and `!~`.
-    pub regex: Option<Rc<regex::Regex>>,
+    pub regex: Option<Rc<crate::packages::regexp::Pattern>>,
 }
 
 /// Two things that cannot both hold.

@@ -1,8 +1,10 @@
 //! Built-in functions, validators and constants: how they are found and called.
 
 mod core;
+mod documents;
 mod encoding;
 mod list;
+mod regexp;
 mod strconv;
 mod strings;
 mod structs;
@@ -131,7 +133,8 @@ impl Builtin {
 
     /// Whether the arguments may be values that are not concrete.
     pub(crate) fn takes_any(&self) -> bool {
-        self.package.is_empty() && self.name == "len"
+        let marshals = matches!(self.package, "encoding/json" | "encoding/yaml") && self.name != "Unmarshal";
+        marshals || (self.package.is_empty() && self.name == "len")
     }
 }
 
@@ -183,6 +186,9 @@ const TABLES: &[&[Builtin]] = &[
     structs::BUILTINS,
     strings::BUILTINS,
     strconv::BUILTINS,
+    regexp::BUILTINS,
+    documents::JSON,
+    documents::YAML,
     encoding::BASE64,
     encoding::HEX,
     encoding::MD5,

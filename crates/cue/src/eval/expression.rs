@@ -138,6 +138,7 @@ impl<'p> Machine<'p> {
                 let [argument] = arguments else {
                     return Err(self.wrong_arity(builtin, arguments.len(), position));
                 };
+                self.add_atom(id, |atom| atom.add_kind(Kind::STRUCT, position));
                 let group = self.new_group(conjunct.group, Link::Unified, Closing::At(id));
                 self.add(
                     id,
@@ -629,15 +630,35 @@ impl<'p> Machine<'p> {
                 let node = self.expanded(node);
                 if let Some(error) = self.known(node).error.clone() {
                     let waits = error.code == Code::Cycle && !self.last_try;
-                    return if error.code == Code::Exhausted || waits {
-                        Err(error)
-                    } else {
-                        Ok(true)
-                    };
+                    return if error.code == Code::Exhausted || waits { Err(error) } else { Ok(true) };
                 }
-                Ok(self.check(node).is_some())
+                if self.check(node).is_some() {
+                    return Ok(true);
+                }
+                self.is_unknown(node, expr)
             }
         }
+    }
+
+    /// Whether nothing but a type or a bound is known of a value: then it counts as absent. Of `_`, not even that is known.
+    fn is_unknown(&mut self, node: NodeId, expr: &'p Expr) -> Result<bool, Error> {
+        let node = self.settled(node);
+        let known = self.known(node);
+        let has_value = known.atom.scalar.is_some()
+            || known.is_struct
+            || known.list.is_some()
+            || !known.alternatives.is_empty()
+            || !known.structs.is_empty();
+        if has_value {
+            return Ok(false);
+        }
+        if matches!(self.node(node).state, State::Processing(_)) {
+            return if self.last_try { Ok(false) } else { Err(self.bottom(Code::Cycle, Reason::Cycle, Vec::new())) };
+        }
+        if self.known(node).atom.is_top() {
+            return Err(self.incomplete("invalid operand _ ('==' requires concrete value)", expr.position));
+        }
+        Ok(true)
     }
 
     fn compare(

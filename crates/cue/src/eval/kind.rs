@@ -20,6 +20,10 @@ impl Kind {
     pub(crate) const NUMBER: Self = Self(4 | 8);
     pub(crate) const TOP: Self = Self(511);
 
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -701,7 +701,11 @@ impl<'p> Machine<'p> {
     }
 
     /// A compiled regular expression; each is compiled once per program.
-    pub(super) fn regex(&mut self, pattern: &str, position: Position) -> Result<regex::Regex, Error> {
+    pub(super) fn regex(
+        &mut self,
+        pattern: &str,
+        position: Position,
+    ) -> Result<crate::packages::regexp::Pattern, Error> {
         match self.program.regex(pattern) {
             Ok(regex) => Ok(regex),
             Err(message) => Err(self.fatal(message, position)),

@@ -6,6 +6,7 @@ mod scope;
 pub(crate) mod symbols;
 
 use crate::diagnostic::Diagnostics;
+use crate::packages::regexp::Pattern;
 use crate::source::Source;
 use crate::syntax;
 use ir::{Position, StructExpr};
@@ -19,18 +20,17 @@ pub struct Program {
     pub(crate) sources: Vec<Source>,
     pub(crate) root: ir::Expr,
     pub(crate) symbols: Symbols,
-    regexes: Mutex<HashMap<String, regex::Regex>>,
+    regexes: Mutex<HashMap<String, Pattern>>,
 }
 
 impl Program {
     /// A compiled regular expression, kept for the next evaluation.
-    pub(crate) fn regex(&self, pattern: &str) -> Result<regex::Regex, String> {
+    pub(crate) fn regex(&self, pattern: &str) -> Result<Pattern, String> {
         let mut regexes = self.regexes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(regex) = regexes.get(pattern) {
             return Ok(regex.clone());
         }
-        let regex =
-            regex::Regex::new(pattern).map_err(|error| format!("invalid regexp {pattern:?}: {error}"))?;
+        let regex = Pattern::compile(pattern).map_err(|error| format!("invalid regexp: {error}"))?;
         if regexes.len() < MAXIMUM_REGEXES {
             regexes.insert(pattern.to_owned(), regex.clone());
         }
