@@ -51,8 +51,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            steps: 2_000_000,
-            depth: 1_000,
+            steps: 1_000_000,
+            depth: 500,
         }
     }
 }

@@ -72,9 +72,16 @@ pub(crate) struct Trail {
     /// The node that the reference was followed for.
     pub at: NodeId,
     pub before: Option<Rc<Trail>>,
+    pub length: u32,
 }
 
 impl Trail {
+    /// A trail that is one reference longer.
+    pub(crate) fn extend(before: Option<&Rc<Self>>, target: NodeId, at: NodeId) -> Rc<Self> {
+        let length = before.map_or(0, |before| before.length) + 1;
+        Rc::new(Self { target, at, before: before.cloned(), length })
+    }
+
     pub(crate) fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {
         Self::iter(trail).any(|trail| trail.target == target)
     }

@@ -9,7 +9,6 @@ use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State, Trail};
 use super::scalar::Scalar;
 use crate::program::ir::{Declaration, Expr, ExprKind, Position, Presence, VariableSlot};
 use crate::program::symbols::Label;
-use std::rc::Rc;
 
 /// Whether an expression names a node, rather than computing a value.
 pub(super) fn is_reference(expr: &Expr) -> bool {
@@ -91,6 +90,8 @@ impl<'p> Machine<'p> {
         if target == id || target == own || Trail::turns(conjunct.trail.as_ref(), target, id) {
             return;
         }
+        // Looking through a long trail is work, too.
+        self.steps += u64::from(conjunct.trail.as_ref().map_or(0, |trail| trail.length) / 8);
         let returns = Trail::contains(conjunct.trail.as_ref(), target) || self.is_below(id, target);
         if returns && !self.known(id).grounded {
             self.known_mut(id).returning.push((target, conjunct.clone()));
@@ -114,11 +115,7 @@ impl<'p> Machine<'p> {
 
     /// What the conjuncts that a reference brings in have in common. Those of a definition are closed.
     fn reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) -> Conjunct<'p> {
-        let trail = Some(Rc::new(Trail {
-            target,
-            at: id,
-            before: conjunct.trail.clone(),
-        }));
+        let trail = Some(Trail::extend(conjunct.trail.as_ref(), target, id));
         let group = match self.definition_around(target) {
             Some(definition) if definition == target || !self.is_below(id, definition) => {
                 self.new_group(conjunct.group, Link::Unified, Closing::Deep)
