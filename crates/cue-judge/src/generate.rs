@@ -22,6 +22,17 @@ pub fn program(seed: u64) -> Tree {
     generator.file()
 }
 
+/// Three values that stand alone and often fit together, for a seed.
+pub fn alike(seed: u64) -> [Tree; 3] {
+    let mut generator = Generator {
+        random: Random::new(seed),
+        scopes: Vec::new(),
+        lets: 0,
+    };
+    let shape = generator.shape(2);
+    [Need::Concrete, Need::Anything, Need::Anything].map(|need| generator.value(&shape, need, 2))
+}
+
 /// What a value is going to be.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
