@@ -29,6 +29,50 @@ pub(crate) enum LogFormat {
 pub(crate) enum Command {
     /// Run everything on this machine: an embedded Kubernetes API server, no cluster needed.
     Up(Up),
+    /// Evaluate CUE, the language that definitions are written in.
+    #[command(subcommand)]
+    Cue(Cue),
+}
+
+/// `cambium cue`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Cue {
+    /// Print the value of a CUE file.
+    Eval(CueEval),
+    /// Print the OpenAPI v3 schema of a definition's `parameter`.
+    Schema(CueSchema),
+}
+
+/// `cambium cue eval`.
+#[derive(Debug, Args)]
+pub(crate) struct CueEval {
+    /// The file; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    /// Print the value of this expression instead of the whole file, for example `output.spec`.
+    #[arg(short, long, value_name = "EXPR")]
+    pub(crate) expression: Option<String>,
+    /// How to print it.
+    #[arg(short, long, value_enum, default_value_t = Format::Json)]
+    pub(crate) output: Format,
+}
+
+/// `cambium cue schema`.
+#[derive(Debug, Args)]
+pub(crate) struct CueSchema {
+    /// The file: CUE with a `parameter` field; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    /// How to print it.
+    #[arg(short, long, value_enum, default_value_t = Format::Json)]
+    pub(crate) output: Format,
+}
+
+/// How a value is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
 }
 
 /// `cambium up`.

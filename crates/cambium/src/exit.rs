@@ -17,9 +17,36 @@ const ADDRESS: u8 = 5;
 /// A file of the user's stands in the way, or cannot be written.
 const FILE: u8 = 6;
 
+/// What the user wrote is wrong; the problems have been shown.
+const INPUT: u8 = 7;
+
+/// The user's input is wrong, and every problem of it has been written to standard error.
+#[derive(Debug, thiserror::Error)]
+#[error("{count} problem{} found", if *.count == 1 { "" } else { "s" })]
+pub(crate) struct WrongInput {
+    /// How many problems were shown.
+    pub(crate) count: usize,
+}
+
+/// A file that the command line names cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}")]
+pub(crate) struct UnreadableFile {
+    /// As it was given.
+    pub(crate) path: String,
+    #[source]
+    pub(crate) source: std::io::Error,
+}
+
 /// Says what went wrong, and gives the code for it.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let code = error.downcast_ref::<UpError>().map_or(UNEXPECTED, code);
+    let code = if error.is::<WrongInput>() {
+        INPUT
+    } else if error.is::<UnreadableFile>() {
+        FILE
+    } else {
+        error.downcast_ref::<UpError>().map_or(UNEXPECTED, code)
+    };
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     tracing::error!(code, "{}", causes.join(": "));
     ExitCode::from(code)

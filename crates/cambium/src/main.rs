@@ -1,6 +1,8 @@
 //! The `cambium` program: argv, output, exit codes, wiring.
 
+mod caret;
 mod cli;
+mod cue;
 mod exit;
 mod log;
 mod up;
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
     log::start(cli.log_format);
     let result = match cli.command {
         Command::Up(options) => up::run(&options),
+        Command::Cue(command) => cue::run(&command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -32,6 +32,16 @@ impl Data {
         }
     }
 
+    /// The same value as JSON text of several lines.
+    pub fn to_json_pretty(&self) -> String {
+        crate::packages::json::indent(self.to_json().as_bytes(), "", "    ").expect("what we wrote is JSON")
+    }
+
+    /// The same value as YAML text.
+    pub fn to_yaml(&self) -> String {
+        crate::packages::yaml::marshal(self)
+    }
+
     /// The same value as compact JSON text.
     pub fn to_json(&self) -> String {
         let mut text = String::new();

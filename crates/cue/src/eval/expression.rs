@@ -630,7 +630,11 @@ impl<'p> Machine<'p> {
                 let node = self.expanded(node);
                 if let Some(error) = self.known(node).error.clone() {
                     let waits = error.code == Code::Cycle && !self.last_try;
-                    return if error.code == Code::Exhausted || waits { Err(error) } else { Ok(true) };
+                    return if error.code == Code::Exhausted || waits {
+                        Err(error)
+                    } else {
+                        Ok(true)
+                    };
                 }
                 if self.check(node).is_some() {
                     return Ok(true);
@@ -653,7 +657,11 @@ impl<'p> Machine<'p> {
             return Ok(false);
         }
         if matches!(self.node(node).state, State::Processing(_)) {
-            return if self.last_try { Ok(false) } else { Err(self.bottom(Code::Cycle, Reason::Cycle, Vec::new())) };
+            return if self.last_try {
+                Ok(false)
+            } else {
+                Err(self.bottom(Code::Cycle, Reason::Cycle, Vec::new()))
+            };
         }
         if self.known(node).atom.is_top() {
             return Err(self.incomplete("invalid operand _ ('==' requires concrete value)", expr.position));

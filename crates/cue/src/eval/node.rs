@@ -79,7 +79,12 @@ impl Trail {
     /// A trail that is one reference longer.
     pub(crate) fn extend(before: Option<&Rc<Self>>, target: NodeId, at: NodeId) -> Rc<Self> {
         let length = before.map_or(0, |before| before.length) + 1;
-        Rc::new(Self { target, at, before: before.cloned(), length })
+        Rc::new(Self {
+            target,
+            at,
+            before: before.cloned(),
+            length,
+        })
     }
 
     pub(crate) fn contains(trail: Option<&Rc<Self>>, target: NodeId) -> bool {

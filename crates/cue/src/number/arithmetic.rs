@@ -186,7 +186,7 @@ fn quotient(dividend: &Decimal, divisor: &Decimal) -> Result<Decimal, Arithmetic
     if dividend.is_zero() {
         let exponent = i32::try_from(shift).map_err(|_| OutOfRange)?;
         let zero = Decimal {
-            negative,
+            negative: false,
             coefficient: dividend.coefficient.clone(),
             exponent,
         };

@@ -130,7 +130,7 @@ impl Number {
             Repr::Integer(decimal) | Repr::Float(decimal) => decimal,
         };
         if decimal.exponent >= 0 {
-            return Self::from_decimal((**decimal).clone(), NumberKind::Int);
+            return self.to_bigint().map_or_else(|| self.clone(), Self::integer);
         }
         let (quotient, fraction) = if decimal.adjusted() < -1 || decimal.is_zero() {
             let fraction = if decimal.is_zero() {

@@ -9,9 +9,11 @@ pub mod crypto;
 mod fields;
 pub mod hex;
 pub mod json;
+pub mod math;
 pub mod regexp;
 pub mod strconv;
 pub mod strings;
+pub mod time;
 pub mod yaml;
 
 /// The largest text that a function gives back.

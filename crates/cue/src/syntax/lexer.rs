@@ -131,7 +131,6 @@ impl<'text> Lexer<'text> {
 
     /// Skips to the next word; gives the comma that the end of a line stands for.
     fn skip_whitespace(&mut self) -> Option<Token> {
-        let start = self.offset;
         let mut newline = None;
         while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.next_byte() {
             if byte == b'\n' && newline.is_none() {
@@ -145,7 +144,6 @@ impl<'text> Lexer<'text> {
             return None;
         }
         self.inserts_comma = false;
-        debug_assert!(at >= start);
         Some(Token {
             kind: TokenKind::Newline,
             start: at,
@@ -238,6 +236,7 @@ impl<'text> Lexer<'text> {
         }
         while self.take("_") {}
         if self.take("##") {
+            while self.take("#") {}
             self.problem(start, self.offset, format!("illegal character {}", describe('#')));
             return TokenKind::Illegal;
         }

@@ -69,7 +69,7 @@ pub(super) fn escaped(start: &str) -> Result<Option<(String, &str)>, InvalidPatt
         'S' => r"[^\t\n\f\r ]",
         'w' => "[0-9A-Za-z_]",
         'W' => "[^0-9A-Za-z_]",
-        'p' | 'P' => return unicode(start, letter == 'P').map(Some),
+        'p' | 'P' => return unicode(start).map(Some),
         _ => return Ok(None),
     };
     Ok(Some((class.to_owned(), &start[2..])))
@@ -168,7 +168,8 @@ fn posix(rest: &str) -> Result<Option<(&str, &str)>, InvalidPattern> {
 }
 
 /// `\pL`, `\p{Greek}`, `\P{^Lu}`: a category or a script.
-fn unicode(start: &str, negated: bool) -> Result<(String, &str), InvalidPattern> {
+fn unicode(start: &str) -> Result<(String, &str), InvalidPattern> {
+    let negated = start.starts_with(r"\P");
     let rest = &start[2..];
     let (name, after) = match rest.strip_prefix('{') {
         Some(braced) => match braced.split_once('}') {

@@ -53,12 +53,12 @@ impl Emitter {
             indent + INDENT
         };
         match data {
-            Data::List(items) if items.is_empty() => self.indicator("[]", false),
-            Data::Struct(fields) if fields.is_empty() => self.indicator("{}", false),
+            Data::List(items) if items.is_empty() => self.indicator("[]"),
+            Data::Struct(fields) if fields.is_empty() => self.indicator("{}"),
             Data::List(items) => {
                 for item in items {
                     self.start_line(inner);
-                    self.indicator("-", true);
+                    self.mark("-");
                     self.node(item, inner, Parent::Sequence);
                 }
             }
@@ -82,10 +82,10 @@ impl Emitter {
             self.column += 1;
             (self.whitespace, self.indentation) = (false, false);
         } else {
-            self.indicator("?", true);
+            self.mark("?");
             self.string(name, scalar::value_style(name), indent + INDENT);
             self.start_line(indent);
-            self.indicator(":", true);
+            self.mark(":");
         }
         self.node(value, indent, Parent::Mapping);
     }
@@ -94,7 +94,7 @@ impl Emitter {
         match style {
             Style::Plain => self.plain(text),
             Style::SingleQuoted => {
-                self.indicator("'", false);
+                self.indicator("'");
                 let mut breaks = false;
                 for character in text.chars() {
                     let is_break = scalar::is_break(character);
@@ -111,7 +111,7 @@ impl Emitter {
                 (self.whitespace, self.indentation) = (false, false);
             }
             Style::DoubleQuoted => {
-                self.indicator("\"", false);
+                self.indicator("\"");
                 for character in text.chars() {
                     match scalar::escape(character) {
                         Some(escape) => escape.chars().for_each(|character| self.push(character)),
@@ -126,7 +126,7 @@ impl Emitter {
     }
 
     fn literal(&mut self, text: &str, indent: usize) {
-        self.indicator("|", false);
+        self.indicator("|");
         if text.starts_with(|character| character == ' ' || scalar::is_break(character)) {
             self.push(char::from_digit(INDENT as u32, 10).unwrap_or('2'));
         }
@@ -160,12 +160,17 @@ impl Emitter {
         (self.whitespace, self.indentation) = (false, false);
     }
 
-    /// A bracket, quote or mark, after a space where one is needed.
-    fn indicator(&mut self, text: &str, indentation: bool) {
+    /// A bracket or a quote, after a space where one is needed. No block can start on its line any more.
+    fn indicator(&mut self, text: &str) {
+        self.mark(text);
+        self.indentation = false;
+    }
+
+    /// `-`, `?` or `:` before a block, which may start on the same line.
+    fn mark(&mut self, text: &str) {
         self.separate();
         text.chars().for_each(|character| self.push(character));
         self.whitespace = false;
-        self.indentation &= indentation;
     }
 
     fn separate(&mut self) {

@@ -130,7 +130,8 @@ impl Lexer<'_> {
             .find(|c| !is_identifier_part(c))
             .unwrap_or(self.rest().len());
         self.inserts_comma = false;
-        if self.scan().kind != TokenKind::LeftParenthesis {
+        self.skip_whitespace();
+        if !self.take("(") {
             self.problem(self.offset, self.offset, "invalid attribute: expected '('");
             return TokenKind::Illegal;
         }

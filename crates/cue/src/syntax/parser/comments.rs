@@ -127,22 +127,32 @@ pub(super) fn comments_of_element(element: &mut Element) -> &mut Vec<Comment> {
 }
 
 /// Follows `a: b: c: 1` to `c`, as long as the labels are names.
-fn innermost(field: &mut Field) -> &mut Field {
-    if brief_field(&field.value).is_none_or(|inner| !is_name(&inner.label)) {
-        return field;
+fn innermost(mut field: &mut Field) -> &mut Field {
+    let mut depth = 0;
+    let mut value = &field.value;
+    while let Some(inner) = brief_field(value).filter(|inner| is_name(&inner.label)) {
+        depth += 1;
+        value = &inner.value;
     }
-    match &mut field.value.kind {
-        ExprKind::Struct(literal) => match literal.declarations.first_mut() {
-            Some(Declaration::Field(inner)) => innermost(inner),
-            _ => unreachable!("a brief struct holds one field"),
-        },
-        _ => unreachable!("a brief field is in a struct"),
+    for _ in 0..depth {
+        field = brief_field_mut(&mut field.value).expect("counted above");
     }
+    field
 }
 
 fn brief_field(value: &Expr) -> Option<&Field> {
     match &value.kind {
         ExprKind::Struct(literal) if literal.brief => match literal.declarations.as_slice() {
+            [Declaration::Field(field)] => Some(field),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn brief_field_mut(value: &mut Expr) -> Option<&mut Field> {
+    match &mut value.kind {
+        ExprKind::Struct(literal) => match literal.declarations.as_mut_slice() {
             [Declaration::Field(field)] => Some(field),
             _ => None,
         },

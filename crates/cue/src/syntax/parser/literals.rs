@@ -32,7 +32,12 @@ impl Parser<'_> {
         let start = self.content_start(token.start, quote);
         let end = token.end - quote.closing_length();
         let indentation = quote.indentation(&self.source.text[start..end]);
-        let value = self.piece(quote, indentation, (start, end), true, true)?;
+        let piece = Piece {
+            text: &self.source.text[start..end],
+            first: true,
+            last: true,
+        };
+        let value = self.piece(quote, indentation, piece, start)?;
         self.advance();
         Ok((value, token.span()))
     }
@@ -90,7 +95,14 @@ impl Parser<'_> {
         let mut parts = Vec::new();
         let mut expressions = expressions.into_iter();
         for (index, place) in pieces.iter().enumerate() {
-            let text = self.piece(quote, indentation, *place, index == 0, index + 1 == pieces.len())?;
+            let (start, end) = *place;
+            let (first, last) = (index == 0, index + 1 == pieces.len());
+            let piece = Piece {
+                text: &self.source.text[start..end],
+                first,
+                last,
+            };
+            let text = self.piece(quote, indentation, piece, start)?;
             if !text.is_empty() {
                 parts.push(InterpolationPart::Text(text));
             }
@@ -108,22 +120,13 @@ impl Parser<'_> {
         }
     }
 
-    fn piece(
-        &mut self,
-        quote: Quote,
-        indentation: &str,
-        (start, end): (usize, usize),
-        first: bool,
-        last: bool,
-    ) -> Parsed<Vec<u8>> {
-        let text = &self.source.text[start..end];
-        quote
-            .unquote(Piece { text, first, last }, indentation)
-            .map_err(|invalid| {
-                let at = start + invalid.offset;
-                self.report(Span::new(at, at + 1), invalid.message);
-                Abandoned
-            })
+    /// The value of a piece that starts at an offset of the text.
+    fn piece(&mut self, quote: Quote, indentation: &str, piece: Piece<'_>, start: usize) -> Parsed<Vec<u8>> {
+        quote.unquote(piece, indentation).map_err(|invalid| {
+            let at = start + invalid.offset;
+            self.report(Span::new(at, at + 1), invalid.message);
+            Abandoned
+        })
     }
 }
 

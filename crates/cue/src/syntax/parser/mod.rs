@@ -81,8 +81,8 @@ struct Parser<'source> {
     depth: usize,
     /// The height of the expression or declaration just read.
     height: usize,
-    /// The lines' starts, for not reporting two problems of one line.
-    problem_line: Option<usize>,
+    /// The line of the last problem, for not reporting two problems of one line.
+    problem_line: Option<std::ops::RangeInclusive<usize>>,
     problems: Vec<Diagnostic>,
 }
 
@@ -242,9 +242,21 @@ impl<'source> Parser<'source> {
     }
 
     fn add_problem(&mut self, problem: Diagnostic, span: Span) {
-        let before = &self.source.text[..self.source.text.floor_char_boundary(span.start as usize)];
-        let line = before.rfind('\n').map_or(0, |at| at + 1);
-        let repeated = self.problem_line.replace(line) == Some(line);
+        let at = span.start as usize;
+        let repeated = self.problem_line.as_ref().is_some_and(|line| line.contains(&at));
+        if !repeated {
+            let bytes = self.source.text.as_bytes();
+            let at = at.min(bytes.len());
+            let start = bytes[..at]
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |newline| newline + 1);
+            let end = bytes[at..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(bytes.len(), |newline| at + newline);
+            self.problem_line = Some(start..=end);
+        }
         if repeated && problem.severity == Severity::Syntax || self.problems.len() >= MAXIMUM_PROBLEMS {
             return;
         }

@@ -27,6 +27,21 @@ fn a_megabyte_of_one_long_chain() {
 }
 
 #[test]
+fn much_of_what_means_nothing() {
+    for text in [
+        "@", "@ ", "#", "##", "^", "\"", "'", "\\", "`", "0x ", "_|", "..", ",", ":", "=", "?", ";", "a ",
+        "]", "}", ")",
+    ] {
+        assert!(read(&text.repeat(100_000 / text.len())).is_err(), "{text}");
+    }
+    for text in [
+        "//", "/", "@\n", "^\n", "\"\n", "\"\"\"\n", "a:\n", "a\n", "]\n", "// c\n\n",
+    ] {
+        let _ = read(&text.repeat(50_000 / text.len()));
+    }
+}
+
+#[test]
 fn what_people_write_is_within_bounds() {
     let strings: Vec<String> = (0..2_000).map(|index| format!("\"value-{index}\"")).collect();
     assert!(read(&format!("x: {}", strings.join(" | "))).is_ok());
