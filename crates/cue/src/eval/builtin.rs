@@ -4,10 +4,12 @@ mod core;
 mod documents;
 mod encoding;
 mod list;
+mod math;
 mod regexp;
 mod strconv;
 mod strings;
 mod structs;
+mod time;
 
 use super::Machine;
 use super::error::{Code, Error, Reason};
@@ -110,6 +112,16 @@ impl Builtin {
         }
     }
 
+    /// A value of a package.
+    const fn constant(package: &'static str, name: &'static str, constant: fn() -> Scalar) -> Self {
+        Self {
+            package,
+            name,
+            operand: Kind::TOP,
+            run: Run::Constant(constant),
+        }
+    }
+
     /// A function that answers whether its first argument, of some kind, is good.
     const fn validator(
         package: &'static str,
@@ -134,7 +146,9 @@ impl Builtin {
     /// Whether the arguments may be values that are not concrete.
     pub(crate) fn takes_any(&self) -> bool {
         let marshals = matches!(self.package, "encoding/json" | "encoding/yaml") && self.name != "Unmarshal";
-        marshals || (self.package.is_empty() && self.name == "len")
+        marshals
+            || (self.package.is_empty() && matches!(self.name, "len" | "matchN" | "matchIf"))
+            || (self.package == "list" && self.name == "MatchN")
     }
 }
 
@@ -187,6 +201,8 @@ const TABLES: &[&[Builtin]] = &[
     strings::BUILTINS,
     strconv::BUILTINS,
     regexp::BUILTINS,
+    math::BUILTINS,
+    time::BUILTINS,
     documents::JSON,
     documents::YAML,
     encoding::BASE64,
@@ -233,7 +249,10 @@ impl<'p> Machine<'p> {
         let arguments: Vec<Value> = std::iter::once(value)
             .chain(validator.arguments.iter().cloned())
             .collect();
-        match call(self, &arguments, validator.position)? {
+        self.validating.push(validator.position);
+        let result = call(self, &arguments, validator.position);
+        self.validating.pop();
+        match result? {
             Value::Scalar(Scalar::Bool(true)) => Ok(()),
             _ => Err(self.does_not_satisfy(validator, shown)),
         }
@@ -343,6 +362,14 @@ impl<'p> Machine<'p> {
             .map(|text| self.scalar_node(Scalar::String(text.into())))
             .collect();
         self.list_value(&elements)
+    }
+
+    /// A node for a value.
+    pub(crate) fn node_of(&mut self, value: &Value) -> NodeId {
+        match value {
+            Value::Node(node) => *node,
+            Value::Scalar(scalar) => self.scalar_node(scalar.clone()),
+        }
     }
 
     /// A struct of existing nodes.

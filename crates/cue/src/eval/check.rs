@@ -6,12 +6,12 @@ use super::error::{Code, Error, Reason};
 use super::kind::Kind;
 use super::node::{Conjunct, NodeId, Pattern, Source, State};
 use super::scalar::Scalar;
-use crate::program::ir::Presence;
+use crate::program::ir::{ExprKind, Presence};
 use std::rc::Rc;
 
 impl<'p> Machine<'p> {
     /// The first fatal error at or below a node.
-    pub(super) fn check(&mut self, id: NodeId) -> Option<Error> {
+    pub(crate) fn check(&mut self, id: NodeId) -> Option<Error> {
         let node = self.expanded(id);
         if let Some(result) = &self.known(node).checked {
             return result.clone();
@@ -176,7 +176,13 @@ impl<'p> Machine<'p> {
 /// Whether two conjuncts were written at the same place.
 fn same_source(one: &Source<'_>, other: &Source<'_>) -> bool {
     match (one, other) {
-        (Source::Expr(one), Source::Expr(other)) => std::ptr::eq(*one, *other),
+        (Source::Expr(one), Source::Expr(other)) => {
+            let same_kind = match (&one.kind, &other.kind) {
+                (ExprKind::Kind(one), ExprKind::Kind(other)) => one == other,
+                _ => false,
+            };
+            same_kind || std::ptr::eq(*one, *other)
+        }
         (Source::Node(one), Source::Node(other)) => one == other,
         _ => false,
     }

@@ -163,7 +163,10 @@ impl<'p> Machine<'p> {
     /// Whether a node admits fields that it does not have.
     pub(super) fn is_closed(&self, node: NodeId) -> bool {
         let known = self.known(node);
-        if self.definition_around(node).is_some() {
+        if self
+            .definition_around(node)
+            .is_some_and(|definition| definition != node)
+        {
             return !known.structs.iter().any(|info| info.open) && known.patterns.is_empty();
         }
         known.structs.iter().any(|info| self.is_within_closed(info.group)) && {

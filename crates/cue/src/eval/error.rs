@@ -43,6 +43,8 @@ pub(crate) enum Reason {
     Explicit,
     NotAllowed,
     Cycle,
+    /// A comprehension asks whether the field is there that it adds.
+    OwnPresence(Label),
     StructuralCycle,
 }
 

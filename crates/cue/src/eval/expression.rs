@@ -118,6 +118,9 @@ impl<'p> Machine<'p> {
     fn add_validator(&mut self, id: NodeId, validator: Validator) {
         let kind = validator.builtin.operand;
         let position = validator.position;
+        if self.validating.contains(&position) {
+            return;
+        }
         self.add_atom(id, |atom| atom.add_kind(kind, position));
         let validators = &mut self.known_mut(id).atom.validators;
         if !validators.iter().any(|known| known.same(&validator)) {
@@ -592,11 +595,17 @@ impl<'p> Machine<'p> {
             }
             Binary::Compare(compare) => self.compare(env, compare, left, right, position),
             Binary::LogicalAnd | Binary::LogicalOr => {
-                let first = self.truth(env, left, operator)?;
-                if first == (operator == Binary::LogicalOr) {
-                    return Ok(Value::bool(first));
-                }
-                Ok(Value::bool(self.truth(env, right, operator)?))
+                // Both sides must be known, even when one decides.
+                let (first, second) = (self.truth(env, left, operator), self.truth(env, right, operator));
+                let (first, second) = match (first, second) {
+                    (Err(error), Err(fatal)) if !error.is_fatal() && fatal.is_fatal() => return Err(fatal),
+                    (first, second) => (first?, second?),
+                };
+                Ok(Value::bool(if operator == Binary::LogicalOr {
+                    first || second
+                } else {
+                    first && second
+                }))
             }
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide => {
                 let (first, second) = (self.operand(env, left)?, self.operand(env, right)?);
@@ -622,7 +631,9 @@ impl<'p> Machine<'p> {
     /// Whether an expression has no value: what `== _|_` asks.
     fn is_bottom(&mut self, env: EnvId, expr: &'p Expr) -> Result<bool, Error> {
         match self.evaluate(env, expr) {
-            Err(error) if error.code == Code::Exhausted => Err(error),
+            Err(error) if error.code == Code::Exhausted || matches!(error.reason, Reason::OwnPresence(_)) => {
+                Err(error)
+            }
             Err(error) if error.code == Code::Cycle && !self.last_try => Err(error),
             Err(_) => Ok(true),
             Ok(Value::Scalar(_)) => Ok(false),

@@ -153,6 +153,11 @@ impl<'p> Instance<'p> {
         Lookup(node)
     }
 
+    /// The steps taken so far, as [`Limits::steps`](super::Limits::steps) counts them.
+    pub fn steps(&self) -> u64 {
+        self.machine.steps
+    }
+
     /// The whole value as data; every reason why it cannot be.
     pub fn export(&mut self) -> Result<Data, Diagnostics> {
         self.export_at(Lookup(self.root))
@@ -302,17 +307,15 @@ impl<'p> Machine<'p> {
             index += 1;
             match (arc.label, arc.presence) {
                 (_, Presence::Optional | Presence::Pending) => {}
-                (label, Presence::Required) => {
-                    if label.is_regular() {
-                        let path = self.path(arc.node);
-                        let message = "field is required but not present".to_owned();
-                        problems.push(Diagnostic {
-                            severity: Severity::Incomplete,
-                            path,
-                            message,
-                            places: Vec::new(),
-                        });
-                    }
+                (_, Presence::Required) => {
+                    let path = self.path(arc.node);
+                    let message = "field is required but not present".to_owned();
+                    problems.push(Diagnostic {
+                        severity: Severity::Incomplete,
+                        path,
+                        message,
+                        places: Vec::new(),
+                    });
                 }
                 (Label::Index(_), _) => items.extend(self.export(arc.node, above, problems)),
                 (Label::Regular(symbol), _) => {

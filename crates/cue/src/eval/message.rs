@@ -141,6 +141,7 @@ impl<'p> Machine<'p> {
             }
             Reason::Explicit => "explicit error (_|_ literal) in source".to_owned(),
             Reason::NotAllowed => "field not allowed".to_owned(),
+            Reason::OwnPresence(label) => format!("cyclic reference to field {}", self.label_text(*label)),
             Reason::Cycle => "cycle error".to_owned(),
             Reason::StructuralCycle => "structural cycle".to_owned(),
             Reason::EmptyDisjunction(errors) => {

@@ -80,6 +80,8 @@ pub(crate) struct Machine<'p> {
     lowest_touched: u32,
     /// Nothing more will become known: what is missing is missing.
     last_try: bool,
+    /// The places of the validators that are being run: what they look at is looked at without them.
+    validating: Vec<Position>,
     steps: u64,
     exhausted: Option<Error>,
 }
@@ -96,6 +98,7 @@ impl<'p> Machine<'p> {
             stack: Vec::new(),
             lowest_touched: u32::MAX,
             last_try: false,
+            validating: Vec::new(),
             steps: 0,
             exhausted: None,
         }

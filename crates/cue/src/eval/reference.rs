@@ -5,9 +5,9 @@ use super::closed::{Closing, GroupId, Link};
 use super::error::{Code, Error, Reason};
 use super::expression::Value;
 use super::kind::Kind;
-use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State, Trail};
+use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State, Task, TaskKind, TaskState, Trail};
 use super::scalar::Scalar;
-use crate::program::ir::{Declaration, Expr, ExprKind, Position, Presence, VariableSlot};
+use crate::program::ir::{Adds, Declaration, Expr, ExprKind, Position, Presence, VariableSlot};
 use crate::program::symbols::Label;
 
 /// Whether an expression names a node, rather than computing a value.
@@ -296,7 +296,10 @@ impl<'p> Machine<'p> {
     /// A field by its name in an enclosing scope.
     fn field(&mut self, node: NodeId, label: Label, position: Position) -> Result<NodeId, Error> {
         match self.node(node).state {
-            State::Processing(_) => self.run_tasks_adding(node, label),
+            State::Processing(_) => {
+                self.deny_own_presence(node, label, position)?;
+                self.run_tasks_adding(node, label);
+            }
             _ => self.expand(node),
         }
         let node = match self.node(node).forward {
@@ -304,12 +307,29 @@ impl<'p> Machine<'p> {
             None => node,
         };
         match self.arc_of(node, label) {
-            Some((arc, Presence::Member)) => Ok(arc),
-            Some((_, Presence::Optional | Presence::Required)) => {
+            Some((arc, Presence::Member | Presence::Required)) => Ok(arc),
+            Some((_, Presence::Optional)) => {
                 Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position]))
             }
             _ => Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position])),
         }
+    }
+
+    /// A comprehension must not ask for the field that it may add.
+    fn deny_own_presence(&self, node: NodeId, label: Label, position: Position) -> Result<(), Error> {
+        if matches!(self.arc_of(node, label), Some((_, Presence::Member))) {
+            return Ok(());
+        }
+        let asks = |task: &Task<'p>| match (&task.kind, &task.state) {
+            (TaskKind::Comprehension(comprehension), TaskState::Running) => {
+                matches!(&comprehension.adds, Adds::Only(labels) if labels.contains(&label))
+            }
+            _ => false,
+        };
+        if self.known(node).tasks.iter().any(asks) {
+            return Err(self.bottom(Code::Fatal, Reason::OwnPresence(label), vec![position]));
+        }
+        Ok(())
     }
 
     fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
@@ -320,7 +340,7 @@ impl<'p> Machine<'p> {
     }
 
     fn index(&mut self, env: EnvId, base: &'p Expr, index: &'p Expr) -> Result<NodeId, Error> {
-        let base_node = self.base_node(env, base)?;
+        let base_node = self.value_node(env, base)?;
         match self.operand(env, index)? {
             Value::Scalar(Scalar::String(name)) => {
                 let label = Label::Regular(self.symbols.intern(&name));
@@ -352,6 +372,7 @@ impl<'p> Machine<'p> {
         let node = self.settled(base);
         if let State::Processing(height) = self.node(node).state {
             self.lowest_touched = self.lowest_touched.min(height);
+            self.deny_own_presence(node, label, position)?;
             self.run_tasks_adding(node, label);
         }
         let known = self.known(node);
@@ -363,8 +384,8 @@ impl<'p> Machine<'p> {
             return Err(self.incomplete(format!("unresolved disjunction {shown}"), position));
         }
         match self.arc_of(node, label) {
-            Some((arc, Presence::Member)) => return Ok(arc),
-            Some((_, Presence::Optional | Presence::Required)) => {
+            Some((arc, Presence::Member | Presence::Required)) => return Ok(arc),
+            Some((_, Presence::Optional)) => {
                 return Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position]));
             }
             _ => {}

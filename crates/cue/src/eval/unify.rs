@@ -549,6 +549,7 @@ impl<'p> Machine<'p> {
             TaskKind::Dynamic { label, field } => self.add_dynamic(id, label, field, &conjunct),
             TaskKind::Comprehension(comprehension) => {
                 self.yields(comprehension, conjunct.env).map(|environments| {
+                    self.known_mut(id).tasks[index].state = TaskState::Done;
                     for env in environments {
                         self.add_yield(id, &comprehension.body, env, &conjunct);
                     }

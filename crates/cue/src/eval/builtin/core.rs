@@ -1,10 +1,11 @@
 //! What every program has: `len`, `close`, `and`, `or`, and integer division.
 
-use super::{Builtin, Function, Run};
+use super::{Builtin, Function, Run, bool_value};
 use crate::eval::Machine;
 use crate::eval::error::Error;
 use crate::eval::expression::Value;
 use crate::eval::kind::Kind;
+use crate::eval::node::NodeId;
 use crate::eval::scalar::Scalar;
 use crate::number::{ArithmeticError, Number};
 use crate::program::ir::{Position, Presence};
@@ -26,7 +27,46 @@ pub(super) const BUILTINS: &[Builtin] = &[
     function("rem", 2, |machine, arguments, position| {
         divide(machine, arguments, position, Number::remainder)
     }),
+    function("error", 1, |machine, arguments, position| {
+        let message = machine.string(arguments, 0, position)?;
+        Err(machine.fatal(message.as_ref(), position))
+    }),
+    validator("matchN", 3, match_n),
+    validator("matchIf", 4, match_if),
 ];
+
+const fn validator(name: &'static str, arity: u8, call: Function) -> Builtin {
+    Builtin::validator("", name, Kind::TOP, arity, call)
+}
+
+/// Whether the value satisfies as many of the others as the number says.
+fn match_n(machine: &mut Machine<'_>, arguments: &[Value], position: Position) -> Result<Value, Error> {
+    let value = machine.node_of(&arguments[0]);
+    let list = machine.concrete(arguments[2].clone())?;
+    let mut matched = 0;
+    for schema in machine.list(&[list], 0, position)? {
+        matched += i64::from(satisfies(machine, value, schema));
+    }
+    let count = machine.node_of(&arguments[1]);
+    let matched = machine.scalar_node(Scalar::Number(Number::integer(matched)));
+    Ok(bool_value(satisfies(machine, matched, count)))
+}
+
+/// Whether the value satisfies the second of three if it satisfies the first, and the third otherwise.
+fn match_if(machine: &mut Machine<'_>, arguments: &[Value], _: Position) -> Result<Value, Error> {
+    let [value, condition, then, otherwise] = [0, 1, 2, 3].map(|index| machine.node_of(&arguments[index]));
+    let wanted = if satisfies(machine, value, condition) {
+        then
+    } else {
+        otherwise
+    };
+    Ok(bool_value(satisfies(machine, value, wanted)))
+}
+
+fn satisfies(machine: &mut Machine<'_>, value: NodeId, schema: NodeId) -> bool {
+    let both = machine.unified(&[value, schema]);
+    machine.check(both).is_none()
+}
 
 const fn function(name: &'static str, arity: u8, call: Function) -> Builtin {
     let run = Run::Function {

@@ -44,10 +44,7 @@ pub(super) const YAML: &[Builtin] = &[
 
 /// An argument as data, if it is concrete throughout.
 fn data(machine: &mut Machine<'_>, value: &Value, at: Position) -> Result<Data, Error> {
-    let node = match value {
-        Value::Node(node) => *node,
-        Value::Scalar(scalar) => machine.scalar_node(scalar.clone()),
-    };
+    let node = machine.node_of(value);
     let mut problems = Vec::new();
     let data = machine.export(node, &mut Vec::new(), &mut problems);
     match (data, problems.first()) {
@@ -118,10 +115,7 @@ fn validate(
     parse: Parse<Vec<Data>>,
 ) -> Result<Value, Error> {
     let documents = parsed(machine, arguments, at, parse)?;
-    let schema = match &arguments[1] {
-        Value::Node(node) => *node,
-        Value::Scalar(scalar) => machine.scalar_node(scalar.clone()),
-    };
+    let schema = machine.node_of(&arguments[1]);
     for document in documents {
         let document = machine.data_node(&document);
         let both = machine.unified(&[schema, document]);

@@ -1,10 +1,9 @@
 //! `encoding/base64`, `encoding/hex` and `crypto`.
 
-use super::{Builtin, IntoValue, Run};
+use super::{Builtin, IntoValue};
 use crate::eval::Machine;
 use crate::eval::error::Error;
 use crate::eval::expression::Value;
-use crate::eval::kind::Kind;
 use crate::eval::scalar::Scalar;
 use crate::number::Number;
 use crate::packages::crypto::{self, Hash};
@@ -36,15 +35,6 @@ pub(super) const HEX: &[Builtin] = &[
     Builtin::function("encoding/hex", "Dump", 1, |m, a, at| hex::dump(&m.bytes(a, 0, at)?).into_value(m, at)),
 ];
 
-const fn constant(package: &'static str, name: &'static str, constant: fn() -> Scalar) -> Builtin {
-    Builtin {
-        package,
-        name,
-        operand: Kind::TOP,
-        run: Run::Constant(constant),
-    }
-}
-
 fn size(size: i64) -> Scalar {
     Scalar::Number(Number::integer(size))
 }
@@ -52,48 +42,48 @@ fn size(size: i64) -> Scalar {
 #[rustfmt::skip]
 pub(super) const MD5: &[Builtin] = &[
     Builtin::function("crypto/md5", "Sum", 1, |m, a, at| Hash::Md5.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/md5", "Size", || size(Hash::Md5.size())),
-    constant("crypto/md5", "BlockSize", || size(Hash::Md5.block_size())),
+    Builtin::constant("crypto/md5", "Size", || size(Hash::Md5.size())),
+    Builtin::constant("crypto/md5", "BlockSize", || size(Hash::Md5.block_size())),
 ];
 
 #[rustfmt::skip]
 pub(super) const SHA1: &[Builtin] = &[
     Builtin::function("crypto/sha1", "Sum", 1, |m, a, at| Hash::Sha1.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/sha1", "Size", || size(Hash::Sha1.size())),
-    constant("crypto/sha1", "BlockSize", || size(Hash::Sha1.block_size())),
+    Builtin::constant("crypto/sha1", "Size", || size(Hash::Sha1.size())),
+    Builtin::constant("crypto/sha1", "BlockSize", || size(Hash::Sha1.block_size())),
 ];
 
 #[rustfmt::skip]
 pub(super) const SHA256: &[Builtin] = &[
     Builtin::function("crypto/sha256", "Sum256", 1, |m, a, at| Hash::Sha256.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/sha256", "Size", || size(Hash::Sha256.size())),
+    Builtin::constant("crypto/sha256", "Size", || size(Hash::Sha256.size())),
     Builtin::function("crypto/sha256", "Sum224", 1, |m, a, at| Hash::Sha224.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/sha256", "Size224", || size(Hash::Sha224.size())),
-    constant("crypto/sha256", "BlockSize", || size(Hash::Sha256.block_size())),
+    Builtin::constant("crypto/sha256", "Size224", || size(Hash::Sha224.size())),
+    Builtin::constant("crypto/sha256", "BlockSize", || size(Hash::Sha256.block_size())),
 ];
 
 #[rustfmt::skip]
 pub(super) const SHA512: &[Builtin] = &[
     Builtin::function("crypto/sha512", "Sum512", 1, |m, a, at| Hash::Sha512.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/sha512", "Size", || size(Hash::Sha512.size())),
+    Builtin::constant("crypto/sha512", "Size", || size(Hash::Sha512.size())),
     Builtin::function("crypto/sha512", "Sum384", 1, |m, a, at| Hash::Sha384.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/sha512", "Size384", || size(Hash::Sha384.size())),
+    Builtin::constant("crypto/sha512", "Size384", || size(Hash::Sha384.size())),
     Builtin::function("crypto/sha512", "Sum512_224", 1, |m, a, at| Hash::Sha512To224.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/sha512", "Size224", || size(Hash::Sha512To224.size())),
+    Builtin::constant("crypto/sha512", "Size224", || size(Hash::Sha512To224.size())),
     Builtin::function("crypto/sha512", "Sum512_256", 1, |m, a, at| Hash::Sha512To256.sum(&m.bytes(a, 0, at)?).into_value(m, at)),
-    constant("crypto/sha512", "Size256", || size(Hash::Sha512To256.size())),
-    constant("crypto/sha512", "BlockSize", || size(Hash::Sha512.block_size())),
+    Builtin::constant("crypto/sha512", "Size256", || size(Hash::Sha512To256.size())),
+    Builtin::constant("crypto/sha512", "BlockSize", || size(Hash::Sha512.block_size())),
 ];
 
 #[rustfmt::skip]
 pub(super) const HMAC: &[Builtin] = &[
     Builtin::function("crypto/hmac", "Sign", 3, |m, a, at| crypto::hmac_sign(&m.string(a, 0, at)?, &m.bytes(a, 1, at)?, &m.bytes(a, 2, at)?).into_value(m, at)),
-    constant("crypto/hmac", "MD5", || Scalar::String("MD5".into())),
-    constant("crypto/hmac", "SHA1", || Scalar::String("SHA1".into())),
-    constant("crypto/hmac", "SHA224", || Scalar::String("SHA224".into())),
-    constant("crypto/hmac", "SHA256", || Scalar::String("SHA256".into())),
-    constant("crypto/hmac", "SHA384", || Scalar::String("SHA384".into())),
-    constant("crypto/hmac", "SHA512", || Scalar::String("SHA512".into())),
-    constant("crypto/hmac", "SHA512_224", || Scalar::String("SHA512_224".into())),
-    constant("crypto/hmac", "SHA512_256", || Scalar::String("SHA512_256".into())),
+    Builtin::constant("crypto/hmac", "MD5", || Scalar::String("MD5".into())),
+    Builtin::constant("crypto/hmac", "SHA1", || Scalar::String("SHA1".into())),
+    Builtin::constant("crypto/hmac", "SHA224", || Scalar::String("SHA224".into())),
+    Builtin::constant("crypto/hmac", "SHA256", || Scalar::String("SHA256".into())),
+    Builtin::constant("crypto/hmac", "SHA384", || Scalar::String("SHA384".into())),
+    Builtin::constant("crypto/hmac", "SHA512", || Scalar::String("SHA512".into())),
+    Builtin::constant("crypto/hmac", "SHA512_224", || Scalar::String("SHA512_224".into())),
+    Builtin::constant("crypto/hmac", "SHA512_256", || Scalar::String("SHA512_256".into())),
 ];

@@ -20,6 +20,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     function("FlattenN", 2, flatten),
     validator("IsSorted", 2, is_sorted),
     validator("IsSortedStrings", 1, is_sorted_strings),
+    validator("MatchN", 3, match_n),
     function("Max", 1, |machine, arguments, at| {
         extreme(machine, arguments, at, Ordering::Greater)
     }),
@@ -125,7 +126,7 @@ fn flatten_into(
 }
 
 fn contains<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
-    let wanted = node_of(machine, &arguments[1]);
+    let wanted = machine.node_of(&arguments[1]);
     for element in machine.list(arguments, 0, at)? {
         if machine.equal_deep(element, wanted)? {
             return Ok(bool_value(true));
@@ -134,11 +135,19 @@ fn contains<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) ->
     Ok(bool_value(false))
 }
 
-fn node_of(machine: &mut Machine<'_>, value: &Value) -> NodeId {
-    match value {
-        Value::Node(node) => *node,
-        Value::Scalar(scalar) => machine.scalar_node(scalar.clone()),
+/// Whether as many elements as a number says satisfy a value.
+fn match_n(machine: &mut Machine<'_>, arguments: &[Value], at: Position) -> Result<Value, Error> {
+    let list = machine.concrete(arguments[0].clone())?;
+    let schema = machine.node_of(&arguments[2]);
+    let mut matched = 0;
+    for element in machine.list(&[list], 0, at)? {
+        let both = machine.unified(&[element, schema]);
+        matched += i64::from(machine.check(both).is_none());
     }
+    let count = machine.node_of(&arguments[1]);
+    let matched = machine.scalar_node(Scalar::Number(Number::integer(matched)));
+    let both = machine.unified(&[count, matched]);
+    Ok(bool_value(machine.check(both).is_none()))
 }
 
 fn unique<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {

@@ -41,8 +41,4 @@ pub(super) const BUILTINS: &[Builtin] = &[
         let format = u8::try_from(m.integer(a, 1, at)?).unwrap_or(b'%');
         strconv::format_float(number, format, m.integer(a, 2, at)?, m.integer(a, 3, at)?).into_value(m, at)
     }),
-    function("ParseNumber", 1, |m, a, at| {
-        let text = m.string(a, 0, at)?;
-        Number::from_literal(&text).map_err(|error| CallError::new(error.to_string())).into_value(m, at)
-    }),
 ];
