@@ -1,6 +1,7 @@
 //! Tasks that need a program: `cargo xtask <task>`.
 
 mod bench;
+mod conformance;
 mod go;
 mod kubernetes;
 mod oracle;
@@ -14,6 +15,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
   peers        builds the Go programs that tests talk to (crates/testing/peers) and KubeVela's CLI into the same cache
   cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
+  cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module
   bench apiserver   the embedded API server beside Kubernetes, under the same load";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         Some("kubernetes") => kubernetes::prepare(),
         Some("peers") => peers::build(),
         Some("cue-oracle") => oracle::prepare(),
+        Some("cue-conformance") => conformance::run(std::env::args().nth(2).as_deref()),
         Some("bench") => bench::run(std::env::args().nth(2).as_deref()),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
