@@ -109,18 +109,18 @@ fn compare(oracle: &Oracle, case: &Case) -> Result<Vec<Finding>> {
         ours::export(&case.text),
         oracle.export(&case.text)?,
     )];
-    match ours::export_each(&case.text, DEPTH) {
-        Ok(answers) => {
-            for (path, ours) in answers.into_iter().take(MAXIMUM_PATHS) {
+    match ours::paths(&case.text, DEPTH, MAXIMUM_PATHS) {
+        Ok(paths) => {
+            for path in paths {
+                let ours = ours::export_at(&case.text, &path);
                 let answer = oracle.export_at(&case.text, &path)?;
                 found.push(finding(path, ours, answer));
             }
         }
-        Err(trouble) => found.push(finding(
-            "(all)".to_owned(),
-            trouble,
-            Answer::Error(String::new()),
-        )),
+        Err(trouble) => {
+            let nothing = Answer::Error(String::new());
+            found.push(finding("(every path)".to_owned(), trouble, nothing));
+        }
     }
     Ok(found)
 }

@@ -22,46 +22,43 @@ pub fn export(text: &str) -> Answer {
         .unwrap_or_else(|trouble| trouble)
 }
 
-/// The export of everything that has a path in a text, down to a depth; nothing when the text does not compile.
-pub fn export_each(text: &str, depth: usize) -> Result<Vec<(String, Answer)>, Answer> {
+/// The export of the value of an expression in a text, as if a field said it.
+pub fn export_at(text: &str, expression: &str) -> Answer {
+    let text = format!("{text}\n_judge: {expression}\n");
+    let ask = |instance: &mut Instance<'_>| match instance.lookup(&["_judge"]) {
+        Some(field) => instance.export_at(field),
+        None => instance.export(),
+    };
+    apart(move || answer(evaluated(&text, ask))).unwrap_or_else(|trouble| trouble)
+}
+
+/// Every path to a field in a text, down to a depth and up to a number; none when the text does not compile.
+pub fn paths(text: &str, depth: usize, maximum: usize) -> Result<Vec<String>, Answer> {
     let text = text.to_owned();
     apart(move || {
         let each = |instance: &mut Instance<'_>| {
-            let mut answers = Vec::new();
+            let mut paths = Vec::new();
             let root = instance.root();
-            walk(instance, root, "", depth, &mut answers);
-            Ok(answers)
+            walk(instance, root, "", depth, &mut paths);
+            paths.truncate(maximum);
+            Ok(paths)
         };
         evaluated(&text, each).unwrap_or_default()
     })
 }
 
-fn walk(
-    instance: &mut Instance<'_>,
-    at: Lookup,
-    path: &str,
-    depth: usize,
-    answers: &mut Vec<(String, Answer)>,
-) {
-    let mut children = Vec::new();
+fn walk(instance: &mut Instance<'_>, at: Lookup, path: &str, depth: usize, paths: &mut Vec<String>) {
     for (name, child) in instance.fields(at).unwrap_or_default() {
-        let quoted = Data::String(name.clone()).to_json();
-        if path.is_empty() && !is_identifier(&name) {
-            continue;
-        }
-        let below = if path.is_empty() {
-            name
-        } else if is_identifier(&name) {
-            format!("{path}.{name}")
-        } else {
-            format!("{path}.{quoted}")
+        let below = match (path.is_empty(), is_identifier(&name)) {
+            (true, true) => name,
+            // A name of the whole file that is no identifier cannot be referred to.
+            (true, false) => continue,
+            (false, true) => format!("{path}.{name}"),
+            (false, false) => format!("{path}.{}", Data::String(name).to_json()),
         };
-        children.push((below, child));
-    }
-    for (path, child) in children {
-        answers.push((path.clone(), answer(instance.export_at(child))));
+        paths.push(below.clone());
         if depth > 1 {
-            walk(instance, child, &path, depth - 1, answers);
+            walk(instance, child, &below, depth - 1, paths);
         }
     }
 }
