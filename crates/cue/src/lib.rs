@@ -21,6 +21,8 @@ pub mod syntax;
 
 pub use data::Data;
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use eval::{EvaluationOptions, Inexpressible, Instance, Limits, Lookup, OpenApi};
+pub use eval::{
+    EvaluationOptions, Inexpressible, Instance, Limits, Lookup, Member, MemberKind, OpenApi, Shape,
+};
 pub use program::{CompileOptions, Program, compile, compile_with};
 pub use source::Source;

@@ -13,13 +13,13 @@ use crate::syntax::ast::Comment;
 
 /// One evaluation of a program.
 pub struct Instance<'p> {
-    machine: Machine<'p>,
+    pub(super) machine: Machine<'p>,
     root: NodeId,
 }
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lookup(NodeId);
+pub struct Lookup(pub(super) NodeId);
 
 impl Lookup {
     pub(super) fn node(self) -> NodeId {
@@ -91,7 +91,9 @@ impl<'p> Instance<'p> {
             }
             _ => None,
         };
-        Some(known.arcs.iter().filter_map(name).collect())
+        let mut fields: Vec<(String, Lookup)> = known.arcs.iter().filter_map(name).collect();
+        self.machine.put_in_order(node, &mut fields, |(name, _)| name);
+        Some(fields)
     }
 
     /// The elements of a list. None when the value is not a list.
@@ -327,6 +329,7 @@ impl<'p> Machine<'p> {
             }
         }
         above.pop();
+        self.put_in_order(node, &mut fields, |(name, _)| name);
         Some(if is_list {
             Data::List(items)
         } else {

@@ -24,8 +24,10 @@ pub(crate) mod kind;
 mod message;
 pub(crate) mod node;
 mod openapi;
+mod order;
 mod reference;
 pub(crate) mod scalar;
+mod shape;
 mod unify;
 
 use closed::{Group, GroupId};
@@ -34,6 +36,7 @@ pub use instance::{Instance, Lookup};
 pub(crate) use node::NodeId;
 use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
 pub use openapi::{Inexpressible, OpenApi};
+pub use shape::{Member, MemberKind, Shape};
 
 use crate::program::Program;
 use crate::program::ir::{Expr, Position};
@@ -62,6 +65,8 @@ impl Default for Limits {
 pub struct EvaluationOptions {
     /// How much work it may do.
     pub limits: Limits,
+    /// Whether fields are shown in the order of language version 0.9 rather than as declared.
+    pub legacy_field_order: bool,
     /// Whether `[1] + [2]` and `2 * [1]` are computed, as before language version 0.11.
     pub list_arithmetic: bool,
 }

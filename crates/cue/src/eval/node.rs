@@ -135,7 +135,7 @@ pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
     pub patterns: Vec<Pattern<'p>>,
-    pub structs: Vec<StructInfo>,
+    pub structs: Vec<StructInfo<'p>>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
     /// Disjunctions, each with the key of the outermost one that it is nested in.
@@ -181,10 +181,19 @@ pub(crate) struct Pattern<'p> {
 }
 
 /// A struct literal that was unified into a node.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StructInfo {
+#[derive(Debug, Clone)]
+pub(crate) struct StructInfo<'p> {
     pub group: GroupId,
     pub open: bool,
+    /// What declares its fields, for their order.
+    pub declares: Declares<'p>,
+}
+
+/// Where a struct's fields are declared.
+#[derive(Debug, Clone)]
+pub(crate) enum Declares<'p> {
+    Literal(&'p crate::program::ir::StructExpr),
+    Data(Rc<[(Label, NodeId)]>),
 }
 
 /// What is known of a list's length and of the elements not written out.

@@ -6,7 +6,8 @@ use super::closed::{Closing, Link};
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
 use super::node::{
-    Arc_, Conjunct, EnvId, List, NodeId, Pattern, Scope, Source, State, StructInfo, Task, TaskKind, TaskState,
+    Arc_, Conjunct, Declares, EnvId, List, NodeId, Pattern, Scope, Source, State, StructInfo, Task, TaskKind,
+    TaskState,
 };
 use super::scalar::Scalar;
 use crate::program::ir::{Adds, Declaration, Expr, ExprKind, FieldExpr, Position, Presence, StructExpr};
@@ -116,6 +117,7 @@ impl<'p> Machine<'p> {
                 self.known_mut(id).structs.push(StructInfo {
                     group: conjunct.group,
                     open: false,
+                    declares: Declares::Data(Rc::clone(&fields)),
                 });
                 for &(label, node) in fields.iter() {
                     let conjunct = Conjunct {
@@ -198,6 +200,7 @@ impl<'p> Machine<'p> {
         known.structs.push(StructInfo {
             group,
             open: literal.open,
+            declares: Declares::Literal(literal),
         });
         let only_plain = !literal.declarations.iter().any(|declaration| {
             matches!(

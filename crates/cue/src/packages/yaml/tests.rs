@@ -334,11 +334,11 @@ fn any_data() -> impl Strategy<Value = Data> {
 }
 
 proptest! {
-    /// Except for a string that starts with an empty line, which Go's writer loses.
+    /// Except for a string that starts with an empty line, which Go's writer loses, and a key `<<`, which it does not quote.
     #[test]
     fn what_is_written_reads_back(data in any_data()) {
         let text = marshal(&data);
-        if !text.contains("|2") {
+        if !text.contains("|2") && !text.contains("<<") {
             prop_assert_eq!(unmarshal(text.as_bytes()), Ok(data), "{}", text);
         }
     }

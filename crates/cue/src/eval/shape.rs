@@ -1,0 +1,182 @@
+//! Values one level at a time, for those who merge them by rules of their own.
+
+use super::instance::{Instance, Lookup};
+use super::node::Source;
+use super::scalar::Scalar;
+use crate::data::Data;
+use crate::diagnostic::{Diagnostic, Place};
+use crate::program::ir::{Position, Presence};
+use crate::program::symbols::Label;
+
+/// The form of a value at its own level. Defaults are not taken.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// Wrong, or not known yet.
+    Failed(Diagnostic),
+    /// Null, a boolean, a number or a string.
+    Scalar(Data),
+    /// Fields in order: ordinary ones, those that may be absent, and definitions; not hidden ones.
+    Struct(Vec<Member>),
+    /// A list.
+    List {
+        /// The elements that there are.
+        elements: Vec<Lookup>,
+        /// What further elements must satisfy; none when there can be no more.
+        rest: Option<Lookup>,
+    },
+    /// One of several values, the defaults first.
+    Alternatives {
+        /// The values.
+        values: Vec<Lookup>,
+        /// How many of them are defaults.
+        defaults: usize,
+    },
+    /// A type, a bound or another constraint, as CUE text.
+    Constraint(String),
+}
+
+/// A field of a struct.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// What sort of field it is.
+    pub kind: MemberKind,
+    /// Its value.
+    pub value: Lookup,
+}
+
+/// What sort of field a [`Member`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberKind {
+    /// An ordinary field that is there, or must be.
+    Ordinary,
+    /// A constraint on an ordinary field that may be absent.
+    Optional,
+    /// A definition, whose name starts with `#`.
+    Definition,
+}
+
+impl Instance<'_> {
+    /// The form of a value.
+    pub fn shape(&mut self, at: Lookup) -> Shape {
+        let node = self.machine.expanded(at.0);
+        if let Some(error) = self.machine.known(node).error.clone() {
+            return Shape::Failed(self.machine.diagnostic(&error, at.0));
+        }
+        let known = self.machine.known(node);
+        if !known.alternatives.is_empty() {
+            let values = known
+                .alternatives
+                .iter()
+                .map(|&alternative| Lookup(alternative))
+                .collect();
+            return Shape::Alternatives {
+                values,
+                defaults: known.defaults,
+            };
+        }
+        if let Some((scalar, _)) = &known.atom.scalar {
+            return match scalar {
+                Scalar::Null => Shape::Scalar(Data::Null),
+                Scalar::Bool(value) => Shape::Scalar(Data::Bool(*value)),
+                Scalar::Number(number) => Shape::Scalar(Data::Number(number.clone())),
+                Scalar::String(text) => Shape::Scalar(Data::String(text.to_string())),
+                Scalar::Bytes(_) => Shape::Constraint(scalar.to_string()),
+            };
+        }
+        if let Some(list) = &known.list {
+            let rests: Option<Vec<_>> = list
+                .length
+                .is_none()
+                .then(|| list.rests.iter().map(|(_, rest)| rest.clone()).collect());
+            let elements = known
+                .arcs
+                .iter()
+                .filter(|arc| matches!(arc.label, Label::Index(_)));
+            let elements = elements.map(|arc| Lookup(arc.node)).collect();
+            let rest = rests.map(|rests| {
+                let rest = self.machine.new_node(Some(node), None);
+                self.machine.node_mut(rest).conjuncts = rests;
+                Lookup(rest)
+            });
+            return Shape::List { elements, rest };
+        }
+        if !known.is_struct {
+            return Shape::Constraint(known.atom.to_string());
+        }
+        let member = |arc: &super::node::Arc_| {
+            let (symbol, kind) = match (arc.label, arc.presence) {
+                (Label::Regular(symbol), Presence::Member | Presence::Required) => {
+                    (symbol, MemberKind::Ordinary)
+                }
+                (Label::Regular(symbol), Presence::Optional) => (symbol, MemberKind::Optional),
+                (Label::Definition(symbol), Presence::Member) => (symbol, MemberKind::Definition),
+                _ => return None,
+            };
+            let name = self.machine.symbols.name(symbol).to_string();
+            Some(Member {
+                name,
+                kind,
+                value: Lookup(arc.node),
+            })
+        };
+        let mut members: Vec<Member> = known.arcs.iter().filter_map(member).collect();
+        self.machine
+            .put_in_order(node, &mut members, |member| &member.name);
+        Shape::Struct(members)
+    }
+
+    /// Where a value is declared, as far as it was declared in a source.
+    pub fn places(&self, at: Lookup) -> Vec<Place> {
+        let declared =
+            self.machine
+                .node(at.0)
+                .conjuncts
+                .iter()
+                .filter_map(|conjunct| match conjunct.source {
+                    Source::Expr(expr) => Some(expr.position),
+                    _ => None,
+                });
+        let place = |position: Position| {
+            let source = self
+                .machine
+                .program
+                .sources
+                .get(position.source as usize)?
+                .clone();
+            Some(Place {
+                source,
+                span: position.span,
+            })
+        };
+        declared.filter_map(place).collect()
+    }
+
+    /// What is wrong in the whole value, however little of it is known: one problem for each field that has any.
+    pub fn errors(&mut self, at: Lookup) -> Vec<Diagnostic> {
+        let node = self.machine.expanded(at.0);
+        if let Some(error) = self
+            .machine
+            .known(node)
+            .error
+            .clone()
+            .filter(|error| error.is_fatal())
+        {
+            return vec![self.machine.diagnostic(&error, at.0)];
+        }
+        let mut found = Vec::new();
+        for index in 0..self.machine.known(node).arcs.len() {
+            let arc = self.machine.known(node).arcs[index];
+            if arc.presence == Presence::Member
+                && let Some(error) = self.machine.check(arc.node)
+            {
+                let diagnostic = self.machine.diagnostic(&error, arc.node);
+                if !found.contains(&diagnostic) {
+                    found.push(diagnostic);
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,95 @@
+//! Why a component cannot be rendered.
+
+use crate::DefinitionKind;
+use cambium_cue::Diagnostics;
+use std::fmt;
+
+/// Everything that stands in the way of rendering an application: at most one failure for each component.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Failures(pub Vec<Failure>);
+
+/// Why one component cannot be rendered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("component {component:?}: {of}{reason}", of = Of(trait_.as_deref()))]
+pub struct Failure {
+    /// The component.
+    pub component: String,
+    /// The trait that fails; none when the component itself does.
+    pub trait_: Option<String>,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+/// What is wrong with a component or one of its traits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// Nobody gave the definition that it refers to.
+    #[error("{} definition {reference:?} not found", kind_name(*.kind))]
+    NotFound {
+        /// What was looked for.
+        kind: DefinitionKind,
+        /// By this reference.
+        reference: String,
+    },
+    /// The template and the properties do not go together.
+    #[error("{0}")]
+    Invalid(Diagnostics),
+    /// The template has no `output`.
+    #[error("the template has no output")]
+    NoOutput,
+    /// Part of an output is not known.
+    #[error("{output} is not concrete: {diagnostics}")]
+    Incomplete {
+        /// Which one: `output` or `outputs.name`.
+        output: String,
+        /// What is missing.
+        diagnostics: Diagnostics,
+    },
+    /// An output is no object.
+    #[error("{output} has no kind")]
+    NoKind {
+        /// Which one: `output` or `outputs.name`.
+        output: String,
+    },
+    /// A patch does not go with what it patches.
+    #[error("cannot patch {target}: {diagnostics}")]
+    Patch {
+        /// What is patched: `output` or `outputs.name`.
+        target: String,
+        /// What conflicts, at which path of the target.
+        diagnostics: Diagnostics,
+    },
+    /// The template says so, in `errs`.
+    #[error("{0}")]
+    Refused(String),
+    /// The template asks for something that needs the network.
+    #[error("`processing` asks for an HTTP request, which rendering does not make")]
+    Processing,
+}
+
+struct Of<'a>(Option<&'a str>);
+
+impl fmt::Display for Of<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |name| write!(out, "trait {name:?}: "))
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, failure) in self.0.iter().enumerate() {
+            if index > 0 {
+                out.write_str("\n")?;
+            }
+            write!(out, "{failure}")?;
+        }
+        Ok(())
+    }
+}
+
+fn kind_name(kind: DefinitionKind) -> &'static str {
+    match kind {
+        DefinitionKind::Component => "component",
+        DefinitionKind::Trait => "trait",
+    }
+}

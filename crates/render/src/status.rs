@@ -1,0 +1,221 @@
+//! Status blocks: what a definition says of the live objects.
+
+use crate::environment::objects;
+use crate::parameters::through_go;
+use crate::status_text::cue_text;
+use crate::template::{Block, evaluate};
+use crate::{Definition, Template};
+use cambium_cue::diagnostic::Severity;
+use cambium_cue::syntax::ast::{Declaration, Label};
+use cambium_cue::{Data, Diagnostic, Diagnostics, Source, syntax};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The live objects of a component or a trait, and whom they belong to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Live {
+    /// The component's name.
+    pub name: String,
+    /// The application's name.
+    pub app_name: String,
+    /// The application revision's name.
+    pub app_revision: String,
+    /// The workload; a trait has none.
+    pub output: Option<Value>,
+    /// The other objects by their names in `outputs`.
+    pub outputs: BTreeMap<String, Value>,
+    /// The properties.
+    pub properties: Option<Value>,
+}
+
+/// What the status blocks say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Whether the objects are as they should be; without a health policy they are.
+    pub healthy: bool,
+    /// What to tell the user.
+    pub message: String,
+    /// Details by name.
+    pub details: BTreeMap<String, String>,
+    /// What is wrong with the status blocks themselves, block by block.
+    pub problems: Vec<Diagnostics>,
+}
+
+/// Values by name.
+type Fields = Vec<(String, Data)>;
+
+/// Details with longer names are left out.
+const LONGEST_NAME: usize = 31;
+
+impl Template {
+    /// Evaluates the status blocks against live objects: the details first, which the health policy may use, and
+    /// the message last, which may use both.
+    pub fn status(&self, live: &Live) -> Status {
+        let mut status = Status::default();
+        let mut seen = Vec::new();
+        if let Some(block) = &self.details {
+            match self.detail_fields(block, &live.context(&seen), live) {
+                Ok((details, values)) => {
+                    status.details = details;
+                    seen.push(("details".to_owned(), Data::Struct(values)));
+                }
+                Err(problems) => status.problems.push(problems),
+            }
+        }
+        status.healthy = match &self.health_policy {
+            None => true,
+            Some(block) => match field(block, "isHealth", &live.context(&seen), live) {
+                Ok(Data::Bool(healthy)) => healthy,
+                Ok(_) => {
+                    status.problems.push(problem("isHealth must be a bool"));
+                    false
+                }
+                Err(problems) => {
+                    status.problems.push(problems);
+                    false
+                }
+            },
+        };
+        seen.push(("healthy".to_owned(), Data::Bool(status.healthy)));
+        if let Some(block) = &self.custom_status {
+            match sound_field(block, "message", &live.context(&seen), live) {
+                Ok(Data::String(message)) => status.message = message,
+                Ok(_) => status.problems.push(problem("message must be a string")),
+                Err(problems) => status.problems.push(problems),
+            }
+        }
+        status
+    }
+
+    /// The details as text, and as what the other blocks see in `context.status.details`.
+    fn detail_fields(
+        &self,
+        block: &Block,
+        context: &Data,
+        live: &Live,
+    ) -> Result<(BTreeMap<String, String>, Fields), Diagnostics> {
+        let program = block.as_ref().map_err(Clone::clone)?;
+        let parameter = live.parameter();
+        let mut instance = evaluate(program, Some(&parameter), context);
+        let errors = instance.errors(instance.root());
+        if !errors.is_empty() {
+            return Err(Diagnostics(errors));
+        }
+        let private = private_fields(self.definition());
+        let mut details = BTreeMap::new();
+        let mut values = Vec::new();
+        for (name, at) in instance.fields(instance.root()).unwrap_or_default() {
+            let is_input = name == "context" || name == "parameter";
+            let is_shown = !name.starts_with('$');
+            if name.len() > LONGEST_NAME || is_input || (is_shown && private.contains(&name)) {
+                continue;
+            }
+            match instance.export_at(at) {
+                Ok(value) => {
+                    if is_shown {
+                        details.insert(name.clone(), cue_text(&value));
+                    }
+                    values.push((name, value));
+                }
+                Err(_) if is_shown => {
+                    details.insert(name, "_|_".to_owned());
+                }
+                Err(_) => {}
+            }
+        }
+        Ok((details, values))
+    }
+}
+
+impl Live {
+    fn parameter(&self) -> Data {
+        self.properties
+            .as_ref()
+            .map_or(Data::Struct(Vec::new()), through_go)
+    }
+
+    /// What the blocks see as `context`.
+    fn context(&self, status: &[(String, Data)]) -> Data {
+        let text = |text: &str| Data::String(text.to_owned());
+        let mut fields = vec![
+            ("appName", text(&self.app_name)),
+            ("appRevision", text(&self.app_revision)),
+        ];
+        fields.push(("name", text(&self.name)));
+        fields.extend(self.output.as_ref().map(|output| ("output", through_go(output))));
+        if !self.outputs.is_empty() {
+            let named = self.outputs.iter().map(|(name, object)| (name.as_str(), object));
+            fields.push(("outputs", objects(named)));
+        }
+        fields.push((
+            "parameter",
+            self.properties.as_ref().map_or(Data::Null, through_go),
+        ));
+        fields.push(("status", Data::Struct(status.to_vec())));
+        Data::Struct(
+            fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
+    }
+}
+
+/// One field of a block, as data.
+fn field(block: &Block, name: &str, context: &Data, live: &Live) -> Result<Data, Diagnostics> {
+    let program = block.as_ref().map_err(Clone::clone)?;
+    let parameter = live.parameter();
+    let mut instance = evaluate(program, Some(&parameter), context);
+    match instance.lookup(&[name]) {
+        Some(at) => instance.export_at(at),
+        None => Err(problem(&format!("the block has no {name}"))),
+    }
+}
+
+/// One field of a block that must not be wrong anywhere.
+fn sound_field(block: &Block, name: &str, context: &Data, live: &Live) -> Result<Data, Diagnostics> {
+    let program = block.as_ref().map_err(Clone::clone)?;
+    let parameter = live.parameter();
+    let mut instance = evaluate(program, Some(&parameter), context);
+    match instance.errors(instance.root()) {
+        errors if errors.is_empty() => field(block, name, context, live),
+        errors => Err(Diagnostics(errors)),
+    }
+}
+
+/// The fields of the details block that are marked `@local` or `@private`.
+fn private_fields(definition: &Definition) -> BTreeSet<String> {
+    let source = Source::new(definition.name.as_str(), definition.status.details.as_str());
+    let Ok(file) = syntax::parse(&source) else {
+        return BTreeSet::new();
+    };
+    let marked = file
+        .declarations
+        .into_iter()
+        .filter_map(|declaration| match declaration {
+            Declaration::Field(field)
+                if field
+                    .attributes
+                    .iter()
+                    .any(|attribute| matches!(attribute.name.as_str(), "local" | "private")) =>
+            {
+                match field.label {
+                    Label::Identifier(identifier) => Some(identifier.name),
+                    Label::String(name, _) => Some(name),
+                    _ => None,
+                }
+            }
+            _ => None,
+        });
+    marked.collect()
+}
+
+fn problem(message: &str) -> Diagnostics {
+    let severity = Severity::Error;
+    Diagnostics(vec![Diagnostic {
+        severity,
+        path: String::new(),
+        message: message.to_owned(),
+        places: Vec::new(),
+    }])
+}
