@@ -109,10 +109,9 @@ fn compare(oracle: &Oracle, case: &Case) -> Result<Vec<Finding>> {
         ours::export(&case.text),
         oracle.export(&case.text)?,
     )];
-    match ours::paths(&case.text, DEPTH, MAXIMUM_PATHS) {
-        Ok(paths) => {
-            for path in paths {
-                let ours = ours::export_at(&case.text, &path);
+    match ours::export_each(&case.text, DEPTH, MAXIMUM_PATHS) {
+        Ok(answers) => {
+            for (path, ours) in answers {
                 let answer = oracle.export_at(&case.text, &path)?;
                 found.push(finding(path, ours, answer));
             }

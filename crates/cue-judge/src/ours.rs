@@ -22,32 +22,28 @@ pub fn export(text: &str) -> Answer {
         .unwrap_or_else(|trouble| trouble)
 }
 
-/// The export of the value of an expression in a text, as if a field said it.
-pub fn export_at(text: &str, expression: &str) -> Answer {
-    let text = format!("{text}\n_judge: {expression}\n");
-    let ask = |instance: &mut Instance<'_>| match instance.lookup(&["_judge"]) {
-        Some(field) => instance.export_at(field),
-        None => instance.export(),
-    };
-    apart(move || answer(evaluated(&text, ask))).unwrap_or_else(|trouble| trouble)
-}
-
-/// Every path to a field in a text, down to a depth and up to a number; none when the text does not compile.
-pub fn paths(text: &str, depth: usize, maximum: usize) -> Result<Vec<String>, Answer> {
+/// The export of everything that has a path in a text, down to a depth and up to a number; nothing when the text does not compile.
+pub fn export_each(text: &str, depth: usize, maximum: usize) -> Result<Vec<(String, Answer)>, Answer> {
     let text = text.to_owned();
     apart(move || {
         let each = |instance: &mut Instance<'_>| {
-            let mut paths = Vec::new();
+            let mut answers = Vec::new();
             let root = instance.root();
-            walk(instance, root, "", depth, &mut paths);
-            paths.truncate(maximum);
-            Ok(paths)
+            walk(instance, root, "", depth, &mut answers);
+            answers.truncate(maximum);
+            Ok(answers)
         };
         evaluated(&text, each).unwrap_or_default()
     })
 }
 
-fn walk(instance: &mut Instance<'_>, at: Lookup, path: &str, depth: usize, paths: &mut Vec<String>) {
+fn walk(
+    instance: &mut Instance<'_>,
+    at: Lookup,
+    path: &str,
+    depth: usize,
+    answers: &mut Vec<(String, Answer)>,
+) {
     for (name, child) in instance.fields(at).unwrap_or_default() {
         let below = match (path.is_empty(), is_identifier(&name)) {
             (true, true) => name,
@@ -56,9 +52,18 @@ fn walk(instance: &mut Instance<'_>, at: Lookup, path: &str, depth: usize, paths
             (false, true) => format!("{path}.{name}"),
             (false, false) => format!("{path}.{}", Data::String(name).to_json()),
         };
-        paths.push(below.clone());
+        let found = answer(instance.export_at(child));
+        let is_wrong = matches!(found, Answer::Error(_));
+        answers.push((below.clone(), found));
         if depth > 1 {
-            walk(instance, child, &below, depth - 1, paths);
+            let start = answers.len();
+            walk(instance, child, &below, depth - 1, answers);
+            if is_wrong {
+                // A selector into a struct that is wrong is wrong, whatever it selects.
+                for (_, inside) in &mut answers[start..] {
+                    *inside = Answer::Error(format!("{below} is wrong"));
+                }
+            }
         }
     }
 }
