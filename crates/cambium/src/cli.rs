@@ -32,6 +32,25 @@ pub(crate) enum Command {
     /// Evaluate CUE, the language that definitions are written in.
     #[command(subcommand)]
     Cue(Cue),
+    /// Render an Application without a cluster: its manifests to standard output.
+    Render(Render),
+}
+
+/// `cambium render`.
+#[derive(Debug, Args)]
+pub(crate) struct Render {
+    /// The Application; `-` reads standard input.
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// A ComponentDefinition or TraitDefinition, or a directory of them; may be given several times.
+    #[arg(short, long, value_name = "PATH", required = true)]
+    pub(crate) definitions: Vec<PathBuf>,
+    /// The version of Kubernetes to render for.
+    #[arg(long, value_name = "VERSION", default_value = "1.36")]
+    pub(crate) cluster_version: String,
+    /// How to print them.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    pub(crate) output: Format,
 }
 
 /// `cambium cue`.

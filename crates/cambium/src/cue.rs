@@ -79,6 +79,11 @@ fn compiled(sources: &[Source], options: CompileOptions<'_>) -> Result<Program> 
 /// A file, or standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Source> {
     let name = path.display().to_string();
+    let shown = if name == "-" {
+        "standard input".to_owned()
+    } else {
+        name.clone()
+    };
     let mut bytes = Vec::new();
     let result = if name == "-" {
         std::io::stdin().take(MAXIMUM_FILE).read_to_end(&mut bytes)
@@ -89,8 +94,8 @@ pub(crate) fn read(path: &Path) -> Result<Source> {
         String::from_utf8(bytes).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))
     });
     match text {
-        Ok(text) => Ok(Source::new(name, text)),
-        Err(source) => Err(UnreadableFile { path: name, source }.into()),
+        Ok(text) => Ok(Source::new(shown, text)),
+        Err(source) => Err(UnreadableFile { path: shown, source }.into()),
     }
 }
 
@@ -100,6 +105,11 @@ pub(crate) fn print(data: &Data, format: Format) -> Result<()> {
         Format::Json => data.to_json_pretty() + "\n",
         Format::Yaml => data.to_yaml(),
     };
+    write(&text)
+}
+
+/// Writes text to standard output.
+pub(crate) fn write(text: &str) -> Result<()> {
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }

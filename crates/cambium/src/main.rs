@@ -5,6 +5,7 @@ mod cli;
 mod cue;
 mod exit;
 mod log;
+mod render;
 mod up;
 
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Up(options) => up::run(&options),
         Command::Cue(command) => cue::run(&command),
+        Command::Render(options) => render::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -113,6 +113,13 @@ impl<'p> Instance<'p> {
         self.machine.comments_of(at.0)
     }
 
+    /// Everything that is wrong with a value at any level and cannot be mended by knowing more.
+    pub fn errors(&mut self, at: Lookup) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        self.machine.report_all(at.0, &mut Vec::new(), &mut problems);
+        problems
+    }
+
     /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
     pub fn problem(&mut self, at: Lookup) -> Option<Diagnostic> {
         let node = self.machine.settled(at.0);
@@ -361,13 +368,34 @@ impl<'p> Machine<'p> {
     }
 
     fn report_incomplete(&mut self, at: NodeId, message: String, problems: &mut Vec<Diagnostic>) {
-        let path = self.path(at);
-        problems.push(Diagnostic {
-            severity: Severity::Incomplete,
-            path,
-            message,
-            places: Vec::new(),
-        });
+        let written = |conjunct: &Conjunct<'p>| match conjunct.source {
+            Source::Expr(expr) => Some(expr.position),
+            _ => None,
+        };
+        let positions = self.node(at).conjuncts.iter().filter_map(written).collect();
+        let error = self.bottom(Code::Incomplete, Reason::Text(message), positions);
+        self.report(&error, at, problems);
+    }
+
+    /// Every fatal error at or below a node.
+    fn report_all(&mut self, id: NodeId, above: &mut Vec<NodeId>, problems: &mut Vec<Diagnostic>) {
+        let node = self.settled(id);
+        if above.contains(&node) {
+            return;
+        }
+        if let Some(error) = self.known(node).error.clone().filter(|error| error.is_fatal()) {
+            self.report(&error, id, problems);
+            return;
+        }
+        above.push(node);
+        for arc in self.known(node).arcs.clone() {
+            if arc.presence == Presence::Member {
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+                    self.report_all(arc.node, above, problems)
+                });
+            }
+        }
+        above.pop();
     }
 
     /// A node whose value is one of several others'.

@@ -318,6 +318,8 @@ impl Writer<'_, '_> {
     fn kind(&mut self, kind: Kind, path: &str) -> Schema {
         let single = [
             (Kind::STRING, "string"),
+            // What a regular expression admits. Data has no bytes.
+            (Kind::STRING.or(Kind::BYTES), "string"),
             (Kind::BOOL, "boolean"),
             (Kind::INT, "integer"),
             (Kind::FLOAT, "number"),

@@ -152,31 +152,4 @@ impl Instance<'_> {
         };
         declared.filter_map(place).collect()
     }
-
-    /// What is wrong in the whole value, however little of it is known: one problem for each field that has any.
-    pub fn errors(&mut self, at: Lookup) -> Vec<Diagnostic> {
-        let node = self.machine.expanded(at.0);
-        if let Some(error) = self
-            .machine
-            .known(node)
-            .error
-            .clone()
-            .filter(|error| error.is_fatal())
-        {
-            return vec![self.machine.diagnostic(&error, at.0)];
-        }
-        let mut found = Vec::new();
-        for index in 0..self.machine.known(node).arcs.len() {
-            let arc = self.machine.known(node).arcs[index];
-            if arc.presence == Presence::Member
-                && let Some(error) = self.machine.check(arc.node)
-            {
-                let diagnostic = self.machine.diagnostic(&error, arc.node);
-                if !found.contains(&diagnostic) {
-                    found.push(diagnostic);
-                }
-            }
-        }
-        found
-    }
 }

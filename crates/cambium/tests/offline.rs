@@ -1,0 +1,127 @@
+//! `cambium cue` and `cambium render`, as a person sees them.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs the program in the root of the repository with a text on its standard input; everything that it says.
+fn cambium(arguments: &[&str], input: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cambium"))
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    format!(
+        "$ cambium {}\n{}{}exit {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+        output.status.code().unwrap()
+    )
+}
+
+const GREETING: &str = r#"
+name: *"world" | string
+count: 2
+text: [for i in [1, 2] {"\(i). hello \(name)"}]
+nested: {"a-b": 1.50, c: null}
+"#;
+
+#[test]
+fn a_file_is_evaluated() {
+    insta::assert_snapshot!(cambium(&["cue", "eval", "-"], GREETING));
+}
+
+#[test]
+fn an_expression_is_evaluated_and_printed_as_yaml() {
+    insta::assert_snapshot!(cambium(
+        &["cue", "eval", "-", "-e", "{t: text, n: nested}", "-o", "yaml"],
+        GREETING
+    ));
+}
+
+#[test]
+fn every_problem_is_shown_under_a_caret() {
+    let text =
+        "a: 1 & 2\nb: {\n\tc: \"x\" + 1\n\td: string\n}\n#Closed: {x: int}\ne: #Closed & {x: 1, y: 2}\n";
+    insta::assert_snapshot!(cambium(&["cue", "eval", "-"], text));
+}
+
+#[test]
+fn text_that_is_not_cue_is_shown_under_a_caret() {
+    insta::assert_snapshot!(cambium(
+        &["cue", "eval", "-"],
+        "a: [1, 2\nb: {c: }\nd: missing.field\n"
+    ));
+}
+
+#[test]
+fn a_schema_is_printed_with_what_it_cannot_say() {
+    let text = r#"
+import "strings"
+
+#Port: {
+	// +usage=The number
+	number: int & >0 & <=65535
+	name?: string & strings.MaxRunes(15)
+}
+parameter: {
+	// +usage=The image
+	// +short=i
+	image: string
+	ports: [...#Port]
+	mode:  *"fast" | "slow"
+	labels?: [string]: string
+	size?: =~"^[0-9]+Mi$"
+	limit?: int | string
+	source: {git: string} | {archive: string}
+}
+"#;
+    insta::assert_snapshot!(cambium(&["cue", "schema", "-", "-o", "yaml"], text));
+}
+
+#[test]
+fn an_application_is_rendered() {
+    insta::assert_snapshot!(cambium(
+        &["render", "-f", "examples/shop.yaml", "-d", "examples/definitions"],
+        ""
+    ));
+}
+
+#[test]
+fn an_application_that_cannot_be_rendered_says_why_for_each_component() {
+    let application = "
+apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata: {name: shop}
+spec:
+  components:
+    - name: web
+      type: service
+      properties: {image: x, replicas: 300}
+    - name: log
+      type: service
+      properties: {image: x}
+      traits: [{type: sidecar-log, properties: {image: 7}}]
+    - name: other
+      type: missing
+";
+    insta::assert_snapshot!(cambium(
+        &["render", "-f", "-", "-d", "examples/definitions"],
+        application
+    ));
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    insta::assert_snapshot!(cambium(
+        &["render", "-f", "missing.yaml", "-d", "examples/definitions"],
+        ""
+    ));
+}
