@@ -16,7 +16,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   peers        builds the Go programs that tests talk to (crates/testing/peers) and KubeVela's CLI into the same cache
   cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
   cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module
-  bench apiserver   the embedded API server beside Kubernetes, under the same load";
+  bench apiserver   the embedded API server beside Kubernetes, under the same load
+  bench cue         crates/cue beside Go's cue library, on the same definitions";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {
