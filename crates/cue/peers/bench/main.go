@@ -34,6 +34,9 @@ func main() {
 		// Without, every number would be a float.
 		decoder.UseNumber()
 		check(decoder.Decode(&values))
+		for name, value := range values {
+			values[name] = plain(value)
+		}
 		names := make([]string, 0, len(values))
 		for name := range values {
 			names = append(names, name)
@@ -61,6 +64,25 @@ func render(value cue.Value, names []string, values map[string]any) []byte {
 	exported, err := value.MarshalJSON()
 	check(err)
 	return exported
+}
+
+// The same value with integers as integers.
+func plain(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		integer, err := value.Int64()
+		check(err)
+		return integer
+	case []any:
+		for index := range value {
+			value[index] = plain(value[index])
+		}
+	case map[string]any:
+		for name := range value {
+			value[name] = plain(value[name])
+		}
+	}
+	return value
 }
 
 func median(work func()) int64 {
