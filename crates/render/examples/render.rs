@@ -1,5 +1,5 @@
 //! Renders an Application with a folder of definitions, both as YAML: `render app.yaml definitions/`.
-#![expect(clippy::print_stdout, reason = "an example prints")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example prints")]
 
 use cambium_render::{Application, Definition, Definitions, Environment, Template, render};
 use serde_json::Value;
@@ -19,13 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = definition.name.clone();
         match Template::compile(definition) {
             Ok(template) => definitions.insert(name, Arc::new(template)),
-            Err(problems) => println!("{name}: {problems}"),
+            Err(problems) => eprintln!("{name}: {problems}"),
         }
     }
     let application = Application::from_manifest(&serde_saphyr::from_str(&read_to_string(application)?)?)?;
     match render(&application, &definitions, &Environment::default()) {
         Ok(rendered) => rendered.objects().for_each(|object| println!("{object:#}")),
-        Err(failures) => println!("{failures}"),
+        Err(failures) => eprintln!("{failures}"),
     }
     Ok(())
 }

@@ -66,11 +66,12 @@ pub(crate) fn evaluate<'p>(program: &'p Program, parameter: Option<&Data>, conte
     program.evaluate(&inputs, as_kubevela())
 }
 
-/// KubeVela carries CUE v0.9.2: lists can be added, and fields come in its order.
+/// KubeVela carries CUE v0.9.2: lists can be added, fields come in its order, and `_` counts as present.
 pub(crate) fn as_kubevela() -> EvaluationOptions {
     EvaluationOptions {
         list_arithmetic: true,
         legacy_field_order: true,
+        anything_is_present: true,
         ..Default::default()
     }
 }

@@ -71,17 +71,27 @@ fn patch(
     Ok(())
 }
 
-/// A conflict, with the places in the patch that it comes from.
+/// A conflict, with the places in the patch that it comes from. Lists have been rearranged, so that it is placed no
+/// closer than the list.
 fn placed(instance: &mut Instance<'_>, patch: Lookup, conflict: Diagnostic) -> Diagnostic {
+    let path = conflict.path.trim_start_matches('.').to_owned();
     let mut at = patch;
-    for step in conflict.path.split('.').filter(|step| !step.is_empty()) {
-        match instance.field(at, step) {
+    for step in path.split('.') {
+        let name = step.split('[').next().unwrap_or_default();
+        match instance.field(at, name) {
             Some(next) => at = next,
             None => break,
         }
+        if name != step {
+            break;
+        }
     }
     let places = instance.places(at);
-    Diagnostic { places, ..conflict }
+    Diagnostic {
+        path,
+        places,
+        ..conflict
+    }
 }
 
 /// The first message in `errs`.

@@ -99,7 +99,11 @@ impl<'p> Machine<'p> {
                 self.add_atom(id, |atom| atom.add_scalar(&scalar, position));
                 Ok(())
             }
-            Run::Function { validates: true, .. } => {
+            Run::Function {
+                validates: true,
+                arity: (_, 1),
+                ..
+            } => {
                 self.add_validator(
                     id,
                     Validator {
@@ -367,6 +371,12 @@ impl<'p> Machine<'p> {
 
     /// Evaluates an expression that must be concrete: a scalar, or a node that is a struct or a list.
     pub(super) fn operand(&mut self, env: EnvId, expr: &'p Expr) -> Result<Value, Error> {
+        if let ExprKind::Kind(kind) = &expr.kind {
+            return Err(self.fatal(
+                format!("invalid operand {kind} (a concrete value is required)"),
+                expr.position,
+            ));
+        }
         let value = self.evaluate(env, expr)?;
         self.concrete(value)
             .map_err(|error| self.placed(error, expr.position))
@@ -675,6 +685,9 @@ impl<'p> Machine<'p> {
             };
         }
         if self.known(node).atom.is_top() {
+            if self.options.anything_is_present {
+                return Ok(false);
+            }
             return Err(self.incomplete("invalid operand _ ('==' requires concrete value)", expr.position));
         }
         Ok(true)

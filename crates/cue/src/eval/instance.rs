@@ -271,6 +271,11 @@ impl<'p> Machine<'p> {
         above: &mut Vec<NodeId>,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Data> {
+        // Small texts can stand for huge values: what is written out is counted, too.
+        if let Err(error) = self.step() {
+            self.report(&error, id, problems);
+            return None;
+        }
         let node = self.settled(id);
         if above.contains(&node) {
             let error = self.bottom(Code::Fatal, Reason::StructuralCycle, Vec::new());
@@ -362,7 +367,10 @@ impl<'p> Machine<'p> {
 
     fn report(&mut self, error: &Error, at: NodeId, problems: &mut Vec<Diagnostic>) {
         let diagnostic = self.diagnostic(error, at);
-        if !problems.contains(&diagnostic) {
+        let is_known = |known: &Diagnostic| {
+            *known == diagnostic || (error.code == Code::Exhausted && known.message == diagnostic.message)
+        };
+        if !problems.iter().any(is_known) {
             problems.push(diagnostic);
         }
     }
@@ -380,7 +388,7 @@ impl<'p> Machine<'p> {
     /// Every fatal error at or below a node.
     fn report_all(&mut self, id: NodeId, above: &mut Vec<NodeId>, problems: &mut Vec<Diagnostic>) {
         let node = self.settled(id);
-        if above.contains(&node) {
+        if above.contains(&node) || self.step().is_err() {
             return;
         }
         if let Some(error) = self.known(node).error.clone().filter(|error| error.is_fatal()) {

@@ -65,6 +65,8 @@ impl Default for Limits {
 pub struct EvaluationOptions {
     /// How much work it may do.
     pub limits: Limits,
+    /// Whether `_` counts as present in `x != _|_`, as in language version 0.9, rather than as not known.
+    pub anything_is_present: bool,
     /// Whether fields are shown in the order of language version 0.9 rather than as declared.
     pub legacy_field_order: bool,
     /// Whether `[1] + [2]` and `2 * [1]` are computed, as before language version 0.11.

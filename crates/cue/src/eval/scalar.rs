@@ -41,8 +41,6 @@ impl Scalar {
             (Self::Number(left), Self::Number(right)) => Some(left.compare(right)),
             (Self::String(left), Self::String(right)) => Some(left.as_bytes().cmp(right.as_bytes())),
             (Self::Bytes(left), Self::Bytes(right)) => Some(left.cmp(right)),
-            (Self::Bytes(left), Self::String(right)) => Some(left.as_ref().cmp(right.as_bytes())),
-            (Self::String(left), Self::Bytes(right)) => Some(left.as_bytes().cmp(right.as_ref())),
             _ => None,
         }
     }

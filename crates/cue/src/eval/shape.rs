@@ -15,6 +15,13 @@ pub enum Shape {
     Failed(Diagnostic),
     /// Null, a boolean, a number or a string.
     Scalar(Data),
+    /// Bytes.
+    Bytes {
+        /// As CUE text.
+        text: String,
+        /// As they are exported.
+        exported: Data,
+    },
     /// Fields in order: ordinary ones, those that may be absent, and definitions; not hidden ones.
     Struct(Vec<Member>),
     /// A list.
@@ -82,7 +89,13 @@ impl Instance<'_> {
                 Scalar::Bool(value) => Shape::Scalar(Data::Bool(*value)),
                 Scalar::Number(number) => Shape::Scalar(Data::Number(number.clone())),
                 Scalar::String(text) => Shape::Scalar(Data::String(text.to_string())),
-                Scalar::Bytes(_) => Shape::Constraint(scalar.to_string()),
+                Scalar::Bytes(bytes) => {
+                    let exported = Data::String(crate::packages::base64_text(bytes));
+                    Shape::Bytes {
+                        text: scalar.to_string(),
+                        exported,
+                    }
+                }
             };
         }
         if let Some(list) = &known.list {

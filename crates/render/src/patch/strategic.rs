@@ -9,76 +9,121 @@ use std::collections::HashMap;
 
 /// Rearranges the patch's lists to line up with the target's, and replaces in the target what the patch replaces.
 pub(super) fn fit(patch: &mut Tree, target: &mut Tree) {
-    walk(patch, Some(target), None);
+    walk(patch, Target::At(target), None);
 }
 
-fn walk(patch: &mut Tree, mut target: Option<&mut Tree>, key: Option<&str>) {
+/// What a part of the patch is fitted to.
+enum Target<'a> {
+    /// This part of the target.
+    At(&'a mut Tree),
+    /// Itself, because it has replaced that part of the target.
+    Itself,
+    /// Nothing is there.
+    Nothing,
+}
+
+impl Target<'_> {
+    fn again(&mut self) -> Target<'_> {
+        match self {
+            Self::At(target) => Target::At(target),
+            Self::Itself => Target::Itself,
+            Self::Nothing => Target::Nothing,
+        }
+    }
+}
+
+fn walk(patch: &mut Tree, mut target: Target<'_>, key: Option<&str>) {
     match patch {
         Tree::Struct(fields) => {
             for field in fields
                 .iter_mut()
                 .filter(|field| field.kind != MemberKind::Definition)
             {
-                let own = field.markers.patch_key.clone();
-                let key = own.as_deref().or(key);
-                if let Some(target) = target.as_deref_mut() {
-                    fit_field(field, target, key);
-                }
-                let below = target
-                    .as_deref_mut()
-                    .and_then(|target| target.get_mut(&field.name));
-                walk(&mut field.value, below, key);
+                walk_field(field, target.again(), key);
             }
         }
         Tree::List { elements, .. } => {
             for (index, element) in elements.iter_mut().enumerate() {
-                let below = match target.as_deref_mut() {
-                    Some(Tree::List { elements, .. }) => elements.get_mut(index),
-                    _ => None,
+                let below = match target.again() {
+                    Target::At(Tree::List { elements, .. }) => {
+                        elements.get_mut(index).map_or(Target::Nothing, Target::At)
+                    }
+                    Target::Itself => Target::Itself,
+                    _ => Target::Nothing,
                 };
                 walk(element, below, key);
             }
         }
         Tree::Alternatives { values, .. } => {
             for value in values {
-                walk(value, target.as_deref_mut(), key);
+                walk(value, target.again(), key);
             }
         }
-        Tree::Scalar(_) | Tree::Constraint(_) => {}
+        Tree::Scalar(_) | Tree::Bytes { .. } | Tree::Constraint(_) => {}
     }
 }
 
-/// Fits one field; `around` is the struct in the target that would hold it.
-fn fit_field(field: &mut Field, around: &mut Tree, key: Option<&str>) {
-    let Some(target) = around.get_mut(&field.name) else {
-        return;
-    };
+/// Fits one field and what is below it; `around` is what would hold it in the target.
+fn walk_field(field: &mut Field, around: Target<'_>, key: Option<&str>) {
+    let own = field.markers.patch_key.clone();
+    let key = own.as_deref().or(key);
+    match around {
+        Target::Nothing => walk(&mut field.value, Target::Nothing, key),
+        Target::Itself => {
+            if let Tree::List { elements, .. } = &field.value {
+                let mut itself = Tree::List {
+                    elements: elements.clone(),
+                    rest: None,
+                };
+                fit_field(field, &mut itself, key);
+            }
+            walk(&mut field.value, Target::Itself, key);
+        }
+        Target::At(around) => match around.get_mut(&field.name) {
+            None => walk(&mut field.value, Target::Nothing, key),
+            Some(target) => match fit_field(field, target, key) {
+                Fitted::Beside => walk(&mut field.value, Target::At(target), key),
+                Fitted::Instead => {
+                    walk(&mut field.value, Target::Itself, key);
+                    *target = field.value.clone();
+                }
+            },
+        },
+    }
+}
+
+/// Where a field is, once fitted.
+enum Fitted {
+    /// Lined up with the target's field, to be unified with it.
+    Beside,
+    /// In the place of the target's field.
+    Instead,
+}
+
+/// Fits one field to the target's field of the same name.
+fn fit_field(field: &mut Field, target: &mut Tree, key: Option<&str>) -> Fitted {
     match (&mut field.value, target) {
+        (Tree::List { .. }, Tree::List { .. }) if field.markers.replaces() => Fitted::Instead,
         (
             Tree::List {
                 elements: patch,
                 rest,
             },
-            Tree::List {
-                elements,
-                rest: target_rest,
-            },
+            Tree::List { elements, .. },
         ) => {
-            if field.markers.replaces() {
-                elements.clone_from(patch);
-                target_rest.clone_from(rest);
-            } else if patch.is_empty() && rest.is_some() {
-                // `[...T]` says something of every element, wherever it is.
-            } else if let Some(key) = key.filter(|key| !key.is_empty())
+            // `[...T]` says something of every element, wherever it is.
+            let is_pattern = patch.is_empty() && rest.is_some();
+            if let Some(key) = key.filter(|key| !key.is_empty() && !is_pattern)
                 && let Some(fitted) = fit_list(patch, elements, key, field.markers.retains_keys())
             {
                 *patch = fitted;
                 *rest = anything();
             }
+            Fitted::Beside
         }
-        (Tree::List { .. }, _) => {}
-        (value, target) if field.markers.retains_keys() => *target = value.clone(),
-        _ => {}
+        (Tree::List { .. }, _) => Fitted::Beside,
+        _ if field.markers.retains_keys() => Fitted::Instead,
+        _ => Fitted::Beside,
     }
 }
 

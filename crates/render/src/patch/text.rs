@@ -8,7 +8,7 @@ use cambium_cue::{CompileOptions, Data, Diagnostic, MemberKind, Source, compile_
 pub(super) fn text(tree: &Tree) -> String {
     match tree {
         Tree::Scalar(data) => data.to_json(),
-        Tree::Constraint(text) => text.clone(),
+        Tree::Constraint(text) | Tree::Bytes { text, .. } => text.clone(),
         Tree::List { elements, rest } => {
             let mut parts: Vec<_> = elements.iter().map(text).collect();
             parts.extend(rest.as_ref().map(|rest| format!("...({})", text(rest))));

@@ -9,6 +9,8 @@ use cambium_cue::{Data, Diagnostic, Instance, Lookup, MemberKind, Shape};
 pub(crate) enum Tree {
     /// Null, a boolean, a number or a string.
     Scalar(Data),
+    /// Bytes, as CUE text and as data.
+    Bytes { text: String, data: Data },
     /// Fields in order.
     Struct(Vec<Field>),
     /// Elements, and what further ones must satisfy; none when there can be no more.
@@ -36,6 +38,7 @@ pub(crate) fn read(instance: &mut Instance<'_>, at: Lookup) -> Result<Tree, Diag
     Ok(match instance.shape(at) {
         Shape::Failed(problem) => return Err(problem),
         Shape::Scalar(data) => Tree::Scalar(data),
+        Shape::Bytes { text, exported } => Tree::Bytes { text, data: exported },
         Shape::Constraint(text) => Tree::Constraint(text),
         Shape::List { elements, rest } => {
             let elements = elements
@@ -77,7 +80,7 @@ impl Tree {
     /// The value as data, defaults taken; why it is none, with the path from here.
     pub(crate) fn to_data(&self) -> Result<Data, Diagnostic> {
         match self {
-            Self::Scalar(data) => Ok(data.clone()),
+            Self::Scalar(data) | Self::Bytes { data, .. } => Ok(data.clone()),
             Self::Struct(fields) => {
                 let present = fields.iter().filter(|field| field.kind == MemberKind::Ordinary);
                 let data = |field: &Field| match field.value.to_data() {
@@ -135,7 +138,7 @@ impl Tree {
             Self::List { elements: values, .. } | Self::Alternatives { values, .. } => {
                 values.iter_mut().for_each(Self::open_lists);
             }
-            Self::Scalar(_) | Self::Constraint(_) => {}
+            Self::Scalar(_) | Self::Bytes { .. } | Self::Constraint(_) => {}
         }
     }
 

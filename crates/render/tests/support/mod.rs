@@ -113,6 +113,13 @@ impl Judge {
                 manifests.push(manifest);
             }
         }
+        // KubeVela itself fetches what `ref-objects` refers to; under another name the template is on its own.
+        let referring = manifests
+            .iter()
+            .find(|manifest| manifest["metadata"]["name"] == "ref-objects");
+        let mut copy = referring.unwrap().clone();
+        copy["metadata"]["name"] = "ref-objects-copy".into();
+        manifests.push(copy);
         self.use_definitions(&manifests);
         compile(&manifests)
     }
