@@ -49,9 +49,7 @@ pub(crate) fn run(option: Option<&str>) -> Result<()> {
         selection.left_out,
         oracle::CUE.version
     );
-    let (whole, paths): (Vec<_>, Vec<_>) = findings
-        .iter()
-        .partition(|finding| finding.path.is_empty());
+    let (whole, paths): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.path.is_empty());
     print_figures("whole files", &whole);
     print_figures(&format!("values by path, {DEPTH} deep"), &paths);
     if list {
@@ -134,7 +132,12 @@ fn print_figures(title: &str, findings: &[&Finding]) {
     for verdict in Verdict::ALL {
         let count = counts.get(&verdict).copied().unwrap_or(0);
         let share = permille(count, findings.len());
-        println!("  {:17} {count:6} {:3}.{} %", verdict.name(), share / 10, share % 10);
+        println!(
+            "  {:17} {count:6} {:3}.{} %",
+            verdict.name(),
+            share / 10,
+            share % 10
+        );
     }
     let values = findings
         .iter()

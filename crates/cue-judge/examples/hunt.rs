@@ -23,7 +23,10 @@ fn main() {
         *tally.entry(verdict).or_insert(0) += 1;
         if verdict != Verdict::Agree {
             let small = shrink::shrink(&program, |text| {
-                Verdict::of(&ours::export(text), &oracle.export(text).expect("the oracle answers")) == verdict
+                Verdict::of(
+                    &ours::export(text),
+                    &oracle.export(text).expect("the oracle answers"),
+                ) == verdict
             });
             let text = small.to_string();
             let note = format!(

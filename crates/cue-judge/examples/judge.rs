@@ -7,7 +7,10 @@ fn main() {
     let oracle = Oracle::find().expect("the oracle").remembering();
     for name in std::env::args().skip(1) {
         let text = std::fs::read_to_string(&name).expect("a file");
-        let (ours, theirs) = (ours::export(&text), oracle.export(&text).expect("the oracle answers"));
+        let (ours, theirs) = (
+            ours::export(&text),
+            oracle.export(&text).expect("the oracle answers"),
+        );
         let verdict = Verdict::of(&ours, &theirs);
         println!("{name}: {}", verdict.name());
         if verdict != Verdict::Agree {

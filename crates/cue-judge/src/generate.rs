@@ -118,11 +118,7 @@ impl Generator {
 
     /// The innermost scope's name may be used from now on.
     fn is_ready(&mut self, index: usize) {
-        if let Some(name) = self
-            .scopes
-            .last_mut()
-            .and_then(|scope| scope.get_mut(index))
-        {
+        if let Some(name) = self.scopes.last_mut().and_then(|scope| scope.get_mut(index)) {
             name.ready = true;
         }
     }
@@ -229,8 +225,11 @@ impl Generator {
 
     /// What nobody expects here.
     fn odd(&mut self) -> Tree {
-        let choices = ["null", "_|_", "_", "'b'", "1.5", "[]", "{}", "!=null", "number", "[...]"];
-        Tree::leaf(*self.random.pick(&choices))
+        let choices = [
+            "null", "_|_", "_", "'b'", "1.5", "[]", "{}", "!=null", "number", "[...]",
+        ];
+        let text = *self.random.pick(&choices);
+        Tree::leaf(text)
     }
 
     /// A path to something of the shape that is in scope.
@@ -275,9 +274,11 @@ fn paths(path: &str, from: &Shape, to: &Shape, found: &mut Vec<String>) {
 fn same_sort(left: &Shape, right: &Shape) -> bool {
     match (left, right) {
         (Shape::List(left), Shape::List(right)) => same_sort(left, right),
-        (Shape::Struct(left), Shape::Struct(right)) => left
-            .iter()
-            .all(|(name, shape)| !right.iter().any(|(other, kind)| name == other && !same_sort(shape, kind))),
+        (Shape::Struct(left), Shape::Struct(right)) => left.iter().all(|(name, shape)| {
+            !right
+                .iter()
+                .any(|(other, kind)| name == other && !same_sort(shape, kind))
+        }),
         _ => std::mem::discriminant(left) == std::mem::discriminant(right),
     }
 }

@@ -58,7 +58,10 @@ pub fn items(count: usize) -> Input {
     let mut items = Vec::new();
     for index in 0..count {
         let expose = if index % 3 == 0 { ", \"expose\": true" } else { "" };
-        items.push(format!("{{\"name\": \"item{index}\", \"port\": {}{expose}}}", index + 1));
+        items.push(format!(
+            "{{\"name\": \"item{index}\", \"port\": {}{expose}}}",
+            index + 1
+        ));
     }
     let values = format!("{{\"parameter\": {{\"items\": [{}]}}}}", items.join(","));
     input(&format!("items-{count}"), text, &values)

@@ -20,9 +20,9 @@ pub fn same(left: &Data, right: &Data) -> bool {
         }
         (Data::Struct(fields), Data::Struct(others)) => {
             fields.len() == others.len()
-                && fields.iter().all(|(name, value)| {
-                    right.get(name).is_some_and(|other| same(value, other))
-                })
+                && fields
+                    .iter()
+                    .all(|(name, value)| right.get(name).is_some_and(|other| same(value, other)))
         }
         _ => left == right,
     }

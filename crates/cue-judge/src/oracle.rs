@@ -47,7 +47,10 @@ impl Oracle {
         if !binary.is_file() {
             return Err("Go's cue is not built: `cargo xtask cue-oracle` builds it".to_owned());
         }
-        Ok(Self { binary, answers: None })
+        Ok(Self {
+            binary,
+            answers: None,
+        })
     }
 
     /// The same, remembering its answers in the cache.

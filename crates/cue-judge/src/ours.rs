@@ -18,8 +18,7 @@ pub const LIMITS: Limits = Limits {
 /// The export of a whole text.
 pub fn export(text: &str) -> Answer {
     let text = text.to_owned();
-    apart(move || answer(evaluated(&text, |instance| instance.export())))
-        .unwrap_or_else(|trouble| trouble)
+    apart(move || answer(evaluated(&text, |instance| instance.export()))).unwrap_or_else(|trouble| trouble)
 }
 
 /// The export of everything that has a path in a text, down to a depth and up to a number; nothing when the text does not compile.
@@ -117,7 +116,5 @@ fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result
         // Nobody waits any more for whoever comes too late.
         let _ = sender.send(result);
     });
-    receiver
-        .recv_timeout(PATIENCE)
-        .unwrap_or(Err(Answer::Hang))
+    receiver.recv_timeout(PATIENCE).unwrap_or(Err(Answer::Hang))
 }

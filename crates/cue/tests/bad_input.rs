@@ -75,10 +75,11 @@ proptest! {
 }
 
 const TOKENS: &[&str] = &[
-    "a", "b", "#D", "_h", "x", "0", "1", "1.5", "1Ki", "\"s\"", "\"\\(", ")\"", "\"", "'", "#\"", "\"\"\"", "\n", ",",
-    ":", "::", "?", "!", "{", "}", "[", "]", "(", ")", "...", "&", "|", "*", "+", "-", "/", "==", "!=", "=~", "<", ">=", "_|_",
-    "_", "=", "for ", "in ", "if ", "let ", "import ", "package ", "int", "string", "null", "true", "len(", "close(", "or(", "@a(",
-    "//", "~", "\u{feff}", "\0", "ü", "a: ", "b: ", "{a: 1}", "[1, 2]", "a.b", "a[0]", "*1 | int",
+    "a", "b", "#D", "_h", "x", "0", "1", "1.5", "1Ki", "\"s\"", "\"\\(", ")\"", "\"", "'", "#\"", "\"\"\"",
+    "\n", ",", ":", "::", "?", "!", "{", "}", "[", "]", "(", ")", "...", "&", "|", "*", "+", "-", "/", "==",
+    "!=", "=~", "<", ">=", "_|_", "_", "=", "for ", "in ", "if ", "let ", "import ", "package ", "int",
+    "string", "null", "true", "len(", "close(", "or(", "@a(", "//", "~", "\u{feff}", "\0", "ü", "a: ", "b: ",
+    "{a: 1}", "[1, 2]", "a.b", "a[0]", "*1 | int",
 ];
 
 #[test]
@@ -137,7 +138,24 @@ fn two_programs_in_one_are_answered() {
 
 #[test]
 fn a_megabyte_of_brackets_is_refused() {
-    for bracket in ["[", "{", "(", "a:{", "[{", "\"\\(", "-", "!", "a:", "*", "[for x in ", "if ", "a.", "f(", "a[", "<"] {
+    for bracket in [
+        "[",
+        "{",
+        "(",
+        "a:{",
+        "[{",
+        "\"\\(",
+        "-",
+        "!",
+        "a:",
+        "*",
+        "[for x in ",
+        "if ",
+        "a.",
+        "f(",
+        "a[",
+        "<",
+    ] {
         let text = bracket.repeat(1_000_000 / bracket.len());
         refuse(&format!("x: {text}"));
         refuse(&text);
@@ -146,7 +164,13 @@ fn a_megabyte_of_brackets_is_refused() {
 
 #[test]
 fn a_megabyte_of_balanced_brackets_is_answered() {
-    for (open, close) in [("[", "]"), ("{", "}"), ("(", ")"), ("a: {", "}"), ("\"\\(", ")\"")] {
+    for (open, close) in [
+        ("[", "]"),
+        ("{", "}"),
+        ("(", ")"),
+        ("a: {", "}"),
+        ("\"\\(", ")\""),
+    ] {
         let count = 500_000 / (open.len() + close.len());
         survive(&format!("x: {}1{}", open.repeat(count), close.repeat(count)));
     }
@@ -165,7 +189,10 @@ fn a_megabyte_of_one_line_is_answered() {
         ("x: a", ".b", "\n"),
         ("", "a?: b: ", "1\n"),
     ] {
-        survive(&format!("{start}{}{end}", repeated.repeat(200_000 / repeated.len())));
+        survive(&format!(
+            "{start}{}{end}",
+            repeated.repeat(200_000 / repeated.len())
+        ));
     }
     survive(&format!("x: [{}]\n", "1,".repeat(10_000)));
 }
@@ -213,7 +240,10 @@ fn exponential_programs_end_by_the_budget() {
     let mut choices = String::new();
     for index in 1..40 {
         doubling += &format!("x{index}: {{l: x{0}, r: x{0}}}\n", index - 1);
-        choices += &format!("{{a{index}: 1}} | {{b{index}: 2}}{}", if index < 39 { " & " } else { "" });
+        choices += &format!(
+            "{{a{index}: 1}} | {{b{index}: 2}}{}",
+            if index < 39 { " & " } else { "" }
+        );
     }
     for text in [doubling, format!("x: ({})", choices.replace(" & ", ") & ("))] {
         let program = compile(&Source::new("in.cue", text.as_str())).unwrap();
@@ -232,11 +262,7 @@ fn independent_problems_are_reported_together() {
         .evaluate(&[], EvaluationOptions::default())
         .export()
         .unwrap_err();
-    let paths: Vec<&str> = problems
-        .0
-        .iter()
-        .map(|problem| problem.path.as_str())
-        .collect();
+    let paths: Vec<&str> = problems.0.iter().map(|problem| problem.path.as_str()).collect();
     assert_eq!(paths, ["a", "b", "c"]);
 
     let problems = compile(&Source::new("in.cue", "a: x\nb: y\nc: z\n")).unwrap_err();

@@ -73,11 +73,13 @@ fn the_records_are_what_the_oracle_says() {
             _ => Outcome::Error,
         };
         let recorded = case.recorded();
-        if !recorded
-            .as_ref()
-            .is_some_and(|recorded| same(recorded, &outcome))
-        {
-            writeln!(wrong, "{}: recorded {recorded:?}, Go gives {outcome:?}", case.name).unwrap();
+        if !recorded.as_ref().is_some_and(|recorded| same(recorded, &outcome)) {
+            writeln!(
+                wrong,
+                "{}: recorded {recorded:?}, Go gives {outcome:?}",
+                case.name
+            )
+            .unwrap();
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

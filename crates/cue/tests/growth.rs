@@ -46,7 +46,10 @@ fn decided_choices_do_not_multiply() {
         .into();
     for pair in costs.windows(2) {
         // Each decision is looked at together with the others: twice as many take at most four times the steps.
-        assert!(pair[1] <= pair[0] * 4, "steps for 1, 2, 4, 8, 16 decisions: {costs:?}");
+        assert!(
+            pair[1] <= pair[0] * 4,
+            "steps for 1, 2, 4, 8, 16 decisions: {costs:?}"
+        );
     }
 }
 

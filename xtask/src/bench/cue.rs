@@ -17,7 +17,14 @@ struct Figures {
 /// Builds both, runs both, and prints both columns and how many times faster ours is.
 #[expect(clippy::print_stdout, reason = "the figures are this task's answer")]
 pub(super) fn run() -> Result<()> {
-    let build = ["build", "--release", "--package", "cambium-cue-judge", "--example", "timing"];
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "cambium-cue-judge",
+        "--example",
+        "timing",
+    ];
     if !Command::new(env!("CARGO")).args(build).status()?.success() {
         bail!("the build failed");
     }

@@ -25,9 +25,7 @@ pub(super) fn cases(root: &Path) -> Result<Selection> {
         left_out: 0,
     };
     read(root, root, &mut selection)?;
-    selection
-        .cases
-        .sort_by(|left, right| left.name.cmp(&right.name));
+    selection.cases.sort_by(|left, right| left.name.cmp(&right.name));
     Ok(selection)
 }
 
@@ -38,11 +36,7 @@ fn read(root: &Path, directory: &Path, selection: &mut Selection) -> Result<()> 
             read(root, &path, selection)?;
         } else if path.extension().is_some_and(|extension| extension == "txtar") {
             let archive = String::from_utf8_lossy(&std::fs::read(&path)?).into_owned();
-            let name = path
-                .strip_prefix(root)?
-                .with_extension("")
-                .display()
-                .to_string();
+            let name = path.strip_prefix(root)?.with_extension("").display().to_string();
             add(&name, &archive, selection);
         }
     }
@@ -108,7 +102,11 @@ mod tests {
         assert_eq!(selection.cases.len(), 1);
         assert_eq!(selection.cases[0].name, "dir/case/in.cue");
         assert_eq!(selection.cases[0].text, "a: 1\n");
-        add("dir/other", "-- cue.mod/module.cue --\n-- in.cue --\n", &mut selection);
+        add(
+            "dir/other",
+            "-- cue.mod/module.cue --\n-- in.cue --\n",
+            &mut selection,
+        );
         assert_eq!((selection.cases.len(), selection.left_out), (1, 1));
     }
 }

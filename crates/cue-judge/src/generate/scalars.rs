@@ -6,7 +6,17 @@ impl Generator {
     pub(super) fn int(&mut self, need: Need, depth: usize) -> Tree {
         if need == Need::Anything && self.random.percent(90) {
             let types = [
-                "int", "number", ">=0", "<10", ">0 & <5", "!=7", "int & >=1", "uint8", ">-1", "*1 | int", "1 | 2",
+                "int",
+                "number",
+                ">=0",
+                "<10",
+                ">0 & <5",
+                "!=7",
+                "int & >=1",
+                "uint8",
+                ">-1",
+                "*1 | int",
+                "1 | 2",
                 "*2 | 1 | 3",
             ];
             let text = *self.random.pick(&types);
@@ -30,10 +40,7 @@ impl Generator {
                     other => other,
                 };
                 let value = self.value(&measured, Need::Concrete, depth - 1);
-                Tree::new(Sort::Expression)
-                    .text("len(")
-                    .tree(value)
-                    .text(")")
+                Tree::new(Sort::Expression).text("len(").tree(value).text(")")
             }
             3 => {
                 // Go does not check a bound where the result is an operand: none of these is violated.
@@ -41,7 +48,9 @@ impl Generator {
                 Tree::binary(Tree::leaf(&literal), "&", Tree::leaf(bound))
             }
             4 => {
-                let others = *self.random.pick(&["int", "string", "1 | 2", "{}", "*2 | 3", ">2"]);
+                let others = *self
+                    .random
+                    .pick(&["int", "string", "1 | 2", "{}", "*2 | 3", ">2"]);
                 Tree::new(Sort::Expression)
                     .text(&format!("(*{literal} | "))
                     .tree(Tree::leaf(others))
@@ -61,7 +70,14 @@ impl Generator {
 
     pub(super) fn text(&mut self, need: Need, depth: usize) -> Tree {
         if need == Need::Anything && self.random.percent(90) {
-            let types = ["string", "=~\"^x\"", "!=\"q\"", "*\"x\" | string", "\"x\" | \"y\"", ">\"a\""];
+            let types = [
+                "string",
+                "=~\"^x\"",
+                "!=\"q\"",
+                "*\"x\" | string",
+                "\"x\" | \"y\"",
+                ">\"a\"",
+            ];
             let text = *self.random.pick(&types);
             return Tree::leaf(&format!("({text})"));
         }
@@ -71,15 +87,9 @@ impl Generator {
         }
         match self.random.below(8) {
             0 | 1 => {
-                let shape = self
-                    .random
-                    .pick(&[Shape::Int, Shape::Text, Shape::Bool])
-                    .clone();
+                let shape = self.random.pick(&[Shape::Int, Shape::Text, Shape::Bool]).clone();
                 let value = self.value(&shape, Need::Concrete, depth - 1);
-                Tree::new(Sort::Expression)
-                    .text("\"x\\(")
-                    .tree(value)
-                    .text(")\"")
+                Tree::new(Sort::Expression).text("\"x\\(").tree(value).text(")\"")
             }
             2 => {
                 let left = self.value(&Shape::Text, Need::Concrete, depth - 1);
@@ -101,10 +111,12 @@ impl Generator {
 
     pub(super) fn bool(&mut self, need: Need, depth: usize) -> Tree {
         if need == Need::Anything && self.random.percent(85) {
-            return Tree::leaf(*self.random.pick(&["bool", "(*true | bool)", "(*false | true)"]));
+            let text = *self.random.pick(&["bool", "(*true | bool)", "(*false | true)"]);
+            return Tree::leaf(text);
         }
         if depth == 0 {
-            return Tree::leaf(*self.random.pick(&["true", "false"]));
+            let text = *self.random.pick(&["true", "false"]);
+            return Tree::leaf(text);
         }
         match self.random.below(8) {
             0 | 1 => {
@@ -125,7 +137,10 @@ impl Generator {
                 let value = self.value(&Shape::Bool, Need::Concrete, depth - 1);
                 Tree::new(Sort::Expression).text("!").tree(value)
             }
-            _ => Tree::leaf(*self.random.pick(&["true", "false"])),
+            _ => {
+                let text = *self.random.pick(&["true", "false"]);
+                Tree::leaf(text)
+            }
         }
     }
 
@@ -138,19 +153,14 @@ impl Generator {
         let Some(value) = self.reference(&shape, Need::Anything) else {
             return Tree::leaf("true");
         };
-        let member = Tree::new(Sort::Expression)
-            .tree(value)
-            .text(&format!(".{name}"));
+        let member = Tree::new(Sort::Expression).tree(value).text(&format!(".{name}"));
         Tree::binary(member, operator, Tree::leaf("_|_"))
     }
 
     pub(super) fn list(&mut self, item: &Shape, need: Need, depth: usize) -> Tree {
         if need == Need::Anything && self.random.percent(75) {
             let element = self.value(item, Need::Anything, depth.saturating_sub(1));
-            return Tree::new(Sort::Expression)
-                .text("[...")
-                .tree(element)
-                .text("]");
+            return Tree::new(Sort::Expression).text("[...").tree(element).text("]");
         }
         let mut list = Tree::new(Sort::Expression).text("[");
         let length = if self.random.percent(10) {
@@ -213,12 +223,7 @@ impl Generator {
         ]);
         if self.random.percent(30) {
             let condition = self.bool(Need::Concrete, depth);
-            clauses.push(
-                Tree::new(Sort::Clause)
-                    .text("if ")
-                    .tree(condition)
-                    .text(" "),
-            );
+            clauses.push(Tree::new(Sort::Clause).text("if ").tree(condition).text(" "));
         }
         let value = self.value(item, need, depth);
         self.scopes.pop();

@@ -21,10 +21,7 @@ impl Generator {
                 2 => return self.alternatives(fields, need, depth - 1),
                 _ => {
                     let literal = self.literal(fields, need, depth - 1);
-                    return Tree::new(Sort::Expression)
-                        .text("close(")
-                        .tree(literal)
-                        .text(")");
+                    return Tree::new(Sort::Expression).text("close(").tree(literal).text(")");
                 }
             }
         }
@@ -108,12 +105,11 @@ impl Generator {
                 Tree::field(&format!("{name}?"), value)
             }
             1 => {
-                let pattern = *self
-                    .random
-                    .pick(&["string", "=~\"^[a-c]\"", "\"a\"", "!=\"b\"", "or([\"a\", \"c\"])"]);
-                let shape = fields
-                    .first()
-                    .map_or(Shape::Int, |(_, shape)| shape.clone());
+                let pattern =
+                    *self
+                        .random
+                        .pick(&["string", "=~\"^[a-c]\"", "\"a\"", "!=\"b\"", "or([\"a\", \"c\"])"]);
+                let shape = fields.first().map_or(Shape::Int, |(_, shape)| shape.clone());
                 let value = if self.random.percent(50) {
                     Tree::leaf("_")
                 } else {
@@ -140,11 +136,7 @@ impl Generator {
                     .tree(condition)
                     .text(" {")
                     .tree(Tree::field(name, value))
-                    .tree(
-                        Tree::new(Sort::Declaration)
-                            .tree(body)
-                            .text("\n"),
-                    )
+                    .tree(Tree::new(Sort::Declaration).tree(body).text("\n"))
                     .text("}\n")
             }
             5 | 6 => self.loop_over(need, depth),
@@ -214,12 +206,7 @@ impl Generator {
             .text(" ");
         if self.random.percent(30) {
             let condition = self.bool(Need::Concrete, 1);
-            comprehension.push(
-                Tree::new(Sort::Clause)
-                    .text("if ")
-                    .tree(condition)
-                    .text(" "),
-            );
+            comprehension.push(Tree::new(Sort::Clause).text("if ").tree(condition).text(" "));
         }
         self.scopes.pop();
         comprehension
