@@ -320,7 +320,7 @@ impl<'p> Machine<'p> {
             ExprKind::Bottom => Err(self.bottom(Code::Fatal, Reason::Explicit, vec![expr.position])),
             ExprKind::FrameLabel { up } => {
                 let env = self.env_up(env, *up);
-                let Scope::Frame { node } = self.env(env).scope else {
+                let Scope::Frame { declared: node, .. } = self.env(env).scope else {
                     return Err(self.fatal("name does not stand for a label", expr.position));
                 };
                 match self.node(node).label {
@@ -521,6 +521,7 @@ impl<'p> Machine<'p> {
             group: GroupId::ROOT,
             trail: None,
             cyclic: false,
+            frame: None,
             comments: None,
         }
     }

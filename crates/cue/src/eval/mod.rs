@@ -181,6 +181,7 @@ impl<'p> Machine<'p> {
             group: GroupId::ROOT,
             trail: None,
             cyclic: false,
+            frame: None,
             comments: None,
         }
     }

@@ -35,7 +35,12 @@ pub(crate) enum Scope<'p> {
         lets: Vec<Option<NodeId>>,
     },
     /// A field's own node, for its aliases.
-    Frame { node: NodeId },
+    Frame {
+        /// The node whose value the alias stands for.
+        node: NodeId,
+        /// The field that was declared, whose label the alias stands for.
+        declared: NodeId,
+    },
     /// The variables of a clause.
     Clause { key: Option<NodeId>, value: NodeId },
 }
@@ -50,6 +55,8 @@ pub(crate) struct Conjunct<'p> {
     pub trail: Option<Rc<Trail>>,
     /// Came from a reference to something that it is part of.
     pub cyclic: bool,
+    /// The field that it was declared for, when its aliases need a scope level.
+    pub frame: Option<NodeId>,
     pub comments: Option<&'p Arc<[Comment]>>,
 }
 

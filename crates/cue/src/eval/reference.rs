@@ -44,7 +44,7 @@ impl<'p> Machine<'p> {
         let [only] = node.conjuncts.as_slice() else {
             return false;
         };
-        if !node.choices.is_empty() {
+        if !node.choices.is_empty() || only.frame.is_some() {
             return false;
         }
         let target = match &only.source {
@@ -229,7 +229,7 @@ impl<'p> Machine<'p> {
             ExprKind::FrameValue { up } => {
                 let env = self.env_up(env, *up);
                 match self.env(env).scope {
-                    Scope::Frame { node } => Ok(node),
+                    Scope::Frame { node, .. } => Ok(node),
                     _ => Err(self.fatal("name does not stand for a value", expr.position)),
                 }
             }

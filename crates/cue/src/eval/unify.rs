@@ -92,6 +92,18 @@ impl<'p> Machine<'p> {
             self.fail(id, error);
             return;
         }
+        // Aliases stand for the node that is being evaluated, and for the label that was declared.
+        let conjunct = match conjunct.frame {
+            Some(declared) => {
+                let env = self.new_env(Some(conjunct.env), Scope::Frame { node: id, declared });
+                Conjunct {
+                    env,
+                    frame: None,
+                    ..conjunct
+                }
+            }
+            None => conjunct,
+        };
         if !conjunct.cyclic && !self.known(id).grounded && !conjunct.is_reference() {
             self.known_mut(id).grounded = true;
         }
@@ -174,7 +186,7 @@ impl<'p> Machine<'p> {
             state: TaskState::Waiting(None),
         });
         // Comprehensions wait until the plain fields around them are there.
-        if matches!(kind, TaskKind::Value | TaskKind::List(_)) {
+        if is_early(kind, &self.known(id).tasks[index].conjunct) {
             self.run_task(id, index);
         }
     }
@@ -284,7 +296,7 @@ impl<'p> Machine<'p> {
     ) {
         if field.frame {
             let node = self.arc(id, label, field.presence, field.position);
-            conjunct.env = self.new_env(Some(conjunct.env), Scope::Frame { node });
+            conjunct.frame = Some(node);
         }
         self.add_field(id, label, field.presence, conjunct, field.position);
     }
@@ -369,16 +381,13 @@ impl<'p> Machine<'p> {
         if !self.pattern_matches(pattern, label) {
             return;
         }
-        let mut env = pattern.env;
-        if pattern.value.frame {
-            env = self.new_env(Some(env), Scope::Frame { node });
-        }
         let conjunct = Conjunct {
-            env,
+            env: pattern.env,
             source: Source::Expr(&pattern.value.value),
             group: pattern.group,
             trail: pattern.trail.clone(),
             cyclic: pattern.cyclic,
+            frame: pattern.value.frame.then_some(node),
             comments: Some(&pattern.value.comments),
         };
         self.add_late(node, conjunct);
@@ -714,5 +723,16 @@ impl<'p> Machine<'p> {
             Ok(regex) => Ok(regex),
             Err(message) => Err(self.fatal(message, position)),
         }
+    }
+}
+
+/// Whether a task is tried at once: what brings in fields keeps its place among them, the rest is computed when more is known.
+fn is_early(kind: TaskKind<'_>, conjunct: &Conjunct<'_>) -> bool {
+    match (kind, &conjunct.source) {
+        (TaskKind::List(_), _) => true,
+        (TaskKind::Value, Source::Expr(expr)) => {
+            super::reference::is_reference(expr) || matches!(expr.kind, ExprKind::Call { .. })
+        }
+        _ => false,
     }
 }

@@ -6,7 +6,7 @@ use super::ir::{
     ExprKind, FieldExpr, LetExpr, ListExpr, OrExpr, Part, Position, Presence, StructExpr, Unary,
     VariableSlot,
 };
-use super::scope::{Entry, Level, Target};
+use super::scope::{Alias, Entry, Level, Target};
 use super::symbols::{Label, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::eval::builtin::{self, Builtin, Run};
@@ -332,15 +332,30 @@ impl Resolver<'_> {
         {
             entry.used = true;
         }
-        let name =
-            |identifier: Option<&ast::Identifier>| identifier.map(|identifier| identifier.name.clone());
-        let value = name(field.value_alias.as_ref()).or_else(|| name(field_alias));
-        self.levels.push(Level::Frame {
-            label: name(label_alias),
-            value,
-        });
+        let alias = |identifier: Option<&ast::Identifier>| {
+            identifier.map(|identifier| Alias {
+                name: identifier.name.clone(),
+                span: identifier.span,
+                used: false,
+            })
+        };
+        let value = alias(field.value_alias.as_ref()).or_else(|| alias(field_alias));
+        let label = alias(label_alias);
+        self.levels.push(Level::Frame { label, value });
         let value = self.expr(&field.value);
-        self.levels.pop();
+        if let Some(Level::Frame {
+            label: None,
+            value: Some(alias),
+        }) = self.levels.pop()
+            && field_alias.is_none()
+            && !alias.used
+            && !self.options.allow_unused
+        {
+            self.problem(
+                alias.span,
+                format!("unreferenced alias or let clause {}", alias.name),
+            );
+        }
         (value, true)
     }
 
@@ -629,7 +644,7 @@ impl Resolver<'_> {
             Level::Frame { label, value } => [label, value]
                 .into_iter()
                 .flatten()
-                .any(|declared| declared == name),
+                .any(|alias| alias.name == name),
             Level::Clause { key, value } => value == name || key.as_deref() == Some(name),
         })
     }
@@ -652,10 +667,12 @@ impl Resolver<'_> {
                     }
                 }
                 Level::Frame { label, value } => {
-                    if label.as_deref() == Some(name) {
+                    if let Some(alias) = label.as_mut().filter(|alias| alias.name == name) {
+                        alias.used = true;
                         return ExprKind::FrameLabel { up };
                     }
-                    if value.as_deref() == Some(name) {
+                    if let Some(alias) = value.as_mut().filter(|alias| alias.name == name) {
+                        alias.used = true;
                         return ExprKind::FrameValue { up };
                     }
                 }

@@ -11,11 +11,19 @@ pub(super) enum Level {
     Struct(HashMap<String, Entry>),
     /// A field whose value sees its own label or value.
     Frame {
-        label: Option<String>,
-        value: Option<String>,
+        label: Option<Alias>,
+        value: Option<Alias>,
     },
     /// A `for` or `let` clause.
     Clause { key: Option<String>, value: String },
+}
+
+/// A name for a field's own label or value.
+#[derive(Debug)]
+pub(super) struct Alias {
+    pub(super) name: String,
+    pub(super) span: Span,
+    pub(super) used: bool,
 }
 
 /// What a name in a struct is.
