@@ -1,4 +1,4 @@
-//! Looks for programs on which `crates/cue` and Go's `cue` differ: `hunt FIRST_SEED COUNT DIRECTORY`.
+//! Looks for programs on which `crates/cue` and Go's `cue` differ: `hunt FIRST_SEED COUNT [DIRECTORY]`.
 
 use cambium_cue_judge::{Oracle, Verdict, generate, ours, shrink};
 use std::collections::BTreeMap;
@@ -8,8 +8,10 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = || arguments.next().and_then(|text| text.parse::<u64>().ok());
     let (first, count) = (number().unwrap_or(0), number().unwrap_or(100));
-    let directory = arguments.next().unwrap_or_else(|| "/tmp/hunt".to_owned());
-    std::fs::create_dir_all(&directory).expect("a directory to write to");
+    let directory = arguments.next();
+    if let Some(directory) = &directory {
+        std::fs::create_dir_all(directory).expect("a directory to write to");
+    }
     let oracle = Oracle::find().expect("the oracle");
     let mut tally = BTreeMap::new();
     let mut values = 0;
@@ -36,7 +38,9 @@ fn main() {
                 ours::export(&text)
             );
             println!("{note}");
-            std::fs::write(format!("{directory}/{seed}.cue"), note).expect("written");
+            if let Some(directory) = &directory {
+                std::fs::write(format!("{directory}/{seed}.cue"), note).expect("a directory to write to");
+            }
         }
     }
     println!("{tally:?}, {values} values");
