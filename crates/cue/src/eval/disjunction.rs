@@ -3,7 +3,7 @@
 use super::Machine;
 use super::atom::Atom;
 use super::error::{Code, Error, Reason};
-use super::node::{Conjunct, NodeId, Source, State};
+use super::node::{Conjunct, Disjunction, NodeId, Source, State};
 use super::unify::literal_scalar;
 use crate::program::ir::{Expr, ExprKind, OrExpr};
 use std::rc::Rc;
@@ -152,26 +152,51 @@ impl<'p> Machine<'p> {
                     (Source::Expr(one), Source::Expr(other)) => std::ptr::eq(*one, *other),
                     _ => false,
                 }
-                && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
         };
-        if !self
+        let same = self
             .known(id)
             .disjunctions
             .iter()
-            .any(|(known, _)| is_same(known))
-        {
-            let root = self.known(id).choosing.unwrap_or_else(|| key(&conjunct));
-            self.known_mut(id).disjunctions.push((conjunct, root));
+            .position(|known| is_same(&known.conjunct));
+        if let Some(same) = same {
+            self.known_mut(id).disjunctions[same]
+                .copies
+                .push(conjunct.clone());
+            if same < self.known(id).chosen {
+                let choice = self.node(id).choices[same] as usize;
+                let source = Choice::of(&conjunct).source(choice);
+                self.add(id, Conjunct { source, ..conjunct });
+            }
+            return;
         }
+        let root = self.known(id).choosing.unwrap_or_else(|| key(&conjunct));
+        let copies = Vec::new();
+        self.known_mut(id).disjunctions.push(Disjunction {
+            conjunct,
+            root,
+            copies,
+        });
     }
 
     /// Unifies the alternative that this node was made for.
     pub(super) fn choose(&mut self, id: NodeId, disjunction: usize) {
         let choice = self.node(id).choices[disjunction] as usize;
-        let (conjunct, root) = self.known(id).disjunctions[disjunction].clone();
+        let Disjunction {
+            conjunct,
+            root,
+            copies,
+        } = self.known(id).disjunctions[disjunction].clone();
         let source = Choice::of(&conjunct).source(choice);
         let before = self.known_mut(id).choosing.replace(root);
-        self.add(id, Conjunct { source, ..conjunct });
+        for conjunct in std::iter::once(conjunct).chain(copies) {
+            self.add(
+                id,
+                Conjunct {
+                    source: source.clone(),
+                    ..conjunct
+                },
+            );
+        }
         self.known_mut(id).choosing = before;
     }
 
@@ -181,7 +206,7 @@ impl<'p> Machine<'p> {
             return;
         }
         let decided = self.node(id).choices.len();
-        let (conjunct, root) = self.known(id).disjunctions[decided].clone();
+        let Disjunction { conjunct, root, .. } = self.known(id).disjunctions[decided].clone();
         let choice = Choice::of(&conjunct);
         let mut branches: Vec<Branch> = Vec::new();
         let mut errors = Vec::new();
@@ -280,7 +305,7 @@ impl<'p> Machine<'p> {
         let disjunctions: Vec<_> = known
             .disjunctions
             .iter()
-            .map(|(conjunct, _)| Choice::of(conjunct))
+            .map(|known| Choice::of(&known.conjunct))
             .collect();
         if !disjunctions
             .iter()

@@ -145,8 +145,9 @@ pub(crate) struct Known<'p> {
     pub structs: Vec<StructInfo<'p>>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
-    /// Disjunctions, each with the key of the outermost one that it is nested in.
-    pub disjunctions: Vec<(Conjunct<'p>, usize)>,
+    pub disjunctions: Vec<Disjunction<'p>>,
+    /// How many disjunctions have had their choice unified.
+    pub chosen: usize,
     /// The outermost disjunction of which an alternative is being unified.
     pub choosing: Option<usize>,
     /// What is left of the alternatives of an alternative.
@@ -163,6 +164,16 @@ pub(crate) struct Known<'p> {
     pub is_struct: bool,
     /// The first fatal error at or below, once looked for.
     pub checked: Option<Option<Error>>,
+}
+
+/// A disjunction that a node must satisfy.
+#[derive(Debug, Clone)]
+pub(crate) struct Disjunction<'p> {
+    pub conjunct: Conjunct<'p>,
+    /// The key of the outermost disjunction that it is nested in.
+    pub root: usize,
+    /// The same disjunction, brought in again by other references: it takes the same choice.
+    pub copies: Vec<Conjunct<'p>>,
 }
 
 /// From a node to one of its fields or elements.

@@ -24,10 +24,10 @@ impl<'p> Machine<'p> {
             let conjunct = self.node(id).conjuncts[index].clone();
             self.add(id, conjunct);
         }
-        let mut chosen = 0;
         loop {
             self.run_tasks(id);
             self.follow_returning(id);
+            let chosen = self.known(id).chosen;
             if self.failed(id) || chosen >= self.known(id).disjunctions.len() {
                 break;
             }
@@ -38,8 +38,8 @@ impl<'p> Machine<'p> {
                 self.fork(id);
                 return;
             }
+            self.known_mut(id).chosen += 1;
             self.choose(id, chosen);
-            chosen += 1;
         }
         self.run_tasks_for_the_last_time(id);
         self.finish(id);
