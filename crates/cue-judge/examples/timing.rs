@@ -18,9 +18,9 @@ fn main() -> std::io::Result<()> {
         let path = Path::new(&directory).join(&input.name);
         std::fs::write(path.with_extension("cue"), &input.text)?;
         std::fs::write(path.with_extension("json"), input.values.to_json())?;
-        let compiling = median(|| drop(black_box(compiled(&input))));
+        let compiling = fast(|| drop(black_box(compiled(&input))));
         let program = compiled(&input);
-        let rendering = median(|| drop(black_box(render(&program, &input).to_json())));
+        let rendering = fast(|| drop(black_box(render(&program, &input).to_json())));
         let export = render(&program, &input).to_json();
         println!("{}\t{compiling}\t{rendering}\t{export}", input.name);
     }
@@ -38,7 +38,8 @@ fn render(program: &Program, input: &Input) -> Data {
         .expect("the inputs are right")
 }
 
-fn median(mut work: impl FnMut()) -> u128 {
+/// The time that one in ten runs stays below: what other programs of the machine take is left out.
+fn fast(mut work: impl FnMut()) -> u128 {
     work();
     let mut taken = Vec::new();
     let start = Instant::now();
@@ -48,5 +49,5 @@ fn median(mut work: impl FnMut()) -> u128 {
         taken.push(before.elapsed().as_nanos());
     }
     taken.sort_unstable();
-    taken[taken.len() / 2]
+    taken[taken.len() / 10]
 }
