@@ -5,7 +5,7 @@ use super::atom::Atom;
 use super::error::{Code, Error, Reason};
 use super::node::{Conjunct, Disjunction, NodeId, Source, State};
 use super::unify::literal_scalar;
-use crate::program::ir::{Expr, ExprKind, OrExpr};
+use crate::program::ir::{Expr, ExprKind, OrExpr, Presence};
 use std::rc::Rc;
 
 /// Whether an alternative is a default. The order is how two combine: the greater wins.
@@ -385,19 +385,35 @@ impl<'p> Machine<'p> {
             .map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
     }
 
+    /// Whether neither a value nor any of its fields is missing something.
+    fn is_there(&mut self, node: NodeId) -> bool {
+        if self.known(node).error.is_some() {
+            return false;
+        }
+        let arcs = self.known(node).arcs.clone();
+        let mut members = arcs.into_iter().filter(|arc| arc.presence == Presence::Member);
+        members.all(|arc| {
+            let node = self.expanded(arc.node);
+            self.known(node).error.is_none()
+        })
+    }
+
     /// Makes the node what is left of its alternatives.
     fn settle(&mut self, id: NodeId, mut survivors: Vec<(NodeId, Mark)>, errors: Vec<Error>) {
         if let Some(error) = self.exhausted.clone() {
             self.known_mut(id).error = Some(error);
             return;
         }
-        // What is not there at all gives way to what is.
-        let is_there = |machine: &Self, node: NodeId| machine.known(node).error.is_none();
-        if survivors.iter().any(|(node, _)| is_there(self, *node)) {
-            survivors.retain(|(node, _)| is_there(self, *node));
-        } else if let Some((node, _)) = survivors.first() {
-            let error = self.known(*node).error.clone();
-            self.known_mut(id).error = error;
+        // What is not there, or has a field that is not, gives way to what is.
+        let there: Vec<bool> = survivors.iter().map(|(node, _)| self.is_there(*node)).collect();
+        if there.contains(&true) {
+            let mut there = there.into_iter();
+            survivors.retain(|_| there.next().unwrap_or(true));
+        } else if let Some(error) = survivors
+            .first()
+            .and_then(|(node, _)| self.known(*node).error.clone())
+        {
+            self.known_mut(id).error = Some(error);
             return;
         }
         match survivors.as_slice() {
