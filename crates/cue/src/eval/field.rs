@@ -160,7 +160,8 @@ impl<'p> Machine<'p> {
 
     /// The node of a field, made if need be.
     pub(super) fn arc(&mut self, id: NodeId, label: Label, presence: Presence, position: Position) -> NodeId {
-        if let Some(arc) = self.known_mut(id).arcs.iter_mut().find(|arc| arc.label == label) {
+        if let Some(at) = self.known(id).find_arc(label) {
+            let arc = &mut self.known_mut(id).arcs[at];
             if presence < arc.presence {
                 arc.presence = presence;
                 arc.position = position;
@@ -168,7 +169,7 @@ impl<'p> Machine<'p> {
             return arc.node;
         }
         let node = self.new_node(Some(id), Some(label));
-        self.known_mut(id).arcs.push(Arc_ {
+        self.known_mut(id).push_arc(Arc_ {
             label,
             node,
             presence,

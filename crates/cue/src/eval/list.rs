@@ -56,8 +56,8 @@ impl<'p> Machine<'p> {
     /// The node of a list's element. Elements are the first arcs of a list, in order.
     pub(super) fn element(&mut self, id: NodeId, index: usize) -> NodeId {
         let label = Label::Index(u32::try_from(index).expect("the step budget bounds lists"));
-        if let Some(arc) = self.known(id).arcs.iter().find(|arc| arc.label == label) {
-            return arc.node;
+        if let Some(at) = self.known(id).find_arc(label) {
+            return self.known(id).arcs[at].node;
         }
         let node = self.new_node(Some(id), Some(label));
         let arc = Arc_ {
@@ -66,7 +66,7 @@ impl<'p> Machine<'p> {
             presence: Presence::Member,
             position: Position::default(),
         };
-        self.known_mut(id).arcs.push(arc);
+        self.known_mut(id).push_arc(arc);
         let rests: Vec<_> = match &self.known(id).list {
             Some(list) => list
                 .rests

@@ -333,10 +333,10 @@ impl<'p> Machine<'p> {
     }
 
     fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
-        let arcs = &self.known(node).arcs;
-        arcs.iter()
-            .find(|arc| arc.label == label)
-            .map(|arc| (arc.node, arc.presence))
+        let known = self.known(node);
+        known
+            .find_arc(label)
+            .map(|at| (known.arcs[at].node, known.arcs[at].presence))
     }
 
     fn index(&mut self, env: EnvId, base: &'p Expr, index: &'p Expr) -> Result<NodeId, Error> {

@@ -188,7 +188,7 @@ impl Resolver<'_> {
     pub(super) fn list(&mut self, list: &ast::ListLiteral) -> ListExpr {
         let element = |element: &ast::Element| match element {
             ast::Element::Value(embedding) => {
-                ElementExpr::Value(self.expr(&embedding.value), embedding.comments.clone().into())
+                ElementExpr::Value(self.expr(&embedding.value), self.comments(&embedding.comments))
             }
             ast::Element::Comprehension(comprehension) => {
                 ElementExpr::Comprehension(self.comprehension(comprehension))

@@ -6,7 +6,7 @@ use super::ir::{
     StructExpr, VariableSlot,
 };
 use super::predeclared::predeclared_type;
-use super::scope::{Alias, Entry, Level, Target};
+use super::scope::{Alias, Entry, Level, Names, Target};
 use super::symbols::{Label, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::eval::builtin::{self};
@@ -27,6 +27,7 @@ pub(super) fn resolve(
         options,
         symbols: Symbols::default(),
         levels: Vec::new(),
+        no_comments: Arc::new([]),
         imports: HashMap::new(),
         problems: Vec::new(),
     };
@@ -59,6 +60,8 @@ pub(super) struct Resolver<'a> {
     pub(super) options: CompileOptions<'a>,
     pub(super) symbols: Symbols,
     pub(super) levels: Vec<Level>,
+    /// What most fields have.
+    no_comments: Arc<[ast::Comment]>,
     pub(super) imports: HashMap<String, Imported>,
     problems: Vec<Diagnostic>,
 }
@@ -131,7 +134,7 @@ impl Resolver<'_> {
 
     /// Opens the scope of a struct literal: every name that it declares.
     fn open_struct(&mut self, declarations: &[&ast::Declaration]) {
-        let mut names: HashMap<String, Entry> = HashMap::new();
+        let mut names = Names::default();
         let mut lets = 0;
         // The number that a declaration will have among those that are kept.
         let mut kept = 0;
@@ -167,13 +170,14 @@ impl Resolver<'_> {
         self.levels.push(Level::Struct(names));
     }
 
-    fn declare(&mut self, names: &mut HashMap<String, Entry>, name: &ast::Identifier, target: Target) {
+    fn declare(&mut self, names: &mut Names, name: &ast::Identifier, target: Target) {
+        let symbol = self.symbols.intern(&name.name);
         let entry = Entry {
             target,
             span: name.span,
             used: matches!(target, Target::Field(_)),
         };
-        if let Some(previous) = names.get(&name.name) {
+        if let Some(previous) = names.get(symbol) {
             if !matches!((previous.target, target), (Target::Field(_), Target::Field(_))) {
                 let message = match (previous.target, target) {
                     (Target::Let(_), Target::Let(_)) => {
@@ -188,7 +192,7 @@ impl Resolver<'_> {
             }
             return;
         }
-        names.insert(name.name.clone(), entry);
+        names.push(symbol, entry);
     }
 
     fn close_struct(&mut self) {
@@ -198,8 +202,9 @@ impl Resolver<'_> {
         if self.options.allow_unused {
             return;
         }
-        for (name, entry) in names {
+        for (name, entry) in names.into_entries() {
             if !entry.used {
+                let name = self.symbols.name(name).clone();
                 self.problem(entry.span, format!("unreferenced alias or let clause {name}"));
             }
         }
@@ -255,7 +260,7 @@ impl Resolver<'_> {
             ast::Constraint::Optional => Presence::Optional,
         };
         let position = self.position(field.span);
-        let comments: Arc<[ast::Comment]> = field.comments.clone().into();
+        let comments = self.comments(&field.comments);
         let unused = Label::Index(0);
         match &field.label {
             ast::Label::Identifier(ast::Identifier { name, span }) => {
@@ -320,6 +325,14 @@ impl Resolver<'_> {
         }
     }
 
+    pub(super) fn comments(&self, comments: &[ast::Comment]) -> Arc<[ast::Comment]> {
+        if comments.is_empty() {
+            self.no_comments.clone()
+        } else {
+            comments.into()
+        }
+    }
+
     /// The value of a field, in a frame of its own when it can name its label or itself.
     fn field_value(&mut self, field: &ast::Field, label_alias: Option<&ast::Identifier>) -> (Expr, bool) {
         let computed = !matches!(field.label, ast::Label::Identifier(_) | ast::Label::String(..));
@@ -327,8 +340,9 @@ impl Resolver<'_> {
         if label_alias.is_none() && field.value_alias.is_none() && field_alias.is_none() {
             return (self.expr(&field.value), false);
         }
-        if let (Some(alias), Some(Level::Struct(names))) = (field_alias, self.levels.last_mut())
-            && let Some(entry) = names.get_mut(&alias.name)
+        let field_symbol = field_alias.map(|alias| self.symbols.intern(&alias.name));
+        if let (Some(alias), Some(Level::Struct(names))) = (field_symbol, self.levels.last_mut())
+            && let Some(entry) = names.get_mut(alias)
         {
             entry.used = true;
         }
@@ -401,9 +415,10 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn is_declared(&self, name: &str) -> bool {
+    pub(super) fn is_declared(&mut self, name: &str) -> bool {
+        let symbol = self.symbols.intern(name);
         self.levels.iter().any(|level| match level {
-            Level::Struct(names) => names.contains_key(name),
+            Level::Struct(names) => names.get(symbol).is_some(),
             Level::Frame { label, value } => [label, value]
                 .into_iter()
                 .flatten()
@@ -413,11 +428,12 @@ impl Resolver<'_> {
     }
 
     pub(super) fn identifier(&mut self, name: &str, span: Span) -> ExprKind {
+        let symbol = self.symbols.intern(name);
         for (up, level) in self.levels.iter_mut().rev().enumerate() {
             let up = u32::try_from(up).expect("the parser bounds nesting");
             match level {
                 Level::Struct(names) => {
-                    let Some(entry) = names.get_mut(name) else {
+                    let Some(entry) = names.get_mut(symbol) else {
                         continue;
                     };
                     entry.used = true;
