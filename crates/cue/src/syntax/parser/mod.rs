@@ -147,6 +147,9 @@ impl<'source> Parser<'source> {
 
     fn use_token(&mut self, token: Token) {
         self.token = token;
+        if self.lexer.problems.is_empty() {
+            return;
+        }
         for (span, message) in std::mem::take(&mut self.lexer.problems) {
             self.report(span, message);
         }
