@@ -1,0 +1,312 @@
+//! Our own kinds on a cluster: the CRDs, what they keep, and both versions of a definition.
+
+#![recursion_limit = "256"]
+
+mod kinds;
+
+use anyhow::Result;
+use cambium_api::names::annotation::CONVERSION;
+use kinds::{Kinds, definition, manifests, written};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn every_kind_is_established_under_its_names() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let list = kinds.raw.get("/apis/core.oam.dev/v1beta1").await?.body;
+    let found = |plural: &str| {
+        let resources = list["resources"].as_array().into_iter().flatten();
+        resources
+            .cloned()
+            .find(|one| one["name"] == plural)
+            .unwrap_or_default()
+    };
+    let expected = [
+        (
+            "componentdefinitions",
+            "ComponentDefinition",
+            json!(["compdef", "comp"]),
+        ),
+        (
+            "traitdefinitions",
+            "TraitDefinition",
+            json!(["traitdef", "trait"]),
+        ),
+        (
+            "policydefinitions",
+            "PolicyDefinition",
+            json!(["policydef", "def-policy"]),
+        ),
+        (
+            "workflowstepdefinitions",
+            "WorkflowStepDefinition",
+            json!(["workflowstepdef", "workflowstep"]),
+        ),
+        ("definitionrevisions", "DefinitionRevision", json!(["defrev"])),
+        ("applications", "Application", json!(["app", "velaapp"])),
+        ("applicationrevisions", "ApplicationRevision", json!(["apprev"])),
+    ];
+    for (plural, kind, short) in expected {
+        let one = found(plural);
+        assert_eq!(
+            (
+                &one["kind"],
+                &one["namespaced"],
+                &one["shortNames"],
+                &one["categories"]
+            ),
+            (&json!(kind), &json!(true), &short, &json!(["oam"])),
+            "{plural}"
+        );
+        assert_eq!(
+            found(&format!("{plural}/status"))["kind"],
+            kind,
+            "{plural} has a status of its own"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn manifests_apply_as_they_are_and_are_read_without_loss() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let namespace = kinds.cluster.namespace("kinds").await?;
+    let all = manifests()?;
+    assert!(all.len() >= 8, "{}", all.len());
+    for manifest in all {
+        let answer = kinds.create(&namespace, &manifest).await?;
+        assert_eq!(answer.code, 201, "{} {answer:?}", manifest["metadata"]["name"]);
+        let read = kinds.get(&namespace, &manifest).await?;
+        assert_eq!(read["spec"], manifest["spec"], "{}", manifest["metadata"]["name"]);
+        assert_eq!(
+            read["metadata"]["annotations"],
+            manifest["metadata"]["annotations"]
+        );
+        assert_eq!(read["metadata"]["labels"], manifest["metadata"]["labels"]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_definition_is_seen_at_both_versions() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let namespace = kinds.cluster.namespace("kinds").await?;
+    let versions = json!([
+        {"version": "2", "schematic": {"cue": {"template": "two"}}, "new": [1, {"a": null}]},
+        {"version": "3.4", "schematic": {"cue": {"template": "three"}}},
+        {"version": "1.0.0", "schematic": {"cue": {"template": "one"}}},
+    ]);
+    let object = definition("v2beta1", "web", json!({"versions": versions}));
+    let made = kinds.create(&namespace, &object).await?;
+    assert_eq!(
+        (made.code, &made.body["spec"]["versions"]),
+        (201, &versions),
+        "{made:?}"
+    );
+    let stored = kinds.at("v1beta1", &namespace, "web").await?;
+    assert_eq!(stored["spec"], versions[1], "the highest version");
+    let read = kinds.at("v2beta1", &namespace, "web").await?;
+    assert_eq!(read["spec"]["versions"], versions);
+    assert_eq!(
+        read["metadata"]["annotations"],
+        Value::Null,
+        "what conversion carries is not seen here"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_edit_through_one_version_is_seen_in_the_other() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let namespace = kinds.cluster.namespace("kinds").await?;
+    let versions =
+        json!([{"version": "1.0.0", "podSpecPath": "one"}, {"version": "2.0.0", "podSpecPath": "two"}]);
+    kinds
+        .create(
+            &namespace,
+            &definition("v2beta1", "web", json!({"versions": versions})),
+        )
+        .await?;
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    for version in ["v1beta1", "v2beta1"] {
+        let patched = kinds.patch(version, &namespace, "web", &label).await?;
+        assert_eq!(patched.code, 200, "{patched:?}");
+    }
+    assert_eq!(
+        kinds.at("v2beta1", &namespace, "web").await?["spec"]["versions"],
+        versions
+    );
+    kinds
+        .patch(
+            "v1beta1",
+            &namespace,
+            "web",
+            &json!({"spec": {"podSpecPath": "new"}}),
+        )
+        .await?;
+    let read = kinds.at("v2beta1", &namespace, "web").await?;
+    let expected =
+        json!([{"version": "1.0.0", "podSpecPath": "one"}, {"version": "2.0.0", "podSpecPath": "new"}]);
+    assert_eq!(
+        read["spec"]["versions"], expected,
+        "the edit counts, the others stay"
+    );
+
+    let native = definition("v1beta1", "old", json!({"podSpecPath": "one"}));
+    kinds.create(&namespace, &native).await?;
+    let shown = kinds.at("v2beta1", &namespace, "old").await?;
+    assert_eq!(
+        shown["spec"],
+        json!({"versions": [{"version": "0.0.0-legacy", "podSpecPath": "one"}]})
+    );
+    let patched = kinds.patch("v2beta1", &namespace, "old", &label).await?;
+    assert_eq!(patched.code, 200, "{patched:?}");
+    let stored = kinds.at("v1beta1", &namespace, "old").await?;
+    assert_eq!(
+        (&stored["spec"], &stored["metadata"]["annotations"]),
+        (&native["spec"], &Value::Null)
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn server_side_apply_and_status_work_at_both_versions() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let namespace = kinds.cluster.namespace("kinds").await?;
+    let one = definition(
+        "v2beta1",
+        "web",
+        json!({"versions": [{"version": "1.0.0", "podSpecPath": "one"}]}),
+    );
+    let two = definition(
+        "v2beta1",
+        "web",
+        json!({"versions": [{"version": "1.1.0", "podSpecPath": "two"}]}),
+    );
+    for (manager, object) in [("first", &one), ("second", &two)] {
+        let applied = kinds.apply(&namespace, manager, object).await?;
+        assert!([200, 201].contains(&applied.code), "{applied:?}");
+    }
+    let read = kinds.at("v2beta1", &namespace, "web").await?;
+    let expected =
+        json!([{"version": "1.0.0", "podSpecPath": "one"}, {"version": "1.1.0", "podSpecPath": "two"}]);
+    assert_eq!(
+        read["spec"]["versions"], expected,
+        "two who publish do not disturb each other"
+    );
+    let status = json!({"status": {"highestVersion": "1.1.0", "consumers": 2, "versionSummary": "1.1.0, 1.0.0",
+        "versions": [{"version": "1.1.0", "digest": "sha256:0", "revision": "web-v1.1.0", "state": "Published", "consumers": 2}]}});
+    let path = format!("{}/status", written("v1beta1", &namespace, "web"));
+    let patched = kinds
+        .raw
+        .patch(&path, "application/merge-patch+json", &status)
+        .await?;
+    assert_eq!(patched.code, 200, "{patched:?}");
+    let read = kinds.at("v2beta1", &namespace, "web").await?;
+    assert_eq!(
+        (&read["status"], &read["spec"]["versions"]),
+        (&status["status"], &expected)
+    );
+    let table = kinds.table(&namespace).await?;
+    assert_eq!(table["columnDefinitions"][1]["name"], "Version");
+    assert_eq!(
+        table["rows"][0]["cells"].as_array().map(|cells| &cells[..4]),
+        json!(["web", "1.1.0", "1.1.0, 1.0.0", 2])
+            .as_array()
+            .map(Vec::as_slice)
+    );
+    let gone = kinds
+        .apply(&namespace, "second", &definition("v2beta1", "web", json!({})))
+        .await?;
+    assert_eq!(gone.code, 200, "{gone:?}");
+    assert_eq!(
+        gone.body["spec"]["versions"], one["spec"]["versions"],
+        "what is no longer applied goes"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_same_version_twice_and_too_many_versions_are_refused() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let namespace = kinds.cluster.namespace("kinds").await?;
+    let twice = json!({"versions": [{"version": "1"}, {"version": "1"}]});
+    let answer = kinds
+        .create(&namespace, &definition("v2beta1", "twice", twice))
+        .await?;
+    assert_eq!(answer.code, 422, "{answer:?}");
+    assert!(
+        answer.body["message"].to_string().contains("Duplicate value"),
+        "{answer:?}"
+    );
+    let large: Vec<Value> = (0..60)
+        .map(|number| {
+            // Digits that do not repeat, so that they do not pack.
+            let noise: String = (0..500u64)
+                .map(|i| {
+                    format!(
+                        "{:016x}",
+                        (i + 1) * (number + 7) * 0x9e37_79b9_7f4a_7c15 % 0xffff_ffff_ffff_ffc5
+                    )
+                })
+                .collect();
+            json!({"version": format!("{number}"), "podSpecPath": noise})
+        })
+        .collect();
+    let answer = kinds
+        .create(
+            &namespace,
+            &definition("v2beta1", "large", json!({"versions": large})),
+        )
+        .await?;
+    assert!(answer.code >= 400, "{}", answer.code);
+    assert!(
+        answer.body["message"]
+            .to_string()
+            .contains("remove versions that nobody uses"),
+        "{}",
+        answer.body["message"]
+    );
+    assert!(
+        !answer.body.to_string().contains(CONVERSION),
+        "no need to know how it is carried"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn before_the_webhook_is_up_v1beta1_alone_is_served() -> Result<()> {
+    let cluster = cambium_testing::TestCluster::start().await?;
+    let (raw, group) = (cluster.raw(), format!("{}.example.com", cluster.unique("kinds")));
+    let crd = cambium_api::crds::definitions().into_iter().next();
+    let mut crd = serde_json::to_value(crd)?;
+    crd["metadata"]["name"] = json!(format!("componentdefinitions.{group}"));
+    crd["spec"]["group"] = json!(group);
+    let made = raw.post(kinds::CRDS, &crd).await?;
+    assert_eq!(made.code, 201, "{made:?}");
+    cambium_testing::eventually("v1beta1 is served", || async {
+        Ok(raw
+            .get(&format!("/apis/{group}/v1beta1/componentdefinitions"))
+            .await?
+            .code
+            == 200)
+    })
+    .await?;
+    let path = format!("{}/componentdefinitions.{group}", kinds::CRDS);
+    let read = raw.get(&path).await?.body;
+    let condition = |kind: &str| {
+        let conditions = read["status"]["conditions"].as_array().into_iter().flatten();
+        conditions
+            .filter(|one| one["type"] == kind)
+            .map(|one| one["status"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(condition("Established"), [json!("True")], "{read}");
+    assert!(condition("NonStructuralSchema").is_empty(), "{read}");
+    assert_eq!(
+        raw.get(&format!("/apis/{group}/v2beta1/componentdefinitions"))
+            .await?
+            .code,
+        404
+    );
+    Ok(())
+}
