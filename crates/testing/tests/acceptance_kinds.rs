@@ -169,7 +169,7 @@ async fn an_edit_through_one_version_is_seen_in_the_other() -> Result<()> {
 }
 
 #[tokio::test]
-async fn server_side_apply_and_status_work_at_both_versions() -> Result<()> {
+async fn each_may_apply_versions_of_its_own() -> Result<()> {
     let kinds = Kinds::start().await?;
     let namespace = kinds.cluster.namespace("kinds").await?;
     let one = definition(
@@ -195,12 +195,15 @@ async fn server_side_apply_and_status_work_at_both_versions() -> Result<()> {
     );
     let status = json!({"status": {"highestVersion": "1.1.0", "consumers": 2, "versionSummary": "1.1.0, 1.0.0",
         "versions": [{"version": "1.1.0", "digest": "sha256:0", "revision": "web-v1.1.0", "state": "Published", "consumers": 2}]}});
-    let path = format!("{}/status", written("v1beta1", &namespace, "web"));
-    let patched = kinds
-        .raw
-        .patch(&path, "application/merge-patch+json", &status)
-        .await?;
+    // Where it was written: a manager at the other version would keep what others no longer apply.
+    let path = format!("{}/status", written("v2beta1", &namespace, "web"));
+    let patched = kinds.raw.patch("merge", &path, &status).await?;
     assert_eq!(patched.code, 200, "{patched:?}");
+    let read = kinds.at("v1beta1", &namespace, "web").await?;
+    assert_eq!(
+        (&read["status"], &read["spec"]),
+        (&status["status"], &expected[1])
+    );
     let read = kinds.at("v2beta1", &namespace, "web").await?;
     assert_eq!(
         (&read["status"], &read["spec"]["versions"]),
@@ -238,19 +241,16 @@ async fn the_same_version_twice_and_too_many_versions_are_refused() -> Result<()
         answer.body["message"].to_string().contains("Duplicate value"),
         "{answer:?}"
     );
-    let large: Vec<Value> = (0..60)
-        .map(|number| {
-            // Digits that do not repeat, so that they do not pack.
-            let noise: String = (0..500u64)
-                .map(|i| {
-                    format!(
-                        "{:016x}",
-                        (i + 1) * (number + 7) * 0x9e37_79b9_7f4a_7c15 % 0xffff_ffff_ffff_ffc5
-                    )
-                })
-                .collect();
-            json!({"version": format!("{number}"), "podSpecPath": noise})
-        })
+    // Digits that do not repeat, so that they do not pack.
+    let mut state = 1u64;
+    let mut noise = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        format!("{state:016x}")
+    };
+    let large: Vec<Value> = (0..80)
+        .map(|number| json!({"version": format!("{number}"), "podSpecPath": (0..500).map(|_| noise()).collect::<String>()}))
         .collect();
     let answer = kinds
         .create(
@@ -308,5 +308,28 @@ async fn before_the_webhook_is_up_v1beta1_alone_is_served() -> Result<()> {
             .code,
         404
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_applied_at_v1beta1_and_no_longer_applied_goes() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let namespace = kinds.cluster.namespace("kinds").await?;
+    let with = definition(
+        "v1beta1",
+        "old",
+        json!({"podSpecPath": "a", "revisionLabel": "b"}),
+    );
+    let without = definition("v1beta1", "old", json!({"podSpecPath": "c"}));
+    kinds.apply(&namespace, "author", &with).await?;
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    assert_eq!(kinds.patch("v2beta1", &namespace, "old", &label).await?.code, 200);
+    let applied = kinds.apply(&namespace, "author", &without).await?;
+    assert_eq!(
+        (applied.code, &applied.body["spec"]),
+        (200, &without["spec"]),
+        "{applied:?}"
+    );
+    assert_eq!(applied.body["metadata"]["labels"], label["metadata"]["labels"]);
     Ok(())
 }

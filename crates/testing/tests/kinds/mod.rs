@@ -11,16 +11,16 @@ use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookClientConfig;
 use serde_json::{Value, json};
 
-pub const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A cluster that has our kinds.
-pub struct Kinds {
-    pub cluster: TestCluster,
-    pub raw: Raw,
+pub(crate) struct Kinds {
+    pub(crate) cluster: TestCluster,
+    pub(crate) raw: Raw,
 }
 
 impl Kinds {
-    pub async fn start() -> Result<Self> {
+    pub(crate) async fn start() -> Result<Self> {
         let cluster = TestCluster::start().await?;
         let raw = cluster.raw();
         for crd in crds::all() {
@@ -45,11 +45,11 @@ impl Kinds {
         Ok(Self { cluster, raw })
     }
 
-    pub async fn create(&self, namespace: &str, object: &Value) -> Result<Answer> {
+    pub(crate) async fn create(&self, namespace: &str, object: &Value) -> Result<Answer> {
         self.raw.post(&collection(namespace, object), object).await
     }
 
-    pub async fn get(&self, namespace: &str, object: &Value) -> Result<Value> {
+    pub(crate) async fn get(&self, namespace: &str, object: &Value) -> Result<Value> {
         let path = format!(
             "{}/{}",
             collection(namespace, object),
@@ -58,7 +58,7 @@ impl Kinds {
         Ok(self.raw.get(&path).await?.body)
     }
 
-    pub async fn apply(&self, namespace: &str, manager: &str, object: &Value) -> Result<Answer> {
+    pub(crate) async fn apply(&self, namespace: &str, manager: &str, object: &Value) -> Result<Answer> {
         let path = collection(namespace, object);
         let path = format!(
             "{path}/{}?fieldManager={manager}",
@@ -68,18 +68,24 @@ impl Kinds {
     }
 
     /// A component definition at a version.
-    pub async fn at(&self, version: &str, namespace: &str, name: &str) -> Result<Value> {
+    pub(crate) async fn at(&self, version: &str, namespace: &str, name: &str) -> Result<Value> {
         Ok(self.raw.get(&written(version, namespace, name)).await?.body)
     }
 
-    pub async fn patch(&self, version: &str, namespace: &str, name: &str, patch: &Value) -> Result<Answer> {
+    pub(crate) async fn patch(
+        &self,
+        version: &str,
+        namespace: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Answer> {
         self.raw
             .patch("merge", &written(version, namespace, name), patch)
             .await
     }
 
     /// What `kubectl get compdef` shows.
-    pub async fn table(&self, namespace: &str) -> Result<Value> {
+    pub(crate) async fn table(&self, namespace: &str) -> Result<Value> {
         let path = format!("/apis/core.oam.dev/v2beta1/namespaces/{namespace}/componentdefinitions");
         let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
         Ok(self
@@ -91,17 +97,17 @@ impl Kinds {
 }
 
 /// The path of a component definition at a version.
-pub fn written(version: &str, namespace: &str, name: &str) -> String {
+pub(crate) fn written(version: &str, namespace: &str, name: &str) -> String {
     format!("/apis/core.oam.dev/{version}/namespaces/{namespace}/componentdefinitions/{name}")
 }
 
-pub fn definition(version: &str, name: &str, spec: Value) -> Value {
+pub(crate) fn definition(version: &str, name: &str, spec: Value) -> Value {
     json!({"apiVersion": format!("core.oam.dev/{version}"), "kind": "ComponentDefinition",
         "metadata": {"name": name}, "spec": spec})
 }
 
 /// Manifests as people write them: ours, or those in the directory that `CAMBIUM_TEST_MANIFESTS` names.
-pub fn manifests() -> Result<Vec<Value>> {
+pub(crate) fn manifests() -> Result<Vec<Value>> {
     let given = std::env::var_os("CAMBIUM_TEST_MANIFESTS").map(std::path::PathBuf::from);
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kinds/manifests");
     let mut paths: Vec<_> = std::fs::read_dir(given.unwrap_or(ours))?
