@@ -99,6 +99,19 @@ async fn manifests_apply_as_they_are_and_are_read_without_loss() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_list_with_nothing_under_it_is_no_list() -> Result<()> {
+    let kinds = Kinds::start().await?;
+    let namespace = kinds.cluster.namespace("kinds").await?;
+    let component = json!({"name": "a", "type": "b", "traits": null, "properties": null});
+    let application = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "nulls"},
+        "spec": {"components": [component], "policies": null, "unknown": null}});
+    let made = kinds.create(&namespace, &application).await?;
+    let expected = json!({"components": [{"name": "a", "type": "b", "properties": null}], "unknown": null});
+    assert_eq!((made.code, &made.body["spec"]), (201, &expected), "{made:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_definition_is_seen_at_both_versions() -> Result<()> {
     let kinds = Kinds::start().await?;
     let namespace = kinds.cluster.namespace("kinds").await?;
