@@ -1,5 +1,7 @@
 //! What a type does not know survives it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use cambium_api::{v1beta1, v2beta1};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -129,4 +131,31 @@ fn applications_as_others_write_them() {
             "lastTransitionTime": "2026-01-02T03:04:05Z"}],
     });
     survives::<v1beta1::Application>(&object("v1beta1", "Application", spec, status));
+}
+
+#[test]
+fn the_least_that_the_schemas_accept_is_read() {
+    through::<v1beta1::ComponentDefinition>(&object("v1beta1", "ComponentDefinition", json!({}), json!({})));
+    for status in [
+        json!({"conditions": [{"type": "Ready", "status": "True"}]}),
+        json!({"versions": [{"version": "1"}]}),
+    ] {
+        through::<v1beta1::PolicyDefinition>(&object("v1beta1", "PolicyDefinition", json!({}), status));
+    }
+    let nulls = json!({"version": null, "schematic": null, "definitionRef": null, "podDisruptive": null, "stage": null, "extension": null});
+    through::<v1beta1::TraitDefinition>(&object("v1beta1", "TraitDefinition", nulls, json!({})));
+    through::<v1beta1::DefinitionRevision>(&object("v1beta1", "DefinitionRevision", json!({}), json!({})));
+    through::<v1beta1::ApplicationRevision>(&object(
+        "v1beta1",
+        "ApplicationRevision",
+        json!({"application": null}),
+        json!({}),
+    ));
+    let status = json!({"services": [{"name": "a"}], "references": [{"path": "components[a]"}], "appliedResources": [{}], "status": null});
+    through::<v1beta1::Application>(&object(
+        "v1beta1",
+        "Application",
+        json!({"components": []}),
+        status,
+    ));
 }

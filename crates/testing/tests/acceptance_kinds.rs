@@ -15,10 +15,10 @@ async fn every_kind_is_established_under_its_names() -> Result<()> {
     let kinds = Kinds::start().await?;
     let list = kinds.raw.get("/apis/core.oam.dev/v1beta1").await?.body;
     let found = |plural: &str| {
-        let resources = list["resources"].as_array().into_iter().flatten();
+        let mut resources = list["resources"].as_array().into_iter().flatten();
         resources
-            .cloned()
             .find(|one| one["name"] == plural)
+            .cloned()
             .unwrap_or_default()
     };
     let expected = [
