@@ -21,7 +21,7 @@ pub(crate) fn conditions(_: &mut SchemaGenerator) -> Schema {
         "x-kubernetes-list-map-keys": ["type"],
         "items": {
             "type": "object",
-            "required": ["type", "status"],
+            "required": ["type", "status", "lastTransitionTime"],
             "x-kubernetes-preserve-unknown-fields": true,
             "properties": {
                 "type": {"type": "string", "description": "What the condition is about."},
@@ -29,7 +29,7 @@ pub(crate) fn conditions(_: &mut SchemaGenerator) -> Schema {
                 "reason": {"type": "string", "description": "Why, as one word to look up."},
                 "message": {"type": "string", "description": "Why, and what to do, for a person."},
                 "lastTransitionTime": {
-                    "type": "string", "format": "date-time", "nullable": true,
+                    "type": "string", "format": "date-time",
                     "description": "When the status last changed.",
                 },
                 "observedGeneration": {

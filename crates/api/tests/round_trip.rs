@@ -137,7 +137,7 @@ fn applications_as_others_write_them() {
 fn the_least_that_the_schemas_accept_is_read() {
     through::<v1beta1::ComponentDefinition>(&object("v1beta1", "ComponentDefinition", json!({}), json!({})));
     for status in [
-        json!({"conditions": [{"type": "Ready", "status": "True"}]}),
+        json!({"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z"}]}),
         json!({"versions": [{"version": "1"}]}),
     ] {
         through::<v1beta1::PolicyDefinition>(&object("v1beta1", "PolicyDefinition", json!({}), status));

@@ -84,15 +84,28 @@ impl Kinds {
             .await
     }
 
-    /// What `kubectl get compdef` shows.
-    pub(crate) async fn table(&self, namespace: &str) -> Result<Value> {
-        let path = format!("/apis/core.oam.dev/v2beta1/namespaces/{namespace}/componentdefinitions");
+    /// What `kubectl get` shows: names of columns, and the cells of the first row. Ages come last, and are left out.
+    pub(crate) async fn table(
+        &self,
+        version: &str,
+        namespace: &str,
+        plural: &str,
+    ) -> Result<(Vec<String>, Vec<Value>)> {
+        let path = format!("/apis/core.oam.dev/{version}/namespaces/{namespace}/{plural}");
         let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
-        Ok(self
+        let table = self
             .raw
             .send(http::Method::GET, &path, &accept, &Value::Null)
             .await?
-            .body)
+            .body;
+        let columns = table["columnDefinitions"].as_array().into_iter().flatten();
+        let cells = table["rows"][0]["cells"].as_array().into_iter().flatten();
+        let shown = columns
+            .zip(cells)
+            .filter(|(column, _)| column["priority"] == 0 && column["type"] != "date");
+        Ok(shown
+            .map(|(column, cell)| (text(&column["name"]).to_owned(), cell.clone()))
+            .unzip())
     }
 }
 
