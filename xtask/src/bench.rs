@@ -1,4 +1,6 @@
-//! `cargo xtask bench apiserver`: builds the server and the load program, and runs one against the other.
+//! `cargo xtask bench`: ours beside the other, in one run.
+
+mod cue;
 
 use std::process::Command;
 
@@ -7,11 +9,17 @@ use anyhow::{Result, bail};
 use crate::kubernetes;
 
 /// Runs a benchmark by name.
-#[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 pub(crate) fn run(name: Option<&str>) -> Result<()> {
-    if name != Some("apiserver") {
-        bail!("usage: cargo xtask bench apiserver");
+    match name {
+        Some("apiserver") => apiserver(),
+        Some("cue") => cue::run(),
+        _ => bail!("usage: cargo xtask bench apiserver|cue"),
     }
+}
+
+/// Builds the server and the load program, and runs one against the other.
+#[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
+fn apiserver() -> Result<()> {
     let build = [
         "build",
         "--release",

@@ -1,7 +1,10 @@
 //! Tasks that need a program: `cargo xtask <task>`.
 
 mod bench;
+mod conformance;
+mod go;
 mod kubernetes;
+mod oracle;
 mod peers;
 mod types;
 
@@ -10,8 +13,11 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <task>
   types        regenerates crates/builtin/src/generated from the published Kubernetes modules
   kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
-  peers        builds the Go programs that tests talk to (crates/testing/peers) into the same cache
-  bench apiserver   the embedded API server beside Kubernetes, under the same load";
+  peers        builds the Go programs that tests talk to (crates/testing/peers) and KubeVela's CLI into the same cache
+  cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
+  cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module
+  bench apiserver   the embedded API server beside Kubernetes, under the same load
+  bench cue         crates/cue beside Go's cue library, on the same definitions";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {
@@ -20,6 +26,8 @@ fn main() -> ExitCode {
         Some("types") => types::write(),
         Some("kubernetes") => kubernetes::prepare(),
         Some("peers") => peers::build(),
+        Some("cue-oracle") => oracle::prepare(),
+        Some("cue-conformance") => conformance::run(std::env::args().nth(2).as_deref()),
         Some("bench") => bench::run(std::env::args().nth(2).as_deref()),
         _ => Err(anyhow::anyhow!(USAGE)),
     };

@@ -126,7 +126,7 @@ fn versions<Spec: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     item.insert("required".to_owned(), serde_json::json!(["version"]));
     if let Some(version) = item.pointer_mut("/properties/version") {
         *version = serde_json::json!({
-            "type": "string", "minLength": 1, "maxLength": 63,
+            "type": "string", "minLength": 1, "maxLength": 128,
             "description": "The semantic version, such as 1.2.3. \"2\" and \"3.4\" mean 2.0.0 and 3.4.0.",
         });
     }

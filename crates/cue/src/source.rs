@@ -1,5 +1,6 @@
 //! Places in a source text.
 
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use std::sync::Arc;
 
 /// A range of bytes in a source text.
@@ -55,6 +56,20 @@ impl Source {
             name: name.into(),
             text: text.into(),
         }
+    }
+
+    /// Bytes that should be text; the place of the first one that is not.
+    pub fn from_bytes(name: impl Into<Arc<str>>, bytes: &[u8]) -> Result<Self, Diagnostics> {
+        let name = name.into();
+        std::str::from_utf8(bytes)
+            .map(|text| Self::new(Arc::clone(&name), text))
+            .map_err(|error| {
+                // The text up to there and a sign for what follows give the place its line and column.
+                let source = Self::new(name, String::from_utf8_lossy(bytes));
+                let at = error.valid_up_to();
+                let span = Span::new(at, at + char::REPLACEMENT_CHARACTER.len_utf8());
+                Diagnostics(vec![Diagnostic::syntax(&source, span, "the text is not UTF-8")])
+            })
     }
 
     /// Line and column of a byte offset.

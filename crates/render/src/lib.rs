@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A component's template gives `output` and `outputs`. Each trait, in order, sees them as `context.output` and
-//! `context.outputs`, adds `outputs` of its own, and changes the others through `patch` and `patchOutputs` ([`patch`]).
-//! The result carries the labels and annotations that KubeVela gives it ([`contract`]).
+//! `context.outputs`, adds `outputs` of its own, and changes the others through `patch` and `patchOutputs` (`patch`).
+//! The result carries the labels and annotations that KubeVela gives it (`contract`).
 //!
 //! Everything is data in and data out: no files, no network, no clock. Definitions behave as in KubeVela v1.10, which
 //! carries CUE v0.9.2.

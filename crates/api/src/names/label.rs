@@ -14,7 +14,7 @@ pub const WORKFLOW_STEP_DEFINITION: &str = "workflowstepdefinition.oam.dev/name"
 
 /// On a definition's revision: its semantic version, if the definition has versions.
 ///
-/// Build metadata is written with `_` for `+`, which a label cannot hold.
+/// Build metadata is written with `_` for `+`, which a label cannot hold; a version of more than 63 characters has no label.
 pub const DEFINITION_VERSION: &str = "definitionrevision.oam.dev/version";
 
 /// On a revision: the first digits of its digest, enough to select by. The annotation of the same name has them all.

@@ -33,16 +33,15 @@ fn above(one: Option<&Version>, other: Option<&Version>) -> bool {
     }
 }
 
-/// A version as definitions declare it: `2` is 2.0.0, `3.4` is 3.4.0.
+/// A version as definitions declare it: `2` is 2.0.0, `3.4` is 3.4.0, and with anything behind them numbers are not left out.
 fn declared(text: &str) -> Option<Version> {
-    let end = text.find(['-', '+']).unwrap_or(text.len());
-    let (numbers, rest) = text.split_at(end);
-    let zeros = match numbers.split('.').count() {
+    let missing = match text.split('.').count() {
+        _ if text.contains(['-', '+']) => "",
         1 => ".0.0",
         2 => ".0",
         _ => "",
     };
-    Version::parse(&format!("{numbers}{zeros}{rest}")).ok()
+    Version::parse(&format!("{text}{missing}")).ok()
 }
 
 #[cfg(test)]

@@ -73,14 +73,18 @@ impl<'p> Machine<'p> {
                 return false;
             }
         }
-        let same_pattern = |(one, other): (&Pattern<'p>, &Pattern<'p>)| {
-            std::ptr::eq(one.pattern, other.pattern) && std::ptr::eq(one.value, other.value)
-        };
-        if !a.patterns.iter().zip(&b.patterns).all(same_pattern)
-            || self.is_closed(left) != self.is_closed(right)
+        let pairs: Vec<_> = a
+            .patterns
+            .iter()
+            .cloned()
+            .zip(b.patterns.iter().cloned())
+            .collect();
+        if self.is_closed(left) != self.is_closed(right)
+            || !pairs.iter().all(|(one, other)| self.same_pattern(one, other))
         {
             return false;
         }
+        let (a, b) = (self.known(left), self.known(right));
         if !a.alternatives.is_empty() {
             let pairs: Vec<_> = a
                 .alternatives
@@ -98,6 +102,13 @@ impl<'p> Machine<'p> {
                     && self.same_value(arc.node, other.node)
             })
         })
+    }
+
+    /// Whether two patterns admit the same names and demand the same of them, as far as is easily seen.
+    fn same_pattern(&mut self, one: &Pattern<'p>, other: &Pattern<'p>) -> bool {
+        let demands = |pattern: &Pattern<'p>| Source::Expr(&pattern.value.value);
+        same_source(&demands(one), &demands(other))
+            && (std::ptr::eq(one.pattern, other.pattern) || self.same_value(one.node, other.node))
     }
 
     /// Whether two concrete values are equal in the sense of `==`.

@@ -3,9 +3,9 @@
 use super::Machine;
 use super::atom::Atom;
 use super::error::{Code, Error, Reason};
-use super::node::{Conjunct, NodeId, Source, State};
+use super::node::{Conjunct, Disjunction, NodeId, Source, State};
 use super::unify::literal_scalar;
-use crate::program::ir::{Expr, ExprKind, OrExpr};
+use crate::program::ir::{Expr, ExprKind, OrExpr, Presence};
 use std::rc::Rc;
 
 /// Whether an alternative is a default. The order is how two combine: the greater wins.
@@ -152,26 +152,51 @@ impl<'p> Machine<'p> {
                     (Source::Expr(one), Source::Expr(other)) => std::ptr::eq(*one, *other),
                     _ => false,
                 }
-                && self.is_within_closed(known.group) == self.is_within_closed(conjunct.group)
         };
-        if !self
+        let same = self
             .known(id)
             .disjunctions
             .iter()
-            .any(|(known, _)| is_same(known))
-        {
-            let root = self.known(id).choosing.unwrap_or_else(|| key(&conjunct));
-            self.known_mut(id).disjunctions.push((conjunct, root));
+            .position(|known| is_same(&known.conjunct));
+        if let Some(same) = same {
+            self.known_mut(id).disjunctions[same]
+                .copies
+                .push(conjunct.clone());
+            if same < self.known(id).chosen {
+                let choice = self.node(id).choices[same] as usize;
+                let source = Choice::of(&conjunct).source(choice);
+                self.add(id, Conjunct { source, ..conjunct });
+            }
+            return;
         }
+        let root = self.known(id).choosing.unwrap_or_else(|| key(&conjunct));
+        let copies = Vec::new();
+        self.known_mut(id).disjunctions.push(Disjunction {
+            conjunct,
+            root,
+            copies,
+        });
     }
 
     /// Unifies the alternative that this node was made for.
     pub(super) fn choose(&mut self, id: NodeId, disjunction: usize) {
         let choice = self.node(id).choices[disjunction] as usize;
-        let (conjunct, root) = self.known(id).disjunctions[disjunction].clone();
+        let Disjunction {
+            conjunct,
+            root,
+            copies,
+        } = self.known(id).disjunctions[disjunction].clone();
         let source = Choice::of(&conjunct).source(choice);
         let before = self.known_mut(id).choosing.replace(root);
-        self.add(id, Conjunct { source, ..conjunct });
+        for conjunct in std::iter::once(conjunct).chain(copies) {
+            self.add(
+                id,
+                Conjunct {
+                    source: source.clone(),
+                    ..conjunct
+                },
+            );
+        }
         self.known_mut(id).choosing = before;
     }
 
@@ -181,7 +206,7 @@ impl<'p> Machine<'p> {
             return;
         }
         let decided = self.node(id).choices.len();
-        let (conjunct, root) = self.known(id).disjunctions[decided].clone();
+        let Disjunction { conjunct, root, .. } = self.known(id).disjunctions[decided].clone();
         let choice = Choice::of(&conjunct);
         let mut branches: Vec<Branch> = Vec::new();
         let mut errors = Vec::new();
@@ -280,7 +305,7 @@ impl<'p> Machine<'p> {
         let disjunctions: Vec<_> = known
             .disjunctions
             .iter()
-            .map(|(conjunct, _)| Choice::of(conjunct))
+            .map(|known| Choice::of(&known.conjunct))
             .collect();
         if !disjunctions
             .iter()
@@ -360,19 +385,35 @@ impl<'p> Machine<'p> {
             .map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
     }
 
+    /// Whether neither a value nor any of its fields is missing something.
+    fn is_there(&mut self, node: NodeId) -> bool {
+        if self.known(node).error.is_some() {
+            return false;
+        }
+        let arcs = self.known(node).arcs.clone();
+        let mut members = arcs.into_iter().filter(|arc| arc.presence == Presence::Member);
+        members.all(|arc| {
+            let node = self.expanded(arc.node);
+            self.known(node).error.is_none()
+        })
+    }
+
     /// Makes the node what is left of its alternatives.
     fn settle(&mut self, id: NodeId, mut survivors: Vec<(NodeId, Mark)>, errors: Vec<Error>) {
         if let Some(error) = self.exhausted.clone() {
             self.known_mut(id).error = Some(error);
             return;
         }
-        // What is not there at all gives way to what is.
-        let is_there = |machine: &Self, node: NodeId| machine.known(node).error.is_none();
-        if survivors.iter().any(|(node, _)| is_there(self, *node)) {
-            survivors.retain(|(node, _)| is_there(self, *node));
-        } else if let Some((node, _)) = survivors.first() {
-            let error = self.known(*node).error.clone();
-            self.known_mut(id).error = error;
+        // What is not there, or has a field that is not, gives way to what is.
+        let there: Vec<bool> = survivors.iter().map(|(node, _)| self.is_there(*node)).collect();
+        if there.contains(&true) {
+            let mut there = there.into_iter();
+            survivors.retain(|_| there.next().unwrap_or(true));
+        } else if let Some(error) = survivors
+            .first()
+            .and_then(|(node, _)| self.known(*node).error.clone())
+        {
+            self.known_mut(id).error = Some(error);
             return;
         }
         match survivors.as_slice() {

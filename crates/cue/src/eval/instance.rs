@@ -33,7 +33,13 @@ impl Program {
         let mut machine = Machine::new(self, options);
         // Environment 0 stands above the program: data needs no other.
         let above = machine.new_node(None, None);
-        let env = machine.new_env(None, Scope::Frame { node: above });
+        let env = machine.new_env(
+            None,
+            Scope::Frame {
+                node: above,
+                declared: above,
+            },
+        );
         let root = machine.new_node(None, None);
         machine
             .node_mut(root)
@@ -222,7 +228,13 @@ impl<'p> Machine<'p> {
         let value = self.new_node(Some(node), None);
         let mut env = pattern.env;
         if pattern.value.frame {
-            env = self.new_env(Some(env), Scope::Frame { node: value });
+            env = self.new_env(
+                Some(env),
+                Scope::Frame {
+                    node: value,
+                    declared: value,
+                },
+            );
         }
         let conjunct = Conjunct {
             env,
@@ -415,6 +427,7 @@ impl<'p> Machine<'p> {
             group: super::closed::GroupId::ROOT,
             trail: None,
             cyclic: false,
+            frame: None,
             comments: None,
         });
         node

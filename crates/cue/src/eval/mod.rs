@@ -13,21 +13,28 @@
 
 pub(crate) mod atom;
 pub(crate) mod builtin;
+mod call;
 mod check;
 mod closed;
 mod comprehension;
 mod disjunction;
 pub(crate) mod error;
 mod expression;
+mod field;
 mod instance;
 pub(crate) mod kind;
+mod list;
 mod message;
 pub(crate) mod node;
 mod openapi;
+mod operator;
 mod order;
+mod pattern;
+mod presence;
 mod reference;
 pub(crate) mod scalar;
 mod shape;
+mod task;
 mod unify;
 
 use closed::{Group, GroupId};
@@ -181,6 +188,7 @@ impl<'p> Machine<'p> {
             group: GroupId::ROOT,
             trail: None,
             cyclic: false,
+            frame: None,
             comments: None,
         }
     }

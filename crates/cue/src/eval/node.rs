@@ -8,6 +8,7 @@ use crate::eval::scalar::Scalar;
 use crate::program::ir::{ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
 use crate::program::symbols::Label;
 use crate::syntax::ast::Comment;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -35,7 +36,12 @@ pub(crate) enum Scope<'p> {
         lets: Vec<Option<NodeId>>,
     },
     /// A field's own node, for its aliases.
-    Frame { node: NodeId },
+    Frame {
+        /// The node whose value the alias stands for.
+        node: NodeId,
+        /// The field that was declared, whose label the alias stands for.
+        declared: NodeId,
+    },
     /// The variables of a clause.
     Clause { key: Option<NodeId>, value: NodeId },
 }
@@ -50,6 +56,8 @@ pub(crate) struct Conjunct<'p> {
     pub trail: Option<Rc<Trail>>,
     /// Came from a reference to something that it is part of.
     pub cyclic: bool,
+    /// The field that it was declared for, when its aliases need a scope level.
+    pub frame: Option<NodeId>,
     pub comments: Option<&'p Arc<[Comment]>>,
 }
 
@@ -134,12 +142,15 @@ pub(crate) struct Node<'p> {
 pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
+    /// Where each field is, once there are many.
+    arc_index: HashMap<Label, u32>,
     pub patterns: Vec<Pattern<'p>>,
     pub structs: Vec<StructInfo<'p>>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
-    /// Disjunctions, each with the key of the outermost one that it is nested in.
-    pub disjunctions: Vec<(Conjunct<'p>, usize)>,
+    pub disjunctions: Vec<Disjunction<'p>>,
+    /// How many disjunctions have had their choice unified.
+    pub chosen: usize,
     /// The outermost disjunction of which an alternative is being unified.
     pub choosing: Option<usize>,
     /// What is left of the alternatives of an alternative.
@@ -156,6 +167,46 @@ pub(crate) struct Known<'p> {
     pub is_struct: bool,
     /// The first fatal error at or below, once looked for.
     pub checked: Option<Option<Error>>,
+}
+
+/// From how many fields on they are found by an index.
+const MANY: usize = 24;
+
+impl Known<'_> {
+    /// Where a field or element is among the arcs.
+    pub(crate) fn find_arc(&self, label: Label) -> Option<usize> {
+        match label {
+            // An element is never before its own index.
+            Label::Index(index) => {
+                let from = index as usize;
+                let found = self.arcs.get(from..)?.iter().position(|arc| arc.label == label)?;
+                Some(from + found)
+            }
+            _ if self.arcs.len() <= MANY => self.arcs.iter().position(|arc| arc.label == label),
+            _ => self.arc_index.get(&label).map(|index| *index as usize),
+        }
+    }
+
+    pub(crate) fn push_arc(&mut self, arc: Arc_) {
+        let index = |at: usize| u32::try_from(at).expect("the step budget bounds fields");
+        self.arcs.push(arc);
+        if self.arcs.len() == MANY + 1 {
+            let labels = self.arcs.iter().enumerate();
+            self.arc_index = labels.map(|(at, arc)| (arc.label, index(at))).collect();
+        } else if self.arcs.len() > MANY && !matches!(arc.label, Label::Index(_)) {
+            self.arc_index.insert(arc.label, index(self.arcs.len() - 1));
+        }
+    }
+}
+
+/// A disjunction that a node must satisfy.
+#[derive(Debug, Clone)]
+pub(crate) struct Disjunction<'p> {
+    pub conjunct: Conjunct<'p>,
+    /// The key of the outermost disjunction that it is nested in.
+    pub root: usize,
+    /// The same disjunction, brought in again by other references: it takes the same choice.
+    pub copies: Vec<Conjunct<'p>>,
 }
 
 /// From a node to one of its fields or elements.

@@ -5,6 +5,7 @@
 
 use super::Machine;
 use super::atom::{Atom, Bound};
+use super::error::Reason;
 use super::instance::{Instance, Lookup};
 use super::kind::Kind;
 use super::node::{NodeId, Pattern};
@@ -90,8 +91,13 @@ impl Writer<'_, '_> {
             return self.disjunction(node, path);
         }
         if let Some(error) = known.error.clone() {
-            let message = self.machine.message(&error);
-            self.cannot(path, format!("not known: {message}"));
+            match &error.reason {
+                Reason::StructuralCycle => self.cannot(path, "contains itself"),
+                _ => {
+                    let message = self.machine.message(&error);
+                    self.cannot(path, format!("not known: {message}"));
+                }
+            }
             if !known_is_useful(self.machine, node) {
                 return open();
             }

@@ -44,7 +44,7 @@ impl<'p> Machine<'p> {
         let [only] = node.conjuncts.as_slice() else {
             return false;
         };
-        if !node.choices.is_empty() {
+        if !node.choices.is_empty() || only.frame.is_some() {
             return false;
         }
         let target = match &only.source {
@@ -229,7 +229,7 @@ impl<'p> Machine<'p> {
             ExprKind::FrameValue { up } => {
                 let env = self.env_up(env, *up);
                 match self.env(env).scope {
-                    Scope::Frame { node } => Ok(node),
+                    Scope::Frame { node, .. } => Ok(node),
                     _ => Err(self.fatal("name does not stand for a value", expr.position)),
                 }
             }
@@ -333,10 +333,10 @@ impl<'p> Machine<'p> {
     }
 
     fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
-        let arcs = &self.known(node).arcs;
-        arcs.iter()
-            .find(|arc| arc.label == label)
-            .map(|arc| (arc.node, arc.presence))
+        let known = self.known(node);
+        known
+            .find_arc(label)
+            .map(|at| (known.arcs[at].node, known.arcs[at].presence))
     }
 
     fn index(&mut self, env: EnvId, base: &'p Expr, index: &'p Expr) -> Result<NodeId, Error> {

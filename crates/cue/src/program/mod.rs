@@ -1,6 +1,8 @@
 //! Syntax trees to programs: every name resolved, once.
 
+mod expressions;
 pub(crate) mod ir;
+mod predeclared;
 mod resolve;
 mod scope;
 pub(crate) mod symbols;

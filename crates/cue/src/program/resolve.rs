@@ -2,16 +2,14 @@
 
 use super::CompileOptions;
 use super::ir::{
-    Adds, Binary, BoundOperator, Clause, ComprehensionExpr, Declaration, Disjunct, ElementExpr, Expr,
-    ExprKind, FieldExpr, LetExpr, ListExpr, OrExpr, Part, Position, Presence, StructExpr, Unary,
-    VariableSlot,
+    Adds, Clause, ComprehensionExpr, Declaration, Expr, ExprKind, FieldExpr, LetExpr, Position, Presence,
+    StructExpr, VariableSlot,
 };
-use super::scope::{Entry, Level, Target};
+use super::predeclared::predeclared_type;
+use super::scope::{Alias, Entry, Level, Names, Target};
 use super::symbols::{Label, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::eval::builtin::{self, Builtin, Run};
-use crate::eval::kind::Kind;
-use crate::number::Number;
+use crate::eval::builtin::{self};
 use crate::source::{Source, Span};
 use crate::syntax::ast;
 use std::collections::HashMap;
@@ -29,6 +27,7 @@ pub(super) fn resolve(
         options,
         symbols: Symbols::default(),
         levels: Vec::new(),
+        no_comments: Arc::new([]),
         imports: HashMap::new(),
         problems: Vec::new(),
     };
@@ -54,20 +53,24 @@ pub(super) fn resolve(
     }
 }
 
-struct Resolver<'a> {
+/// What is known while names are resolved.
+pub(super) struct Resolver<'a> {
     sources: &'a [Source],
     source: usize,
-    options: CompileOptions<'a>,
-    symbols: Symbols,
-    levels: Vec<Level>,
-    imports: HashMap<String, Imported>,
+    pub(super) options: CompileOptions<'a>,
+    pub(super) symbols: Symbols,
+    pub(super) levels: Vec<Level>,
+    /// What most fields have.
+    no_comments: Arc<[ast::Comment]>,
+    pub(super) imports: HashMap<String, Imported>,
     problems: Vec<Diagnostic>,
 }
 
-struct Imported {
-    path: String,
+/// An imported package.
+pub(super) struct Imported {
+    pub(super) path: String,
     span: Span,
-    used: bool,
+    pub(super) used: bool,
 }
 
 impl Resolver<'_> {
@@ -75,19 +78,19 @@ impl Resolver<'_> {
         &self.sources[self.source]
     }
 
-    fn position(&self, span: Span) -> Position {
+    pub(super) fn position(&self, span: Span) -> Position {
         Position {
             source: u32::try_from(self.source).expect("few files"),
             span,
         }
     }
 
-    fn problem(&mut self, span: Span, message: impl Into<String>) {
+    pub(super) fn problem(&mut self, span: Span, message: impl Into<String>) {
         self.problems
             .push(Diagnostic::syntax(self.source(), span, message));
     }
 
-    fn unsupported(&mut self, span: Span, message: impl Into<String>) {
+    pub(super) fn unsupported(&mut self, span: Span, message: impl Into<String>) {
         self.problems
             .push(Diagnostic::unsupported(self.source(), span, message));
     }
@@ -131,7 +134,7 @@ impl Resolver<'_> {
 
     /// Opens the scope of a struct literal: every name that it declares.
     fn open_struct(&mut self, declarations: &[&ast::Declaration]) {
-        let mut names: HashMap<String, Entry> = HashMap::new();
+        let mut names = Names::default();
         let mut lets = 0;
         // The number that a declaration will have among those that are kept.
         let mut kept = 0;
@@ -167,13 +170,14 @@ impl Resolver<'_> {
         self.levels.push(Level::Struct(names));
     }
 
-    fn declare(&mut self, names: &mut HashMap<String, Entry>, name: &ast::Identifier, target: Target) {
+    fn declare(&mut self, names: &mut Names, name: &ast::Identifier, target: Target) {
+        let symbol = self.symbols.intern(&name.name);
         let entry = Entry {
             target,
             span: name.span,
             used: matches!(target, Target::Field(_)),
         };
-        if let Some(previous) = names.get(&name.name) {
+        if let Some(previous) = names.get(symbol) {
             if !matches!((previous.target, target), (Target::Field(_), Target::Field(_))) {
                 let message = match (previous.target, target) {
                     (Target::Let(_), Target::Let(_)) => {
@@ -188,7 +192,7 @@ impl Resolver<'_> {
             }
             return;
         }
-        names.insert(name.name.clone(), entry);
+        names.push(symbol, entry);
     }
 
     fn close_struct(&mut self) {
@@ -198,14 +202,15 @@ impl Resolver<'_> {
         if self.options.allow_unused {
             return;
         }
-        for (name, entry) in names {
+        for (name, entry) in names.into_entries() {
             if !entry.used {
+                let name = self.symbols.name(name).clone();
                 self.problem(entry.span, format!("unreferenced alias or let clause {name}"));
             }
         }
     }
 
-    fn struct_literal(&mut self, literal: &ast::StructLiteral) -> StructExpr {
+    pub(super) fn struct_literal(&mut self, literal: &ast::StructLiteral) -> StructExpr {
         let declarations: Vec<_> = literal.declarations.iter().collect();
         self.open_struct(&declarations);
         let mut result = StructExpr::default();
@@ -255,7 +260,7 @@ impl Resolver<'_> {
             ast::Constraint::Optional => Presence::Optional,
         };
         let position = self.position(field.span);
-        let comments: Arc<[ast::Comment]> = field.comments.clone().into();
+        let comments = self.comments(&field.comments);
         let unused = Label::Index(0);
         match &field.label {
             ast::Label::Identifier(ast::Identifier { name, span }) => {
@@ -320,6 +325,14 @@ impl Resolver<'_> {
         }
     }
 
+    pub(super) fn comments(&self, comments: &[ast::Comment]) -> Arc<[ast::Comment]> {
+        if comments.is_empty() {
+            self.no_comments.clone()
+        } else {
+            comments.into()
+        }
+    }
+
     /// The value of a field, in a frame of its own when it can name its label or itself.
     fn field_value(&mut self, field: &ast::Field, label_alias: Option<&ast::Identifier>) -> (Expr, bool) {
         let computed = !matches!(field.label, ast::Label::Identifier(_) | ast::Label::String(..));
@@ -327,24 +340,40 @@ impl Resolver<'_> {
         if label_alias.is_none() && field.value_alias.is_none() && field_alias.is_none() {
             return (self.expr(&field.value), false);
         }
-        if let (Some(alias), Some(Level::Struct(names))) = (field_alias, self.levels.last_mut())
-            && let Some(entry) = names.get_mut(&alias.name)
+        let field_symbol = field_alias.map(|alias| self.symbols.intern(&alias.name));
+        if let (Some(alias), Some(Level::Struct(names))) = (field_symbol, self.levels.last_mut())
+            && let Some(entry) = names.get_mut(alias)
         {
             entry.used = true;
         }
-        let name =
-            |identifier: Option<&ast::Identifier>| identifier.map(|identifier| identifier.name.clone());
-        let value = name(field.value_alias.as_ref()).or_else(|| name(field_alias));
-        self.levels.push(Level::Frame {
-            label: name(label_alias),
-            value,
-        });
+        let alias = |identifier: Option<&ast::Identifier>| {
+            identifier.map(|identifier| Alias {
+                name: identifier.name.clone(),
+                span: identifier.span,
+                used: false,
+            })
+        };
+        let value = alias(field.value_alias.as_ref()).or_else(|| alias(field_alias));
+        let label = alias(label_alias);
+        self.levels.push(Level::Frame { label, value });
         let value = self.expr(&field.value);
-        self.levels.pop();
+        if let Some(Level::Frame {
+            label: None,
+            value: Some(alias),
+        }) = self.levels.pop()
+            && field_alias.is_none()
+            && !alias.used
+            && !self.options.allow_unused
+        {
+            self.problem(
+                alias.span,
+                format!("unreferenced alias or let clause {}", alias.name),
+            );
+        }
         (value, true)
     }
 
-    fn comprehension(&mut self, comprehension: &ast::Comprehension) -> ComprehensionExpr {
+    pub(super) fn comprehension(&mut self, comprehension: &ast::Comprehension) -> ComprehensionExpr {
         let depth = self.levels.len();
         let mut clauses = Vec::with_capacity(comprehension.clauses.len());
         for clause in &comprehension.clauses {
@@ -386,260 +415,25 @@ impl Resolver<'_> {
         }
     }
 
-    fn boxed(&mut self, expr: &ast::Expr) -> Box<Expr> {
-        Box::new(self.expr(expr))
-    }
-
-    fn expr(&mut self, expr: &ast::Expr) -> Expr {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.expr_inner(expr))
-    }
-
-    fn expr_inner(&mut self, expr: &ast::Expr) -> Expr {
-        let kind = match &expr.kind {
-            ast::ExprKind::Bottom => ExprKind::Bottom,
-            ast::ExprKind::Top => ExprKind::Kind(Kind::TOP),
-            ast::ExprKind::Null => ExprKind::Null,
-            ast::ExprKind::Bool(value) => ExprKind::Bool(*value),
-            ast::ExprKind::Number(number) => ExprKind::Number(number.clone()),
-            ast::ExprKind::String(text) => ExprKind::String(text.as_str().into()),
-            ast::ExprKind::Bytes(bytes) => ExprKind::Bytes(bytes.as_slice().into()),
-            ast::ExprKind::Interpolation { bytes, parts } => {
-                let part = |part: &ast::InterpolationPart| match part {
-                    ast::InterpolationPart::Text(text) => Part::Text(text.clone()),
-                    ast::InterpolationPart::Expr(expr) => Part::Expr(self.expr(expr)),
-                };
-                ExprKind::Interpolation {
-                    bytes: *bytes,
-                    parts: parts.iter().map(part).collect(),
-                }
-            }
-            ast::ExprKind::Identifier(name) => self.identifier(name, expr.span),
-            ast::ExprKind::Struct(literal) => ExprKind::Struct(Box::new(self.struct_literal(literal))),
-            ast::ExprKind::List(list) => ExprKind::List(Box::new(self.list(list))),
-            ast::ExprKind::Selector {
-                base,
-                name,
-                quoted,
-                name_span,
-            } => {
-                return self.selector(base, name, *quoted, *name_span, expr.span);
-            }
-            ast::ExprKind::Index { base, index } => ExprKind::Index {
-                base: self.boxed(base),
-                index: self.boxed(index),
-            },
-            ast::ExprKind::Slice { base, low, high } => ExprKind::Slice {
-                base: self.boxed(base),
-                low: low.as_ref().map(|low| self.boxed(low)),
-                high: high.as_ref().map(|high| self.boxed(high)),
-            },
-            ast::ExprKind::Call { function, arguments } => ExprKind::Call {
-                function: self.boxed(function),
-                arguments: arguments.iter().map(|argument| self.expr(argument)).collect(),
-            },
-            ast::ExprKind::Unary { operator, operand } => self.unary(*operator, operand, expr.span),
-            ast::ExprKind::Binary {
-                operator: ast::BinaryOperator::Or,
-                ..
-            } => self.disjunction(expr),
-            ast::ExprKind::Binary {
-                operator: ast::BinaryOperator::And,
-                ..
-            } => {
-                let mut conjuncts = Vec::new();
-                self.conjuncts(expr, &mut conjuncts);
-                ExprKind::And(conjuncts)
-            }
-            ast::ExprKind::Binary {
-                operator,
-                left,
-                right,
-            } => {
-                let operator = binary(*operator);
-                ExprKind::Binary {
-                    operator,
-                    left: self.boxed(left),
-                    right: self.boxed(right),
-                }
-            }
-            ast::ExprKind::Parenthesized(inner) => return self.expr(inner),
-        };
-        Expr {
-            kind,
-            position: self.position(expr.span),
-        }
-    }
-
-    fn conjuncts(&mut self, expr: &ast::Expr, into: &mut Vec<Expr>) {
-        // `&` associates to the left: a chain is a spine, walked without recursion.
-        let mut spine = Vec::new();
-        let mut current = expr;
-        while let ast::ExprKind::Binary {
-            operator: ast::BinaryOperator::And,
-            left,
-            right,
-        } = &current.kind
-        {
-            spine.push(right);
-            current = left;
-        }
-        into.push(self.expr(current));
-        for right in spine.into_iter().rev() {
-            into.push(self.expr(right));
-        }
-    }
-
-    fn disjunction(&mut self, expr: &ast::Expr) -> ExprKind {
-        let mut spine = Vec::new();
-        let mut current = expr;
-        while let ast::ExprKind::Binary {
-            operator: ast::BinaryOperator::Or,
-            left,
-            right,
-        } = &current.kind
-        {
-            spine.push(right.as_ref());
-            current = left;
-        }
-        spine.push(current);
-        let disjunct = |expr: &ast::Expr| match &expr.kind {
-            ast::ExprKind::Unary {
-                operator: ast::UnaryOperator::Default,
-                operand,
-            } => Disjunct {
-                default: true,
-                value: self.expr(operand),
-            },
-            _ => Disjunct {
-                default: false,
-                value: self.expr(expr),
-            },
-        };
-        let disjuncts: Vec<_> = spine.into_iter().rev().map(disjunct).collect();
-        let simple = disjuncts.iter().all(|disjunct| is_simple(&disjunct.value));
-        ExprKind::Or(Box::new(OrExpr { disjuncts, simple }))
-    }
-
-    fn unary(&mut self, operator: ast::UnaryOperator, operand: &ast::Expr, span: Span) -> ExprKind {
-        use ast::UnaryOperator as Op;
-        let bound = |operator| move |operand| ExprKind::Bound { operator, operand };
-        let value = self.boxed(operand);
-        match operator {
-            Op::Plus => ExprKind::Unary {
-                operator: Unary::Plus,
-                operand: value,
-            },
-            Op::Minus => match &value.kind {
-                ExprKind::Number(number) => ExprKind::Number(number.negate()),
-                _ => ExprKind::Unary {
-                    operator: Unary::Minus,
-                    operand: value,
-                },
-            },
-            Op::Not => ExprKind::Unary {
-                operator: Unary::Not,
-                operand: value,
-            },
-            Op::Default => {
-                self.problem(span, "preference mark not allowed at this position");
-                value.kind
-            }
-            Op::Equal => bound(BoundOperator::Equal)(value),
-            Op::NotEqual => bound(BoundOperator::NotEqual)(value),
-            Op::Less => bound(BoundOperator::Less)(value),
-            Op::LessEqual => bound(BoundOperator::LessEqual)(value),
-            Op::Greater => bound(BoundOperator::Greater)(value),
-            Op::GreaterEqual => bound(BoundOperator::GreaterEqual)(value),
-            Op::Match => bound(BoundOperator::Match)(value),
-            Op::NotMatch => bound(BoundOperator::NotMatch)(value),
-        }
-    }
-
-    fn list(&mut self, list: &ast::ListLiteral) -> ListExpr {
-        let element = |element: &ast::Element| match element {
-            ast::Element::Value(embedding) => {
-                ElementExpr::Value(self.expr(&embedding.value), embedding.comments.clone().into())
-            }
-            ast::Element::Comprehension(comprehension) => {
-                ElementExpr::Comprehension(self.comprehension(comprehension))
-            }
-        };
-        let elements = list.elements.iter().map(element).collect();
-        let rest = list.ellipsis.as_ref().map(|ellipsis| match &ellipsis.value {
-            Some(value) => self.expr(value),
-            None => Expr {
-                kind: ExprKind::Kind(Kind::TOP),
-                position: self.position(ellipsis.span),
-            },
-        });
-        ListExpr { elements, rest }
-    }
-
-    fn selector(&mut self, base: &ast::Expr, name: &str, quoted: bool, name_span: Span, span: Span) -> Expr {
-        let position = self.position(span);
-        if let ast::ExprKind::Identifier(package) = &base.kind
-            && !self.is_declared(package)
-            && let Some(import) = self.imports.get_mut(package)
-        {
-            import.used = true;
-            let path = import.path.clone();
-            let kind = match builtin::find(&path, name) {
-                Some(builtin) => self.builtin(builtin),
-                None if builtin::has_package(&path) => {
-                    self.unsupported(name_span, format!("{path}.{name} is not supported"));
-                    ExprKind::Bottom
-                }
-                None => ExprKind::Bottom,
-            };
-            return Expr { kind, position };
-        }
-        let label = if quoted {
-            Label::Regular(self.symbols.intern(name))
-        } else {
-            self.symbols.identifier_label(name)
-        };
-        Expr {
-            kind: ExprKind::Select {
-                base: self.boxed(base),
-                label,
-            },
-            position,
-        }
-    }
-
-    /// A built-in; one that is written in CUE is resolved where it is used.
-    fn builtin(&mut self, builtin: &'static Builtin) -> ExprKind {
-        let Run::Written(text) = builtin.run else {
-            return ExprKind::Builtin(builtin);
-        };
-        let source = Source::new(builtin.name, text);
-        let file = crate::syntax::parse(&source).expect("what we wrote parses");
-        let levels = std::mem::take(&mut self.levels);
-        let literal = match file.declarations.as_slice() {
-            [ast::Declaration::Embedding(embedding)] => self.expr(&embedding.value).kind,
-            _ => unreachable!("a built-in value is one expression"),
-        };
-        self.levels = levels;
-        literal
-    }
-
-    fn is_declared(&self, name: &str) -> bool {
+    pub(super) fn is_declared(&mut self, name: &str) -> bool {
+        let symbol = self.symbols.intern(name);
         self.levels.iter().any(|level| match level {
-            Level::Struct(names) => names.contains_key(name),
+            Level::Struct(names) => names.get(symbol).is_some(),
             Level::Frame { label, value } => [label, value]
                 .into_iter()
                 .flatten()
-                .any(|declared| declared == name),
+                .any(|alias| alias.name == name),
             Level::Clause { key, value } => value == name || key.as_deref() == Some(name),
         })
     }
 
-    fn identifier(&mut self, name: &str, span: Span) -> ExprKind {
+    pub(super) fn identifier(&mut self, name: &str, span: Span) -> ExprKind {
+        let symbol = self.symbols.intern(name);
         for (up, level) in self.levels.iter_mut().rev().enumerate() {
             let up = u32::try_from(up).expect("the parser bounds nesting");
             match level {
                 Level::Struct(names) => {
-                    let Some(entry) = names.get_mut(name) else {
+                    let Some(entry) = names.get_mut(symbol) else {
                         continue;
                     };
                     entry.used = true;
@@ -652,10 +446,12 @@ impl Resolver<'_> {
                     }
                 }
                 Level::Frame { label, value } => {
-                    if label.as_deref() == Some(name) {
+                    if let Some(alias) = label.as_mut().filter(|alias| alias.name == name) {
+                        alias.used = true;
                         return ExprKind::FrameLabel { up };
                     }
-                    if value.as_deref() == Some(name) {
+                    if let Some(alias) = value.as_mut().filter(|alias| alias.name == name) {
+                        alias.used = true;
                         return ExprKind::FrameValue { up };
                     }
                 }
@@ -715,105 +511,4 @@ fn adds(body: &StructExpr) -> Adds {
         }
     }
     Adds::Only(labels)
-}
-
-/// Whether a disjunct can be known without looking at anything else.
-fn is_simple(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Null
-        | ExprKind::Bool(_)
-        | ExprKind::Number(_)
-        | ExprKind::String(_)
-        | ExprKind::Bytes(_) => true,
-        ExprKind::Kind(kind) => !kind.intersects(Kind::LIST | Kind::STRUCT),
-        ExprKind::Bound { operand, .. } => is_simple(operand) && !matches!(operand.kind, ExprKind::Kind(_)),
-        ExprKind::And(conjuncts) => conjuncts.iter().all(is_simple),
-        _ => false,
-    }
-}
-
-fn binary(operator: ast::BinaryOperator) -> Binary {
-    use ast::BinaryOperator as Op;
-    match operator {
-        Op::LogicalOr => Binary::LogicalOr,
-        Op::LogicalAnd => Binary::LogicalAnd,
-        Op::Equal => Binary::Compare(BoundOperator::Equal),
-        Op::NotEqual => Binary::Compare(BoundOperator::NotEqual),
-        Op::Less => Binary::Compare(BoundOperator::Less),
-        Op::LessEqual => Binary::Compare(BoundOperator::LessEqual),
-        Op::Greater => Binary::Compare(BoundOperator::Greater),
-        Op::GreaterEqual => Binary::Compare(BoundOperator::GreaterEqual),
-        Op::Match => Binary::Compare(BoundOperator::Match),
-        Op::NotMatch => Binary::Compare(BoundOperator::NotMatch),
-        Op::Add => Binary::Add,
-        Op::Subtract => Binary::Subtract,
-        Op::Multiply => Binary::Multiply,
-        Op::Divide => Binary::Divide,
-        Op::Or | Op::And => unreachable!("handled by the caller"),
-    }
-}
-
-/// `string`, `int8`, ….
-fn predeclared_type(name: &str) -> Option<ExprKind> {
-    let kind = match name {
-        "bool" => Kind::BOOL,
-        "string" => Kind::STRING,
-        "bytes" => Kind::BYTES,
-        "int" => Kind::INT,
-        "float" => Kind::FLOAT,
-        "number" => Kind::NUMBER,
-        // A hint to Go's evaluator, without meaning.
-        "no_sharing" => Kind::TOP,
-        _ => return sized_number(name),
-    };
-    Some(ExprKind::Kind(kind))
-}
-
-fn sized_number(name: &str) -> Option<ExprKind> {
-    let power = |exponent: u32| num_bigint::BigInt::from(2).pow(exponent);
-    let signed = |bits: u32| (Some(-power(bits - 1)), Some(power(bits - 1) - 1));
-    let unsigned = |bits: u32| (Some(0.into()), Some(power(bits) - 1));
-    let (low, high) = match name {
-        "uint" => (Some(0.into()), None),
-        "uint8" => unsigned(8),
-        "uint16" => unsigned(16),
-        "uint32" => unsigned(32),
-        "uint64" => unsigned(64),
-        "uint128" => unsigned(128),
-        "int8" => signed(8),
-        "int16" => signed(16),
-        "int32" => signed(32),
-        "int64" => signed(64),
-        "int128" => signed(128),
-        "rune" => (Some(0.into()), Some(0x0010_ffff.into())),
-        "float32" => return Some(float("340282346638528859811704183484516925440")),
-        "float64" => return Some(float("1.797693134862315708145274237317043567981e+308")),
-        _ => return None,
-    };
-    let mut conjuncts = vec![plain(ExprKind::Kind(Kind::INT))];
-    conjuncts.extend(low.map(|low| number_bound(BoundOperator::GreaterEqual, Number::integer(low))));
-    conjuncts.extend(high.map(|high| number_bound(BoundOperator::LessEqual, Number::integer(high))));
-    Some(ExprKind::And(conjuncts))
-}
-
-fn float(limit: &str) -> ExprKind {
-    let limit = Number::from_literal(limit).expect("a literal of ours");
-    ExprKind::And(vec![
-        number_bound(BoundOperator::GreaterEqual, limit.negate()),
-        number_bound(BoundOperator::LessEqual, limit),
-    ])
-}
-
-fn number_bound(operator: BoundOperator, number: Number) -> Expr {
-    plain(ExprKind::Bound {
-        operator,
-        operand: Box::new(plain(ExprKind::Number(number))),
-    })
-}
-
-fn plain(kind: ExprKind) -> Expr {
-    Expr {
-        kind,
-        position: Position::default(),
-    }
 }

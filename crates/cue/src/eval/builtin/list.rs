@@ -3,9 +3,10 @@
 use super::{Builtin, Function, Run, bool_value};
 use crate::eval::Machine;
 use crate::eval::error::Error;
-use crate::eval::expression::{MAXIMUM_TEXT, Value};
+use crate::eval::expression::Value;
 use crate::eval::kind::Kind;
 use crate::eval::node::NodeId;
+use crate::eval::operator::MAXIMUM_TEXT;
 use crate::eval::scalar::Scalar;
 use crate::number::Number;
 use crate::program::ir::Position;

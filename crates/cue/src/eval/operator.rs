@@ -1,0 +1,294 @@
+//! Operators on concrete operands.
+
+use super::Machine;
+use super::error::Error;
+use super::expression::Value;
+use super::kind::Kind;
+use super::node::EnvId;
+use super::scalar::Scalar;
+use crate::number::Number;
+use crate::program::ir::{Binary, BoundOperator, Expr, ExprKind, Position, Unary};
+use std::cmp::Ordering;
+
+/// The longest string that repetition may make.
+pub(crate) const MAXIMUM_TEXT: usize = 16 * 1024 * 1024;
+
+impl<'p> Machine<'p> {
+    pub(super) fn unary(&mut self, env: EnvId, operator: Unary, operand: &'p Expr) -> Result<Value, Error> {
+        let value = self.operand(env, operand)?;
+        match (operator, &value) {
+            (Unary::Not, Value::Scalar(Scalar::Bool(value))) => Ok(Value::bool(!value)),
+            (Unary::Minus, Value::Scalar(Scalar::Number(number))) => {
+                Ok(Value::Scalar(Scalar::Number(number.negate())))
+            }
+            (Unary::Plus, Value::Scalar(Scalar::Number(_))) => Ok(value),
+            _ => {
+                let symbol = match operator {
+                    Unary::Not => "!",
+                    Unary::Minus => "-",
+                    Unary::Plus => "+",
+                };
+                let (shown, kind) = (self.show_value(&value), self.kind_of(&value));
+                Err(self.fatal(
+                    format!("invalid operation {symbol}{shown} ({symbol} {kind})"),
+                    operand.position,
+                ))
+            }
+        }
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        env: EnvId,
+        operator: Binary,
+        left: &'p Expr,
+        right: &'p Expr,
+        position: Position,
+    ) -> Result<Value, Error> {
+        match operator {
+            Binary::Compare(compare @ (BoundOperator::Equal | BoundOperator::NotEqual)) => {
+                let tested = match (&left.kind, &right.kind) {
+                    (_, ExprKind::Bottom) => Some(left),
+                    (ExprKind::Bottom, _) => Some(right),
+                    _ => None,
+                };
+                if let Some(tested) = tested {
+                    let bottom = self.is_bottom(env, tested)?;
+                    return Ok(Value::bool(bottom == (compare == BoundOperator::Equal)));
+                }
+                self.compare(env, compare, left, right, position)
+            }
+            Binary::Compare(compare) => self.compare(env, compare, left, right, position),
+            Binary::LogicalAnd | Binary::LogicalOr => {
+                // Both sides must be known, even when one decides.
+                let (first, second) = (self.truth(env, left, operator), self.truth(env, right, operator));
+                let (first, second) = match (first, second) {
+                    (Err(error), Err(fatal)) if !error.is_fatal() && fatal.is_fatal() => return Err(fatal),
+                    (first, second) => (first?, second?),
+                };
+                Ok(Value::bool(if operator == Binary::LogicalOr {
+                    first || second
+                } else {
+                    first && second
+                }))
+            }
+            Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide => {
+                let (first, second) = (self.operand(env, left)?, self.operand(env, right)?);
+                self.arithmetic(operator, &first, &second, position)
+            }
+        }
+    }
+
+    pub(super) fn truth(&mut self, env: EnvId, expr: &'p Expr, operator: Binary) -> Result<bool, Error> {
+        match self.operand(env, expr)? {
+            Value::Scalar(Scalar::Bool(value)) => Ok(value),
+            other => {
+                let symbol = if operator == Binary::LogicalOr { "||" } else { "&&" };
+                let (shown, kind) = (self.show_value(&other), self.kind_of(&other));
+                let message = format!(
+                    "invalid operand {shown} ('{symbol}' requires concrete value of type bool, found {kind})"
+                );
+                Err(self.fatal(message, expr.position))
+            }
+        }
+    }
+
+    pub(super) fn compare(
+        &mut self,
+        env: EnvId,
+        operator: BoundOperator,
+        left: &'p Expr,
+        right: &'p Expr,
+        position: Position,
+    ) -> Result<Value, Error> {
+        let (first, second) = (self.operand(env, left)?, self.operand(env, right)?);
+        let result = self.compare_values(operator, &first, &second, position)?;
+        if let Some(result) = result {
+            return Ok(Value::bool(result));
+        }
+        let (one, other) = (self.show_value(&first), self.show_value(&second));
+        let (kind, other_kind) = (self.kind_of(&first), self.kind_of(&second));
+        let message =
+            format!("invalid operands {one} and {other} to '{operator}' (type {kind} and {other_kind})");
+        Err(self.fatal(message, position))
+    }
+
+    pub(super) fn compare_values(
+        &mut self,
+        operator: BoundOperator,
+        first: &Value,
+        second: &Value,
+        position: Position,
+    ) -> Result<Option<bool>, Error> {
+        use BoundOperator as Op;
+        let equality = matches!(operator, Op::Equal | Op::NotEqual);
+        match (first, second) {
+            (Value::Scalar(subject), Value::Scalar(Scalar::String(pattern)))
+                if matches!(operator, Op::Match | Op::NotMatch) =>
+            {
+                let text = match subject {
+                    Scalar::String(text) => text.to_string(),
+                    Scalar::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                    _ => return Ok(None),
+                };
+                let matches = self.regex(pattern, position)?.is_match(&text);
+                Ok(Some(matches == (operator == Op::Match)))
+            }
+            (Value::Scalar(Scalar::Null), _) | (_, Value::Scalar(Scalar::Null)) if equality => {
+                let both = matches!(
+                    (first, second),
+                    (Value::Scalar(Scalar::Null), Value::Scalar(Scalar::Null))
+                );
+                Ok(Some(both == (operator == Op::Equal)))
+            }
+            (Value::Scalar(one), Value::Scalar(other)) => {
+                Ok(one.compare(other).and_then(|order| match operator {
+                    Op::Equal => Some(order == Ordering::Equal),
+                    Op::NotEqual => Some(order != Ordering::Equal),
+                    _ if matches!(one, Scalar::Bool(_) | Scalar::Null) => None,
+                    Op::Less => Some(order == Ordering::Less),
+                    Op::LessEqual => Some(order != Ordering::Greater),
+                    Op::Greater => Some(order == Ordering::Greater),
+                    Op::GreaterEqual => Some(order != Ordering::Less),
+                    Op::Match | Op::NotMatch => None,
+                }))
+            }
+            (Value::Node(one), Value::Node(other))
+                if equality && self.kind_of(first) == Kind::LIST && self.kind_of(second) == Kind::LIST =>
+            {
+                let (one, other) = (*one, *other);
+                Ok(Some(self.equal(one, other)? == (operator == Op::Equal)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn arithmetic(
+        &mut self,
+        operator: Binary,
+        first: &Value,
+        second: &Value,
+        position: Position,
+    ) -> Result<Value, Error> {
+        if let (Value::Scalar(Scalar::Number(one)), Value::Scalar(Scalar::Number(other))) = (first, second) {
+            return self.number_arithmetic(operator, one, other, position);
+        }
+        match (operator, first, second) {
+            (Binary::Add, Value::Scalar(Scalar::String(one)), Value::Scalar(Scalar::String(other))) => {
+                return Ok(Value::Scalar(Scalar::String(format!("{one}{other}").into())));
+            }
+            (Binary::Add, Value::Scalar(Scalar::Bytes(one)), Value::Scalar(Scalar::Bytes(other))) => {
+                return Ok(Value::Scalar(Scalar::Bytes(
+                    [one.as_ref(), other.as_ref()].concat().into(),
+                )));
+            }
+            (Binary::Multiply, Value::Scalar(Scalar::Number(count)), Value::Scalar(text))
+            | (Binary::Multiply, Value::Scalar(text), Value::Scalar(Scalar::Number(count)))
+                if count.is_integer() && matches!(text, Scalar::String(_) | Scalar::Bytes(_)) =>
+            {
+                return self.repeat(text, count, position);
+            }
+            _ => {}
+        }
+        if let Some(result) = self.list_arithmetic(operator, first, second, position) {
+            return result;
+        }
+        let symbol = match operator {
+            Binary::Add => "+",
+            Binary::Subtract => "-",
+            Binary::Multiply => "*",
+            _ => "/",
+        };
+        let (one, other) = (self.show_value(first), self.show_value(second));
+        let (kind, other_kind) = (self.kind_of(first), self.kind_of(second));
+        let message =
+            format!("invalid operands {one} and {other} to '{symbol}' (type {kind} and {other_kind})");
+        Err(self.fatal(message, position))
+    }
+
+    pub(super) fn number_arithmetic(
+        &mut self,
+        operator: Binary,
+        one: &Number,
+        other: &Number,
+        position: Position,
+    ) -> Result<Value, Error> {
+        let result = match operator {
+            Binary::Add => one.add(other),
+            Binary::Subtract => one.subtract(other),
+            Binary::Multiply => one.multiply(other),
+            _ => one.divide(other),
+        };
+        match result {
+            Ok(number) => Ok(Value::Scalar(Scalar::Number(number))),
+            Err(error) => Err(self.fatal(error.to_string(), position)),
+        }
+    }
+
+    pub(super) fn repeat(
+        &mut self,
+        text: &Scalar,
+        count: &Number,
+        position: Position,
+    ) -> Result<Value, Error> {
+        let Some(count) = count.to_i64().and_then(|count| usize::try_from(count).ok()) else {
+            return Err(self.fatal(
+                format!("cannot convert negative number {count} to uint64"),
+                position,
+            ));
+        };
+        let length = match text {
+            Scalar::String(text) => text.len(),
+            Scalar::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        };
+        if length.saturating_mul(count) > MAXIMUM_TEXT {
+            return Err(self.fatal(format!("text longer than {MAXIMUM_TEXT} bytes"), position));
+        }
+        Ok(Value::Scalar(match text {
+            Scalar::Bytes(bytes) => Scalar::Bytes(bytes.repeat(count).into()),
+            Scalar::String(text) => Scalar::String(text.repeat(count).into()),
+            other => other.clone(),
+        }))
+    }
+
+    pub(super) fn list_arithmetic(
+        &mut self,
+        operator: Binary,
+        first: &Value,
+        second: &Value,
+        position: Position,
+    ) -> Option<Result<Value, Error>> {
+        let name = match operator {
+            Binary::Add => "Addition",
+            Binary::Multiply => "Multiplication",
+            _ => return None,
+        };
+        let (one, other) = (self.elements(first), self.elements(second));
+        let function = if operator == Binary::Add {
+            "Concat"
+        } else {
+            "Repeat"
+        };
+        let elements = match (operator, one, other, first, second) {
+            (Binary::Add, Some(one), Some(other), ..) => [one, other].concat(),
+            (Binary::Multiply, Some(list), None, _, Value::Scalar(Scalar::Number(count)))
+            | (Binary::Multiply, None, Some(list), Value::Scalar(Scalar::Number(count)), _) => {
+                let count = count
+                    .to_i64()
+                    .and_then(|count| usize::try_from(count).ok())
+                    .unwrap_or(0);
+                if list.len().saturating_mul(count) > MAXIMUM_TEXT {
+                    return Some(Err(self.fatal("list is too long", position)));
+                }
+                list.repeat(count)
+            }
+            _ => return None,
+        };
+        if !self.options.list_arithmetic {
+            let message = format!("{name} of lists is superseded by list.{function}");
+            return Some(Err(self.fatal(message, position)));
+        }
+        Some(Ok(self.list_value(&elements)))
+    }
+}

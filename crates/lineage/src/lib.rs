@@ -1,0 +1,41 @@
+//! Lineages of immutable revisions: which revision a reference gets, whether an edit makes a new one, and which may go.
+//!
+//! ```text
+//!   content ──canonical──► Digest ─┐
+//!                                  ├─► next ───► unchanged, reuse, issue, conflict
+//!   Version, GivenName ────────────┘       ▲
+//!                                          │
+//!               Revision … Revision ──► Lineage ──► retain ──► keep, mark, delete
+//!                                          │
+//!   Reference, Policy, InUse, Lock ────► resolve ──► one revision, or a refusal
+//! ```
+//!
+//! Nothing here reads a clock or a store, and nothing knows what the revisions are revisions of: names of annotations and labels
+//! stay outside, policies come in as enums, and the time is an argument.
+
+mod canonical;
+mod digest;
+mod lineage;
+mod lock;
+mod name;
+mod next;
+mod reference;
+mod resolve;
+mod retain;
+mod revision;
+mod version;
+
+pub use canonical::canonical;
+pub use digest::{Digest, DigestError};
+pub use lineage::{HIGHEST_NUMBER, Lineage, LineageBuilder, LineageError, LineageProblem, Scheme};
+pub use lock::{Lock, LockError, LockRefusal, Locked};
+pub use name::{GivenName, NameError, RevisionName};
+pub use next::{Content, Next, Place, next};
+pub use reference::{Reference, ReferenceError, ReferenceProblem, Wanted};
+pub use resolve::{
+    Choice, Chosen, Explanation, InUse, Movement, Newer, PassedOver, Policy, Question, Refusal, Resolution,
+    Selector, Verdict, resolve,
+};
+pub use retain::{Action, KeepReason, Retained, Retention, Usage, retain};
+pub use revision::Revision;
+pub use version::{Series, Version, VersionError, VersionProblem};

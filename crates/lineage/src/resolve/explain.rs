@@ -1,0 +1,155 @@
+//! Saying, for every revision, why it was chosen or passed over.
+
+use super::{Choice, Chosen, Newer, Policy, Question, Resolution};
+use crate::lineage::Scheme;
+use crate::reference::Wanted;
+use crate::revision::Revision;
+use serde::Serialize;
+use std::fmt;
+
+/// An answer with a line for every revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation<'l> {
+    /// The answer.
+    pub resolution: Resolution<'l>,
+    /// Every revision and what became of it, highest first.
+    pub lines: Vec<(&'l Revision, Verdict)>,
+}
+
+/// What became of a revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// It was chosen.
+    Chosen(Chosen),
+    /// It was not.
+    PassedOver(PassedOver),
+}
+
+/// Why a revision was passed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PassedOver {
+    /// It has no version, and only versions can be referred to.
+    WithoutVersion,
+    /// It is a pre-release, and the reference does not name it.
+    Prerelease,
+    /// It is not in the series that was asked for.
+    OutsideSeries,
+    /// Another version was asked for.
+    OtherVersion,
+    /// Another number or name was asked for.
+    OtherRevision,
+    /// The selector does not match it.
+    NotSelected,
+    /// It is not open to the consumer's stage yet.
+    AwaitsStage,
+    /// The consumer stays with what it uses.
+    Staying,
+    /// The chosen one is higher.
+    Lower,
+    /// The lock says otherwise.
+    Locked,
+    /// The reference was refused before revisions were compared, or the one that it would have got cannot be used.
+    Refused,
+}
+
+/// The answer, with a line for every revision.
+pub(super) fn explain<'l>(question: &Question<'_, 'l>) -> Explanation<'l> {
+    let resolution = question.resolve();
+    let choice = resolution.decision.as_ref().ok();
+    let lineage = question.lineage;
+    let mut revisions: Vec<&Revision> = lineage.revisions().iter().rev().collect();
+    if lineage.scheme() == Scheme::Versioned {
+        // Those without a version come last, by number.
+        revisions.sort_by(|left, right| right.version().cmp(&left.version()));
+    }
+    let line = |revision: &'l Revision| match choice {
+        Some(choice) if choice.revision == revision => (revision, Verdict::Chosen(choice.reason)),
+        _ => (
+            revision,
+            Verdict::PassedOver(passed_over(question, choice, revision)),
+        ),
+    };
+    let lines = revisions.into_iter().map(line).collect();
+    Explanation { resolution, lines }
+}
+
+/// The revision that a new consumer of the bare artifact would get, if the choice is below it.
+pub(super) fn newer<'l>(question: &Question<'_, 'l>, choice: &Choice<'l>) -> Option<Newer<'l>> {
+    let top = question.lineage.current()?;
+    let above = match question.lineage.scheme() {
+        Scheme::Versioned => top.version() > choice.revision.version(),
+        Scheme::Numbered | Scheme::ContentAddressed => top.number() > choice.revision.number(),
+    };
+    above.then(|| Newer {
+        revision: top,
+        reason: passed_over(question, Some(choice), top),
+    })
+}
+
+fn passed_over(question: &Question<'_, '_>, choice: Option<&Choice<'_>>, revision: &Revision) -> PassedOver {
+    if let Some(reason) = by_reference(question, revision) {
+        return reason;
+    }
+    let Some(choice) = choice else {
+        return by_condition(question, revision).unwrap_or(PassedOver::Refused);
+    };
+    match choice.reason {
+        Chosen::Kept if is_above(question, revision, choice.revision) => PassedOver::Staying,
+        Chosen::Kept => PassedOver::Lower,
+        Chosen::Locked => PassedOver::Locked,
+        _ => by_condition(question, revision).unwrap_or(PassedOver::Lower),
+    }
+}
+
+/// What the reference alone says against a revision.
+fn by_reference(question: &Question<'_, '_>, revision: &Revision) -> Option<PassedOver> {
+    let wanted = question.reference.wanted();
+    if question.lineage.scheme() != Scheme::Versioned {
+        return (*wanted != Wanted::Newest).then_some(PassedOver::OtherRevision);
+    }
+    let Some(version) = revision.version() else {
+        return Some(PassedOver::WithoutVersion);
+    };
+    match wanted {
+        Wanted::Exact(wanted) if wanted != version => Some(PassedOver::OtherVersion),
+        Wanted::Exact(_) | Wanted::Named(_) => Some(PassedOver::Refused),
+        Wanted::Series(series) if !series.contains(version) => Some(PassedOver::OutsideSeries),
+        Wanted::Series(_) | Wanted::Newest => (!version.is_release()).then_some(PassedOver::Prerelease),
+    }
+}
+
+/// What selector and stage say against a revision.
+fn by_condition(question: &Question<'_, '_>, revision: &Revision) -> Option<PassedOver> {
+    if !question.selects(revision) {
+        return Some(PassedOver::NotSelected);
+    }
+    let staged = matches!(question.policy, Policy::Staged { .. });
+    (staged && !question.is_open_to(revision)).then_some(PassedOver::AwaitsStage)
+}
+
+fn is_above(question: &Question<'_, '_>, revision: &Revision, kept: &Revision) -> bool {
+    match question.lineage.scheme() {
+        Scheme::Versioned => revision.version() > kept.version(),
+        Scheme::Numbered | Scheme::ContentAddressed => revision.number() > kept.number(),
+    }
+}
+
+impl fmt::Display for PassedOver {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::WithoutVersion => "has no version",
+            Self::Prerelease => "is a pre-release, and those are selected only by their full version",
+            Self::OutsideSeries => "is not in the series that is asked for",
+            Self::OtherVersion => "is not the version that is asked for",
+            Self::OtherRevision => "is not the revision that is asked for",
+            Self::NotSelected => "is not matched by the selector",
+            Self::AwaitsStage => "is not open to this stage yet",
+            Self::Staying => "is newer, but what is in use stays",
+            Self::Lower => "is lower than the chosen one",
+            Self::Locked => "is not what the lock says",
+            Self::Refused => "the reference is refused",
+        })
+    }
+}

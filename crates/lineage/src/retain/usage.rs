@@ -1,0 +1,86 @@
+//! Who needs which revision.
+
+use super::KeepReason;
+use crate::lineage::Lineage;
+use crate::name::RevisionName;
+use crate::reference::Reference;
+use crate::resolve::{Policy, Question, Selector};
+use crate::revision::Revision;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who needs which revision: everything that must have been read before anything is deleted.
+#[derive(Debug, Clone, Default)]
+pub struct Usage<'a> {
+    declared: BTreeSet<RevisionName>,
+    used: BTreeMap<RevisionName, BTreeSet<String>>,
+    followed: BTreeSet<Reference>,
+    selectors: Vec<Selector<'a>>,
+}
+
+impl<'a> Usage<'a> {
+    /// Nobody needs anything.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The artifact itself declares the revision, so that it would be issued again at once.
+    pub fn declare(&mut self, name: RevisionName) {
+        self.declared.insert(name);
+    }
+
+    /// Somebody refers to the revision: a consumer that runs it, is paused or is being deleted; a snapshot kept for a way back; a lock.
+    pub fn refer(&mut self, name: RevisionName, by: impl Into<String>) {
+        self.used.entry(name).or_default().insert(by.into());
+    }
+
+    /// Somebody has this reference, whether it has been resolved yet or not.
+    pub fn follow(&mut self, reference: Reference) {
+        self.followed.insert(reference);
+    }
+
+    /// Somebody selects revisions with this selector.
+    pub fn select(&mut self, selector: Selector<'a>) {
+        self.selectors.push(selector);
+    }
+
+    /// What keeps revisions, by their numbers.
+    pub(super) fn reasons(&self, lineage: &Lineage) -> BTreeMap<u64, BTreeSet<KeepReason>> {
+        let mut reasons: BTreeMap<u64, BTreeSet<KeepReason>> = BTreeMap::new();
+        let mut keep = |revision: Option<&Revision>, reason: KeepReason| {
+            if let Some(revision) = revision {
+                reasons.entry(revision.number()).or_default().insert(reason);
+            }
+        };
+        for name in &self.declared {
+            keep(lineage.get(name), KeepReason::Declared);
+        }
+        for (name, by) in &self.used {
+            keep(lineage.get(name), KeepReason::Used { by: by.clone() });
+        }
+        for reference in &self.followed {
+            let gets = Question::new(reference, Policy::Automatic, lineage)
+                .resolve()
+                .revision();
+            keep(
+                gets,
+                KeepReason::Newest {
+                    of: reference.to_string(),
+                },
+            );
+        }
+        for selector in &self.selectors {
+            let matched = lineage
+                .revisions()
+                .iter()
+                .rev()
+                .find(|revision| selector.matches(revision));
+            keep(
+                matched,
+                KeepReason::Newest {
+                    of: selector.text().into(),
+                },
+            );
+        }
+        reasons
+    }
+}
