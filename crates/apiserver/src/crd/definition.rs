@@ -209,6 +209,7 @@ impl Version {
 
     /// Fills in the schema's defaults.
     pub(crate) fn default(&self, object: &mut Value) {
+        cambium_schema::drop_nulls(&self.schema, object);
         cambium_schema::default(&self.schema, object);
     }
 

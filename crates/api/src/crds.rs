@@ -1,0 +1,188 @@
+//! The `CustomResourceDefinition`s of our kinds, made from the types.
+//!
+//! As they are made, the definition kinds serve v1beta1 alone: without a webhook, Kubernetes would "convert" by writing another
+//! `apiVersion` over the object, and everything that v2beta1 says would be misread. [`with_conversion`] names the webhook and serves
+//! v2beta1, in one step.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition, WebhookClientConfig,
+    WebhookConversion,
+};
+use kube::CustomResourceExt;
+
+use crate::tidy::tidy;
+use crate::{v1beta1, v2beta1};
+
+/// All of them, in the order in which they should be applied.
+pub fn all() -> Vec<CustomResourceDefinition> {
+    let mut crds = definitions();
+    crds.push(finish(v1beta1::DefinitionRevision::crd(), DEFINITION_REVISION));
+    crds.push(finish(v1beta1::Application::crd(), APPLICATION));
+    crds.push(finish(v1beta1::ApplicationRevision::crd(), APPLICATION_REVISION));
+    crds
+}
+
+/// Those of the definition kinds, which have two versions.
+pub fn definitions() -> Vec<CustomResourceDefinition> {
+    let mut component: Vec<Column> = DEFINITION.to_vec();
+    component.insert(4, ("Workload", "string", ".spec.workload.definition.kind", 1));
+    let pairs = [
+        (
+            v1beta1::ComponentDefinition::crd(),
+            v2beta1::ComponentDefinition::crd(),
+            component.as_slice(),
+        ),
+        (
+            v1beta1::TraitDefinition::crd(),
+            v2beta1::TraitDefinition::crd(),
+            DEFINITION,
+        ),
+        (
+            v1beta1::PolicyDefinition::crd(),
+            v2beta1::PolicyDefinition::crd(),
+            DEFINITION,
+        ),
+        (
+            v1beta1::WorkflowStepDefinition::crd(),
+            v2beta1::WorkflowStepDefinition::crd(),
+            DEFINITION,
+        ),
+    ];
+    pairs
+        .into_iter()
+        .map(|(stored, served, columns)| in_two_versions(stored, served, columns))
+        .collect()
+}
+
+/// Names the webhook that converts, and serves every version. Unchanged where there is only one.
+pub fn with_conversion(
+    mut crd: CustomResourceDefinition,
+    client_config: WebhookClientConfig,
+) -> CustomResourceDefinition {
+    if crd.spec.versions.len() < 2 {
+        return crd;
+    }
+    let webhook = WebhookConversion {
+        client_config: Some(client_config),
+        conversion_review_versions: vec!["v1".to_owned(), "v1beta1".to_owned()],
+    };
+    crd.spec.conversion = Some(CustomResourceConversion {
+        strategy: "Webhook".to_owned(),
+        webhook: Some(webhook),
+    });
+    for version in &mut crd.spec.versions {
+        version.served = true;
+    }
+    crd
+}
+
+/// Name, type, path, and 1 for what only `-o wide` shows.
+type Column = (&'static str, &'static str, &'static str, i32);
+
+const AGE: Column = ("Age", "date", ".metadata.creationTimestamp", 0);
+
+const DEFINITION: &[Column] = &[
+    ("Version", "string", ".status.highestVersion", 0),
+    ("Versions", "string", ".status.versionSummary", 0),
+    ("Consumers", "integer", ".status.consumers", 0),
+    AGE,
+    (
+        "Ready",
+        "string",
+        ".status.conditions[?(@.type==\"Ready\")].status",
+        1,
+    ),
+    (
+        "Description",
+        "string",
+        ".metadata.annotations.definition\\.oam\\.dev/description",
+        1,
+    ),
+];
+
+const DEFINITION_REVISION: &[Column] = &[
+    ("Definition", "string", ".spec.definitionName", 0),
+    ("Version", "string", ".spec.version", 0),
+    ("Revision", "integer", ".spec.revision", 0),
+    ("Digest", "string", ".spec.revisionHash", 0),
+    ("In Use By", "string", ".status.inUseBy", 0),
+    ("Type", "string", ".spec.definitionType", 1),
+    ("Age", "date", ".metadata.creationTimestamp", 1),
+];
+
+const APPLICATION: &[Column] = &[
+    ("Phase", "string", ".status.status", 0),
+    ("Healthy", "string", ".status.healthy", 0),
+    ("Components", "string", ".status.resolved", 0),
+    AGE,
+    ("Revision", "string", ".status.latestRevision.name", 1),
+    (
+        "Message",
+        "string",
+        ".status.conditions[?(@.type==\"Ready\")].message",
+        1,
+    ),
+];
+
+const APPLICATION_REVISION: &[Column] = &[
+    (
+        "Application",
+        "string",
+        ".metadata.labels.app\\.oam\\.dev/name",
+        0,
+    ),
+    ("Revision", "integer", ".spec.revision", 0),
+    (
+        "Digest",
+        "string",
+        ".metadata.labels.app\\.oam\\.dev/app-revision-hash",
+        0,
+    ),
+    ("Succeeded", "string", ".status.succeeded", 0),
+    AGE,
+    (
+        "Publish Version",
+        "string",
+        ".metadata.annotations.app\\.oam\\.dev/publishVersion",
+        1,
+    ),
+];
+
+fn in_two_versions(
+    stored: CustomResourceDefinition,
+    served: CustomResourceDefinition,
+    columns: &[Column],
+) -> CustomResourceDefinition {
+    let mut crd = finish(stored, columns);
+    for mut version in finish(served, columns).spec.versions {
+        version.served = false;
+        version.storage = false;
+        crd.spec.versions.push(version);
+    }
+    crd
+}
+
+fn finish(mut crd: CustomResourceDefinition, columns: &[Column]) -> CustomResourceDefinition {
+    let columns: Vec<CustomResourceColumnDefinition> = columns.iter().map(column).collect();
+    for version in &mut crd.spec.versions {
+        version.additional_printer_columns = Some(columns.clone());
+        if let Some(schema) = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut())
+        {
+            tidy(schema);
+        }
+    }
+    crd
+}
+
+fn column(&(name, type_, json_path, priority): &Column) -> CustomResourceColumnDefinition {
+    CustomResourceColumnDefinition {
+        name: name.to_owned(),
+        type_: type_.to_owned(),
+        json_path: json_path.to_owned(),
+        priority: (priority > 0).then_some(priority),
+        ..CustomResourceColumnDefinition::default()
+    }
+}

@@ -1,0 +1,35 @@
+//! The resource types of Cambium, and nothing else.
+//!
+//! ```text
+//!  ComponentDefinition ┐  v1beta1 (stored), v2beta1 (served, `spec.versions`)
+//!  TraitDefinition     │
+//!  PolicyDefinition    ├──► DefinitionRevision ◄──── by name and digest ──── ApplicationRevision
+//!  WorkflowStep…       ┘    one per version                                          ▲
+//!                                                                               Application
+//! ```
+//!
+//! All of them are in the group `core.oam.dev`, with the field names that KubeVela gave them, so that its manifests are ours.
+//! A field that a type does not know is kept in the `other` map of the struct that it was found in, and is written back.
+//!
+//! - [`names`]: every label, annotation, finalizer, condition and reason.
+//! - [`v1beta1`], [`v2beta1`]: the kinds.
+//! - [`crds`]: the `CustomResourceDefinition`s, made from the types. `crates/api/crds` holds them as YAML.
+//!
+//! `docs/design/0004-kinds.md` says why it is so.
+
+pub mod crds;
+mod keep;
+pub mod names;
+mod parts;
+mod tidy;
+pub mod v1beta1;
+pub mod v2beta1;
+
+pub use keep::Tree;
+pub use parts::{
+    ChildResourceKind, Cue, DefinitionReference, DefinitionStatus, GroupVersionKind, PublishedVersion,
+    Revision, Schematic, StatusTemplates, VersionState, Workload,
+};
+
+/// The group of every kind here.
+pub const GROUP: &str = "core.oam.dev";

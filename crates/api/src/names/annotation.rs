@@ -1,0 +1,33 @@
+//! Annotations.
+
+/// On an Application: whether references follow new versions, `"true"` or `"false"`. Nothing else is accepted.
+pub const AUTO_UPDATE: &str = "app.oam.dev/autoUpdate";
+
+/// On an Application: it is frozen at what it was when this value was set, until the value changes.
+pub const PUBLISH_VERSION: &str = "app.oam.dev/publishVersion";
+
+/// On an Application: version and digest for each reference; resolving to anything else is refused.
+pub const LOCK: &str = "app.oam.dev/lock";
+
+/// On what an Application made: the application revision that it comes from.
+pub const APPLICATION_REVISION: &str = "app.oam.dev/app-revision";
+
+/// On a definition without versions: the name of the revision that its spec becomes.
+pub const REVISION_NAME: &str = "definitionrevision.oam.dev/name";
+
+/// On a revision: `sha256:` and the digest of what it snapshots.
+pub const DIGEST: &str = "definitionrevision.oam.dev/digest";
+
+/// On a revision that nothing keeps: since when. It is deleted if it stays marked.
+pub const UNUSED_SINCE: &str = "definitionrevision.oam.dev/unused-since";
+
+/// On a definition: what the other API version cannot say. Written and read by conversion alone.
+///
+/// At v1beta1 it carries the versions besides the one in `spec`; at v2beta1 it marks an object that was written at v1beta1.
+pub const CONVERSION: &str = "definition.oam.dev/conversion";
+
+/// On a definition: `"true"` lets it be deleted while it is in use. Its revisions stay until nobody needs them.
+pub const ORPHAN: &str = "definition.oam.dev/orphan";
+
+/// On a definition: what it is, for people.
+pub const DESCRIPTION: &str = "definition.oam.dev/description";

@@ -1,0 +1,18 @@
+//! Every name that users and other programs see: one place, one spelling.
+//!
+//! KubeVela's name is used where it has one for the same thing.
+
+pub mod annotation;
+pub mod condition;
+pub mod finalizer;
+pub mod label;
+pub mod reason;
+
+/// The namespace where definitions for everybody live.
+pub const SYSTEM_NAMESPACE: &str = "vela-system";
+
+/// The workload type of a component definition whose template says what it makes.
+pub const AUTODETECT_WORKLOAD: &str = "autodetects.core.oam.dev";
+
+/// The field manager under which controllers apply what an application renders.
+pub const FIELD_MANAGER: &str = "cambium";

@@ -1,0 +1,87 @@
+//! Reasons of conditions and events.
+
+/// All is as it should be.
+pub const AVAILABLE: &str = "Available";
+
+/// Work is under way.
+pub const PROGRESSING: &str = "Progressing";
+
+// Definitions.
+
+/// `spec.version` or a version in `spec.versions` is no semantic version.
+pub const INVALID_VERSION: &str = "InvalidVersion";
+
+/// Two entries of `spec.versions` are the same version.
+pub const DUPLICATE_VERSION: &str = "DuplicateVersion";
+
+/// Both a version and the revision name annotation are there.
+pub const VERSION_AND_NAME: &str = "VersionAndName";
+
+/// A published version was given other content.
+pub const CONTENT_CHANGED: &str = "ContentChanged";
+
+/// The object was edited through the API version that it was not written at.
+pub const API_VERSION_CHANGED: &str = "ApiVersionChanged";
+
+/// The template does not compile.
+pub const INVALID_TEMPLATE: &str = "InvalidTemplate";
+
+/// Something still uses it.
+pub const IN_USE: &str = "InUse";
+
+// Resolution.
+
+/// A reference cannot be read, or asks for a range.
+pub const INVALID_REFERENCE: &str = "InvalidReference";
+
+/// There is no definition of that name, here or in the system namespace.
+pub const DEFINITION_NOT_FOUND: &str = "DefinitionNotFound";
+
+/// The definition is there, the version or revision is not.
+pub const VERSION_NOT_FOUND: &str = "VersionNotFound";
+
+/// The reference names no exact version while automatic upgrades are off.
+pub const PARTIAL_WHILE_PINNED: &str = "PartialWhilePinned";
+
+/// The revision in use is gone, was replaced, or was edited.
+pub const REVISION_CHANGED: &str = "RevisionChanged";
+
+/// The lock allows something else.
+pub const LOCKED: &str = "Locked";
+
+/// The annotations ask for something unknown, or contradict each other.
+pub const INVALID_ANNOTATIONS: &str = "InvalidAnnotations";
+
+// Rendering and applying.
+
+/// The properties do not fit the definition's parameters.
+pub const INVALID_PROPERTIES: &str = "InvalidProperties";
+
+/// The template gave no manifest.
+pub const RENDER_FAILED: &str = "RenderFailed";
+
+/// The Application asks for a workflow, and nothing here runs one.
+pub const WORKFLOW_NOT_SUPPORTED: &str = "WorkflowNotSupported";
+
+/// An object that it would apply belongs to somebody else.
+pub const OWNED_BY_ANOTHER: &str = "OwnedByAnother";
+
+/// The API server refused an object.
+pub const APPLY_FAILED: &str = "ApplyFailed";
+
+/// Something that was applied does not work, or not yet.
+pub const UNHEALTHY: &str = "Unhealthy";
+
+/// An earlier step failed, and what is running was left alone.
+pub const BLOCKED: &str = "Blocked";
+
+// Events.
+
+/// A reference moved to another version.
+pub const UPGRADED: &str = "Upgraded";
+
+/// A version was published.
+pub const VERSION_PUBLISHED: &str = "VersionPublished";
+
+/// A revision that nobody needs was deleted.
+pub const REVISION_DELETED: &str = "RevisionDeleted";

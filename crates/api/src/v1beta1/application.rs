@@ -1,0 +1,154 @@
+//! What a developer asks for.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ApplicationStatus;
+use crate::Tree;
+
+/// What the application is made of.
+#[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "core.oam.dev",
+    version = "v1beta1",
+    kind = "Application",
+    doc = "Components with their traits, each of a type that a platform team has defined and versioned.",
+    namespaced,
+    status = "ApplicationStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    category = "oam",
+    shortname = "app",
+    shortname = "velaapp"
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplicationSpec {
+    /// The components, in the order in which they are applied.
+    pub components: Vec<Component>,
+    /// What the application as a whole asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<Policy>,
+    /// How it is rolled out. Its steps are resolved and checked; Cambium does not run them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Workflow>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// One component of an application.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// A reference to a component definition: `web`, `web@1.2`, `web@1.2.3`.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// What the definition's template sees as `parameter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub properties: Option<Value>,
+    /// What is attached to it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traits: Vec<ComponentTrait>,
+    /// The components that must work before this one is applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// A trait of a component.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComponentTrait {
+    /// A reference to a trait definition.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// What the definition's template sees as `parameter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub properties: Option<Value>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// A policy of an application.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Policy {
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A reference to a policy definition.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// What it asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub properties: Option<Value>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// How an application is rolled out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Workflow {
+    /// The name of a workflow that is kept elsewhere.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub ref_: Option<String>,
+    /// The steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<WorkflowStep>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// One step of a workflow.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkflowStep {
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A reference to a workflow step definition.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// What the step gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub properties: Option<Value>,
+    /// The steps inside a group.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sub_steps: Vec<SubStep>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// A step inside a group.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubStep {
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A reference to a workflow step definition.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// What the step gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub properties: Option<Value>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}

@@ -1,0 +1,41 @@
+//! What policies are made of.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{DefinitionReference, DefinitionStatus, Schematic, Tree};
+
+/// What a policy of that type is.
+#[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "core.oam.dev",
+    version = "v1beta1",
+    kind = "PolicyDefinition",
+    doc = "A type of policy: what an Application as a whole asks for.",
+    namespaced,
+    status = "DefinitionStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    category = "oam",
+    shortname = "policydef",
+    shortname = "def-policy"
+)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyDefinitionSpec {
+    /// The semantic version of this content. What was published under a version does not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The resource that the policy stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition_ref: Option<DefinitionReference>,
+    /// How the manifests are made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schematic: Option<Schematic>,
+    /// Whether the policy tells the health of the Application.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manage_health_check: Option<bool>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}

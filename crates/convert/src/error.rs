@@ -1,0 +1,55 @@
+//! Why an object cannot be converted.
+
+/// Why an object cannot be converted. The texts fit after "failed to convert: ".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// It is something else than a JSON object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// Its kind is none that has several versions.
+    #[error("kind {kind:?} is not known here")]
+    UnknownKind {
+        /// The kind, empty if there is none.
+        kind: String,
+    },
+    /// It is at a version that we do not serve.
+    #[error("API version {found:?} is not known here (known: core.oam.dev/v1beta1, core.oam.dev/v2beta1)")]
+    UnknownVersion {
+        /// The version that it is at.
+        found: String,
+    },
+    /// It is wanted at a version that we do not serve.
+    #[error(
+        "desired API version {desired:?} is not known here (known: core.oam.dev/v1beta1, core.oam.dev/v2beta1)"
+    )]
+    UnknownDesiredVersion {
+        /// The version that was asked for.
+        desired: String,
+    },
+    /// Metadata that the API server would not take back.
+    #[error("{path} must be {expected}")]
+    InvalidMetadata {
+        /// Where.
+        path: String,
+        /// What should be there.
+        expected: &'static str,
+    },
+    /// Its versions do not fit into the annotations of one object.
+    #[error(
+        "the versions besides the highest need {bytes} bytes of annotations, and Kubernetes allows {limit}: \
+         remove versions that nobody uses, or shorten templates"
+    )]
+    TooLarge {
+        /// What all annotations together would be.
+        bytes: usize,
+        /// What they may be.
+        limit: usize,
+    },
+    /// A bug of ours.
+    #[error("internal error during conversion: {message}")]
+    Internal {
+        /// What the bug said.
+        message: String,
+    },
+}
