@@ -54,6 +54,15 @@ pub(super) enum Closing {
     At(NodeId),
 }
 
+/// The groups that one reference brings in.
+#[derive(Debug, Default)]
+pub(super) struct Transplanted {
+    /// Those of the conjuncts it refers to.
+    pub(super) all: Vec<GroupId>,
+    /// What has become of them, and of those around them.
+    pub(super) groups: Vec<(GroupId, GroupId)>,
+}
+
 impl<'p> Machine<'p> {
     pub(super) fn new_group(&mut self, parent: GroupId, link: Link, closing: Closing) -> GroupId {
         let within_closed = closing != Closing::Open || self.group(parent).within_closed;
@@ -76,17 +85,20 @@ impl<'p> Machine<'p> {
     }
 
     /// The group that a referenced conjunct of group `group` has when it is brought in by a reference of group `into`.
-    /// Groups around both stay one; the others are made anew, once for each reference.
+    /// Groups around both stay one, but for a literal that is around only part of what is referred to: its embeddings
+    /// must not admit the rest. The others are made anew, once for each reference.
     pub(super) fn transplant(
         &mut self,
         group: GroupId,
         into: GroupId,
-        made: &mut Vec<(GroupId, GroupId)>,
+        made: &mut Transplanted,
     ) -> GroupId {
-        if group == GroupId::ROOT || self.encloses(group, into) {
+        let around_all = || made.all.iter().all(|&other| self.encloses(group, other));
+        let stays = self.group(group).closing == Closing::Deep || around_all();
+        if group == GroupId::ROOT || (stays && self.encloses(group, into)) {
             return into;
         }
-        if let Some((_, new)) = made.iter().find(|(old, _)| *old == group) {
+        if let Some((_, new)) = made.groups.iter().find(|(old, _)| *old == group) {
             return *new;
         }
         let Group {
@@ -97,7 +109,7 @@ impl<'p> Machine<'p> {
         } = *self.group(group);
         let parent = self.transplant(parent, into, made);
         let new = self.new_group(parent, link, closing);
-        made.push((group, new));
+        made.groups.push((group, new));
         new
     }
 

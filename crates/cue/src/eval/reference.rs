@@ -1,7 +1,7 @@
 //! Following references.
 
 use super::Machine;
-use super::closed::{Closing, GroupId, Link};
+use super::closed::{Closing, Link, Transplanted};
 use super::error::{Code, Error, Reason};
 use super::expression::Value;
 use super::kind::Kind;
@@ -106,7 +106,7 @@ impl<'p> Machine<'p> {
         }
         let mut reference = self.reference(id, target, conjunct);
         reference.cyclic = returns;
-        let mut groups = Vec::new();
+        let mut groups = self.transplanted(target);
         for index in 0..self.node(target).conjuncts.len() {
             let theirs = self.node(target).conjuncts[index].clone();
             self.add_transplanted(id, &reference, theirs, &mut groups);
@@ -152,7 +152,13 @@ impl<'p> Machine<'p> {
         theirs: Conjunct<'p>,
     ) {
         let reference = self.reference(id, target, conjunct);
-        self.add_transplanted(id, &reference, theirs, &mut Vec::new());
+        let mut groups = self.transplanted(target);
+        self.add_transplanted(id, &reference, theirs, &mut groups);
+    }
+
+    fn transplanted(&self, target: NodeId) -> Transplanted {
+        let all = self.node(target).conjuncts.iter().map(|conjunct| conjunct.group).collect();
+        Transplanted { all, ..Transplanted::default() }
     }
 
     fn add_transplanted(
@@ -160,7 +166,7 @@ impl<'p> Machine<'p> {
         id: NodeId,
         reference: &Conjunct<'p>,
         theirs: Conjunct<'p>,
-        groups: &mut Vec<(GroupId, GroupId)>,
+        groups: &mut Transplanted,
     ) {
         let group = self.transplant(theirs.group, reference.group, groups);
         let trail = reference.trail.clone();
