@@ -87,12 +87,7 @@ impl<'p> Machine<'p> {
     /// The group that a referenced conjunct of group `group` has when it is brought in by a reference of group `into`.
     /// Groups around both stay one, but for a literal that is around only part of what is referred to: its embeddings
     /// must not admit the rest. The others are made anew, once for each reference.
-    pub(super) fn transplant(
-        &mut self,
-        group: GroupId,
-        into: GroupId,
-        made: &mut Transplanted,
-    ) -> GroupId {
+    pub(super) fn transplant(&mut self, group: GroupId, into: GroupId, made: &mut Transplanted) -> GroupId {
         let around_all = || made.all.iter().all(|&other| self.encloses(group, other));
         let stays = self.group(group).closing == Closing::Deep || around_all();
         if group == GroupId::ROOT || (stays && self.encloses(group, into)) {

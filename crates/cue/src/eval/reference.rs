@@ -157,8 +157,16 @@ impl<'p> Machine<'p> {
     }
 
     fn transplanted(&self, target: NodeId) -> Transplanted {
-        let all = self.node(target).conjuncts.iter().map(|conjunct| conjunct.group).collect();
-        Transplanted { all, ..Transplanted::default() }
+        let all = self
+            .node(target)
+            .conjuncts
+            .iter()
+            .map(|conjunct| conjunct.group)
+            .collect();
+        Transplanted {
+            all,
+            ..Transplanted::default()
+        }
     }
 
     fn add_transplanted(
