@@ -1,7 +1,7 @@
 //! Programs from a grammar: mostly valid, mostly concrete, and full of names that overlap.
 //!
 //! A program is a [`Tree`] whose leaves are text, so that [`crate::shrink`] can take pieces out of it without knowing
-//! what they mean. What a value is going to be (its [`Shape`]) is decided before it is written, so that references, operators and
+//! what they mean. What a value is going to be (its `Shape`) is decided before it is written, so that references, operators and
 //! comprehensions mostly find what they need.
 
 mod scalars;
