@@ -1,5 +1,5 @@
 //! What callers rely on beyond the manifests themselves.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use cambium_render::{
     Application, ClusterVersion, Definition, DefinitionKind, Definitions, Environment, Reason, Stage,

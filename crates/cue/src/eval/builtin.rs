@@ -397,8 +397,9 @@ impl<'p> Machine<'p> {
             .is_some_and(|list| list.length.is_none())
     }
 
-    /// Whether two values are equal as data, structs included.
-    pub(crate) fn equal_deep(&mut self, one: NodeId, other: NodeId) -> Result<bool, Error> {
-        self.equal(one, other)
+    /// Whether two values can be unified.
+    pub(crate) fn satisfies(&mut self, value: NodeId, schema: NodeId) -> bool {
+        let both = self.unified(&[value, schema]);
+        self.check(both).is_none()
     }
 }

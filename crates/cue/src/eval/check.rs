@@ -112,7 +112,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether two concrete values are equal in the sense of `==`.
-    pub(super) fn equal(&mut self, left: NodeId, right: NodeId) -> Result<bool, Error> {
+    pub(crate) fn equal(&mut self, left: NodeId, right: NodeId) -> Result<bool, Error> {
         let (left, right) = (self.concrete_node(left)?, self.concrete_node(right)?);
         let (a, b) = (self.known(left), self.known(right));
         if let (Some((one, _)), Some((other, _))) = (&a.atom.scalar, &b.atom.scalar) {

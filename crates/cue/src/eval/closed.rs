@@ -167,7 +167,7 @@ impl<'p> Machine<'p> {
         groups
     }
 
-    /// Whether a node admits fields that it does not have.
+    /// Whether a node admits no fields but those that it mentions.
     pub(super) fn is_closed(&self, node: NodeId) -> bool {
         let known = self.known(node);
         if self

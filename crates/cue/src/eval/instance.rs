@@ -1,7 +1,7 @@
 //! A program at work: values injected, looked up and exported.
 
 use super::error::{Code, Error, Reason};
-use super::node::{Conjunct, EnvId, NodeId, Scope, Source};
+use super::node::{Conjunct, NodeId, Scope, Source};
 use super::scalar::Scalar;
 use super::{EvaluationOptions, Machine};
 use crate::data::Data;
@@ -307,7 +307,7 @@ impl<'p> Machine<'p> {
             return None;
         }
         if let Some((scalar, _)) = known.atom.scalar.clone() {
-            self.report_below(node, above, problems);
+            self.report_below(node, problems);
             return Some(match scalar {
                 Scalar::Null => Data::Null,
                 Scalar::Bool(value) => Data::Bool(value),
@@ -361,7 +361,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    fn report_below(&mut self, node: NodeId, _above: &mut [NodeId], problems: &mut Vec<Diagnostic>) {
+    fn report_below(&mut self, node: NodeId, problems: &mut Vec<Diagnostic>) {
         for index in 0..self.known(node).arcs.len() {
             let arc = self.known(node).arcs[index];
             if arc.presence == Presence::Member {
@@ -421,15 +421,8 @@ impl<'p> Machine<'p> {
     /// A node whose value is one of several others'.
     pub(super) fn disjunction_of(&mut self, alternatives: &[NodeId]) -> NodeId {
         let node = self.new_node(self.stack.last().copied(), None);
-        self.node_mut(node).conjuncts.push(Conjunct {
-            env: EnvId(0),
-            source: Source::AnyOf(alternatives.into()),
-            group: super::closed::GroupId::ROOT,
-            trail: None,
-            cyclic: false,
-            frame: None,
-            comments: None,
-        });
+        let conjunct = self.data_conjunct(Source::AnyOf(alternatives.into()));
+        self.node_mut(node).conjuncts.push(conjunct);
         node
     }
 }

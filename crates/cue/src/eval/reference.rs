@@ -346,7 +346,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
+    pub(super) fn arc_of(&self, node: NodeId, label: Label) -> Option<(NodeId, Presence)> {
         let known = self.known(node);
         known
             .find_arc(label)

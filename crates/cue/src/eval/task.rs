@@ -98,11 +98,7 @@ impl<'p> Machine<'p> {
 
     /// Runs the waiting tasks that may add this field, because somebody asks for it.
     pub(super) fn run_tasks_adding(&mut self, id: NodeId, label: Label) {
-        let found = self
-            .known(id)
-            .arcs
-            .iter()
-            .any(|arc| arc.label == label && arc.presence == Presence::Member);
+        let found = matches!(self.arc_of(id, label), Some((_, Presence::Member)));
         let mut index = 0;
         while index < self.known(id).tasks.len() {
             let task = &self.known(id).tasks[index];

@@ -5,7 +5,6 @@ use crate::eval::Machine;
 use crate::eval::error::Error;
 use crate::eval::expression::Value;
 use crate::eval::kind::Kind;
-use crate::eval::node::NodeId;
 use crate::eval::scalar::Scalar;
 use crate::number::{ArithmeticError, Number};
 use crate::program::ir::{Position, Presence};
@@ -45,41 +44,26 @@ fn match_n(machine: &mut Machine<'_>, arguments: &[Value], position: Position) -
     let list = machine.concrete(arguments[2].clone())?;
     let mut matched = 0;
     for schema in machine.list(&[list], 0, position)? {
-        matched += i64::from(satisfies(machine, value, schema));
+        matched += i64::from(machine.satisfies(value, schema));
     }
     let count = machine.node_of(&arguments[1]);
     let matched = machine.scalar_node(Scalar::Number(Number::integer(matched)));
-    Ok(bool_value(satisfies(machine, matched, count)))
+    Ok(bool_value(machine.satisfies(matched, count)))
 }
 
 /// Whether the value satisfies the second of three if it satisfies the first, and the third otherwise.
 fn match_if(machine: &mut Machine<'_>, arguments: &[Value], _: Position) -> Result<Value, Error> {
     let [value, condition, then, otherwise] = [0, 1, 2, 3].map(|index| machine.node_of(&arguments[index]));
-    let wanted = if satisfies(machine, value, condition) {
+    let wanted = if machine.satisfies(value, condition) {
         then
     } else {
         otherwise
     };
-    Ok(bool_value(satisfies(machine, value, wanted)))
-}
-
-fn satisfies(machine: &mut Machine<'_>, value: NodeId, schema: NodeId) -> bool {
-    let both = machine.unified(&[value, schema]);
-    machine.check(both).is_none()
+    Ok(bool_value(machine.satisfies(value, wanted)))
 }
 
 const fn function(name: &'static str, arity: u8, call: Function) -> Builtin {
-    let run = Run::Function {
-        arity: (arity, arity),
-        call,
-        validates: false,
-    };
-    Builtin {
-        package: "",
-        name,
-        operand: Kind::TOP,
-        run,
-    }
+    Builtin::function("", name, arity, call)
 }
 
 const fn special(name: &'static str, run: Run) -> Builtin {

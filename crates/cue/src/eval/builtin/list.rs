@@ -57,31 +57,11 @@ pub(super) const BUILTINS: &[Builtin] = &[
 const PACKAGE: &str = "list";
 
 const fn function(name: &'static str, arity: u8, call: Function) -> Builtin {
-    let run = Run::Function {
-        arity: (arity, arity),
-        call,
-        validates: false,
-    };
-    Builtin {
-        package: PACKAGE,
-        name,
-        operand: Kind::LIST,
-        run,
-    }
+    Builtin::function(PACKAGE, name, arity, call)
 }
 
 const fn validator(name: &'static str, arity: u8, call: Function) -> Builtin {
-    let run = Run::Function {
-        arity: (arity, arity),
-        call,
-        validates: true,
-    };
-    Builtin {
-        package: PACKAGE,
-        name,
-        operand: Kind::LIST,
-        run,
-    }
+    Builtin::validator(PACKAGE, name, Kind::LIST, arity, call)
 }
 
 const fn written(name: &'static str, source: &'static str) -> Builtin {
@@ -129,7 +109,7 @@ fn flatten_into(
 fn contains<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
     let wanted = machine.node_of(&arguments[1]);
     for element in machine.list(arguments, 0, at)? {
-        if machine.equal_deep(element, wanted)? {
+        if machine.equal(element, wanted)? {
             return Ok(bool_value(true));
         }
     }
@@ -142,20 +122,18 @@ fn match_n(machine: &mut Machine<'_>, arguments: &[Value], at: Position) -> Resu
     let schema = machine.node_of(&arguments[2]);
     let mut matched = 0;
     for element in machine.list(&[list], 0, at)? {
-        let both = machine.unified(&[element, schema]);
-        matched += i64::from(machine.check(both).is_none());
+        matched += i64::from(machine.satisfies(element, schema));
     }
     let count = machine.node_of(&arguments[1]);
     let matched = machine.scalar_node(Scalar::Number(Number::integer(matched)));
-    let both = machine.unified(&[count, matched]);
-    Ok(bool_value(machine.check(both).is_none()))
+    Ok(bool_value(machine.satisfies(matched, count)))
 }
 
 fn unique<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
     let elements = machine.list(arguments, 0, at)?;
     for (index, &one) in elements.iter().enumerate() {
         for &other in &elements[index + 1..] {
-            if machine.equal_deep(one, other)? {
+            if machine.equal(one, other)? {
                 return Ok(bool_value(false));
             }
         }

@@ -1,6 +1,6 @@
 //! `struct`.
 
-use super::{Builtin, Function, Run, bool_value};
+use super::{Builtin, Function, bool_value};
 use crate::eval::Machine;
 use crate::eval::error::Error;
 use crate::eval::expression::Value;
@@ -23,17 +23,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
 ];
 
 const fn validator(name: &'static str, call: Function) -> Builtin {
-    let run = Run::Function {
-        arity: (2, 2),
-        call,
-        validates: true,
-    };
-    Builtin {
-        package: "struct",
-        name,
-        operand: Kind::STRUCT,
-        run,
-    }
+    Builtin::validator("struct", name, Kind::STRUCT, 2, call)
 }
 
 fn counts(machine: &mut Machine<'_>, arguments: &[Value], at: Position) -> Result<(i64, i64), Error> {
