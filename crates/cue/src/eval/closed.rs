@@ -55,12 +55,21 @@ pub(super) enum Closing {
 }
 
 /// The groups that one reference brings in.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Transplanted {
-    /// Those of the conjuncts it refers to.
-    pub(super) all: Vec<GroupId>,
-    /// What has become of them, and of those around them.
-    pub(super) groups: Vec<(GroupId, GroupId)>,
+    /// What it refers to.
+    target: NodeId,
+    /// What has become of the groups of its conjuncts, and of those around them.
+    groups: Vec<(GroupId, GroupId)>,
+}
+
+impl Transplanted {
+    pub(super) fn from(target: NodeId) -> Self {
+        Self {
+            target,
+            groups: Vec::new(),
+        }
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -88,9 +97,12 @@ impl<'p> Machine<'p> {
     /// Groups around both stay one, but for a literal that is around only part of what is referred to: its embeddings
     /// must not admit the rest. The others are made anew, once for each reference.
     pub(super) fn transplant(&mut self, group: GroupId, into: GroupId, made: &mut Transplanted) -> GroupId {
-        let around_all = || made.all.iter().all(|&other| self.encloses(group, other));
-        let stays = self.group(group).closing == Closing::Deep || around_all();
-        if group == GroupId::ROOT || (stays && self.encloses(group, into)) {
+        let around_all = || {
+            let mut theirs = self.node(made.target).conjuncts.iter();
+            theirs.all(|conjunct| self.encloses(group, conjunct.group))
+        };
+        let stays = || self.group(group).closing == Closing::Deep || around_all();
+        if group == GroupId::ROOT || (self.encloses(group, into) && stays()) {
             return into;
         }
         if let Some((_, new)) = made.groups.iter().find(|(old, _)| *old == group) {

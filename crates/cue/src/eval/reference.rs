@@ -106,7 +106,7 @@ impl<'p> Machine<'p> {
         }
         let mut reference = self.reference(id, target, conjunct);
         reference.cyclic = returns;
-        let mut groups = self.transplanted(target);
+        let mut groups = Transplanted::from(target);
         for index in 0..self.node(target).conjuncts.len() {
             let theirs = self.node(target).conjuncts[index].clone();
             self.add_transplanted(id, &reference, theirs, &mut groups);
@@ -152,21 +152,8 @@ impl<'p> Machine<'p> {
         theirs: Conjunct<'p>,
     ) {
         let reference = self.reference(id, target, conjunct);
-        let mut groups = self.transplanted(target);
+        let mut groups = Transplanted::from(target);
         self.add_transplanted(id, &reference, theirs, &mut groups);
-    }
-
-    fn transplanted(&self, target: NodeId) -> Transplanted {
-        let all = self
-            .node(target)
-            .conjuncts
-            .iter()
-            .map(|conjunct| conjunct.group)
-            .collect();
-        Transplanted {
-            all,
-            ..Transplanted::default()
-        }
     }
 
     fn add_transplanted(
