@@ -5,6 +5,7 @@ use crate::{Application, Component};
 use cambium_cue::Data;
 use cambium_cue::number::Number;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Where an application is rendered for: what its templates may ask beyond the application itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,12 +14,21 @@ pub struct Environment {
     pub app_revision: String,
     /// `context.revision`: the component revision's name.
     pub revision: String,
+    /// `context.revision` of components that have one of their own, by their names.
+    pub component_revisions: BTreeMap<String, String>,
     /// `context.cluster`.
     pub cluster: String,
     /// `context.clusterVersion`.
     pub cluster_version: ClusterVersion,
     /// `context.replicaKey`.
     pub replica_key: String,
+}
+
+impl Environment {
+    /// The revision of a component.
+    pub(crate) fn revision_of(&self, component: &str) -> &str {
+        self.component_revisions.get(component).unwrap_or(&self.revision)
+    }
 }
 
 /// The version of a Kubernetes cluster, as it reports it.
@@ -82,7 +92,7 @@ impl Context {
         context.set("namespace", text(application.effective_namespace()));
         context.set("publishVersion", annotation("app.oam.dev/publishVersion"));
         context.set("replicaKey", text(&environment.replica_key));
-        context.set("revision", text(&environment.revision));
+        context.set("revision", text(environment.revision_of(&component.name)));
         context.set("workflowName", annotation("app.oam.dev/workflowName"));
         if let Some(properties) = &component.properties {
             context.set("parameter", through_go(properties));
@@ -116,7 +126,7 @@ fn text(text: &str) -> Data {
     Data::String(text.to_owned())
 }
 
-fn texts(fields: &std::collections::BTreeMap<String, String>) -> Data {
+fn texts(fields: &BTreeMap<String, String>) -> Data {
     Data::Struct(
         fields
             .iter()

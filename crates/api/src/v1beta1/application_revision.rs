@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::DefinitionType;
+use super::{AppliedResource, DefinitionType};
 use crate::Tree;
 
 /// An immutable snapshot of an application and of the definition revisions it uses, by name and digest.
@@ -39,6 +39,9 @@ pub struct ApplicationRevisionSpec {
     /// The definition revisions that it uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<DefinitionUse>,
+    /// The objects that it was rendered into.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<AppliedResource>,
     /// Fields that we do not know.
     #[serde(flatten)]
     pub other: Tree,

@@ -195,6 +195,12 @@ pub struct AppliedResource {
     /// The component that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,
+    /// The first digits of the digest of what was applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<String>,
+    /// The generation that it then had, if its kind counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
     /// Fields that we do not know.
     #[serde(flatten)]
     pub other: Tree,

@@ -1,0 +1,392 @@
+//! From an application to what it should be.
+
+use super::Object;
+use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object, snapshot};
+use crate::{Answer, Asked, Catalogue, Follow, Refused, Resolved, asked, follow, resolve};
+use cambium_api::names::reason;
+use cambium_api::v1beta1::{ApplicationStatus, DefinitionType, DefinitionUse};
+use cambium_lineage::{Chosen, Digest, InUse, Movement, Policy};
+use cambium_render::{
+    Application, ClusterVersion, DefinitionKind, Definitions, Environment, Manifest, Rendered, render,
+};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All that a draft depends on.
+#[derive(Clone, Copy)]
+pub struct Observed<'a> {
+    /// The application.
+    pub application: &'a Value,
+    /// Its revisions.
+    pub recorded: &'a [Recorded],
+    /// What is published.
+    pub catalogue: &'a Catalogue,
+    /// The version of the cluster, which templates may ask for.
+    pub cluster_version: &'a ClusterVersion,
+}
+
+/// What an application should be, or how far it got.
+#[derive(Debug)]
+pub struct Draft {
+    /// What each reference got.
+    pub answers: Vec<Answer>,
+    /// The revision that it is frozen at, by `publishVersion`.
+    pub frozen: Option<String>,
+    /// What to do, or at which step it ended, and why.
+    pub outcome: Result<Work, (Step, Vec<Refused>)>,
+}
+
+/// The steps before anything is touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Every reference gets a revision.
+    Resolve,
+    /// Every component becomes manifests.
+    Render,
+}
+
+/// An application that was resolved and rendered.
+#[derive(Debug)]
+pub struct Work {
+    /// The application that was rendered: the live one, or the one that it is frozen at.
+    pub application: Application,
+    /// The templates that its references stand for.
+    pub definitions: Definitions,
+    /// Its manifests.
+    pub rendered: Rendered,
+    /// Which revision this is.
+    pub record: Record,
+    /// The number of that revision.
+    pub number: u64,
+    /// The digest of what is recorded.
+    pub digest: Digest,
+    /// What is recorded of the application.
+    pub snapshot: Value,
+    /// The definition revisions that it uses.
+    pub uses: Vec<DefinitionUse>,
+}
+
+impl Work {
+    /// All manifests, in the order they are dispatched.
+    pub fn manifests(&self) -> impl Iterator<Item = (&str, &Manifest)> {
+        self.rendered.components.iter().flat_map(|component| {
+            let manifests = component.in_dispatch_order();
+            manifests
+                .into_iter()
+                .map(|manifest| (component.name.as_str(), manifest))
+        })
+    }
+
+    /// The kinds of its objects: API version and kind.
+    pub fn kinds(&self) -> BTreeSet<(String, String)> {
+        self.manifests()
+            .map(|(_, manifest)| Object::of(&manifest.object))
+            .map(|object| (object.api_version, object.kind))
+            .collect()
+    }
+
+    /// The ApplicationRevision to create, once it is known which objects it makes.
+    pub fn revision_object(&self, application: &Value, resources: &[Object]) -> Option<Value> {
+        match &self.record {
+            Record::Issue { name, number } => Some(revision_object(
+                application,
+                &self.snapshot,
+                &self.uses,
+                resources,
+                self.digest,
+                name,
+                *number,
+            )),
+            Record::Keep(_) | Record::Renumber { .. } => None,
+        }
+    }
+}
+
+/// Resolves and renders an application.
+pub fn draft(observed: &Observed<'_>) -> Draft {
+    let application = observed.application;
+    let follow = match follow(application) {
+        Ok(follow) => follow,
+        Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
+    };
+    if let Some(frozen) = frozen(observed, &follow) {
+        let answers = restore(frozen, observed.catalogue);
+        let mut draft = finish(observed, answers, frozen.application.clone(), Some(frozen));
+        draft.frozen = Some(frozen.revision.name().to_string());
+        return draft;
+    }
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let in_use = InUseBefore::of(observed);
+    let answers: Vec<Answer> = asked(application)
+        .iter()
+        .map(|asked| resolve(observed.catalogue, namespace, &follow, asked, in_use.get(asked)))
+        .collect();
+    finish(observed, answers, snapshot(application), None)
+}
+
+/// What the references of a revision stand for: exactly what was recorded, or why that is not there.
+pub fn restore(recorded: &Recorded, catalogue: &Catalogue) -> Vec<Answer> {
+    asked(&recorded.application)
+        .into_iter()
+        .map(|asked| {
+            let used = recorded
+                .definitions
+                .iter()
+                .find(|used| used.type_ == asked.type_ && used.reference == asked.text);
+            Answer {
+                outcome: used
+                    .ok_or_else(|| not_recorded(recorded, &asked))
+                    .and_then(|used| exactly(used, catalogue)),
+                asked,
+                policy: Policy::Pinned,
+            }
+        })
+        .collect()
+}
+
+fn not_recorded(recorded: &Recorded, asked: &Asked) -> Refused {
+    Refused {
+        reason: reason::REVISION_CHANGED,
+        message: format!(
+            "{} does not say what {:?} was",
+            recorded.revision.name(),
+            asked.text
+        ),
+    }
+}
+
+fn exactly(used: &DefinitionUse, catalogue: &Catalogue) -> Result<Resolved, Refused> {
+    let refuse = |message| Refused {
+        reason: reason::REVISION_CHANGED,
+        message,
+    };
+    let namespace = used.namespace.as_deref().unwrap_or_default();
+    let stored = catalogue
+        .revision(namespace, &used.revision)
+        .ok_or_else(|| refuse(format!("revision {namespace}/{} is gone", used.revision)))?;
+    let digest = stored
+        .revision
+        .altered()
+        .unwrap_or(stored.revision.digest())
+        .to_string();
+    if digest != used.digest {
+        return Err(refuse(format!(
+            "revision {namespace}/{} holds {digest}, and {} was recorded",
+            used.revision, used.digest
+        )));
+    }
+    Ok(Resolved {
+        stored: stored.clone(),
+        reason: Chosen::Kept,
+        movement: Movement::Stays,
+        newer: None,
+    })
+}
+
+/// The revision that the application is frozen at.
+fn frozen<'a>(observed: &Observed<'a>, follow: &Follow) -> Option<&'a Recorded> {
+    let version = follow.publish_version.as_deref()?;
+    observed
+        .recorded
+        .iter()
+        .filter(|recorded| recorded.publish_version() == Some(version))
+        .max_by_key(|recorded| recorded.revision.number())
+}
+
+/// What each reference used before: as the status says, or else the newest revision.
+struct InUseBefore(BTreeMap<(DefinitionType, String), InUse>);
+
+impl InUseBefore {
+    fn of(observed: &Observed<'_>) -> Self {
+        let mut uses = BTreeMap::new();
+        let mut add = |type_, reference: &str, revision: &str, digest: &str| {
+            if let Ok(name) = revision.parse() {
+                let digest = digest.parse().ok();
+                uses.insert((type_, reference.to_owned()), InUse { name, digest });
+            }
+        };
+        let newest = observed
+            .recorded
+            .iter()
+            .max_by_key(|recorded| recorded.revision.number());
+        for used in newest.iter().flat_map(|recorded| &recorded.definitions) {
+            add(used.type_, &used.reference, &used.revision, &used.digest);
+        }
+        let status: ApplicationStatus =
+            serde_json::from_value(observed.application["status"].clone()).unwrap_or_default();
+        for reference in &status.references {
+            if let Some(revision) = &reference.revision {
+                let digest = reference.digest.as_deref().unwrap_or_default();
+                add(reference.definition_type, &reference.asked, revision, digest);
+            }
+        }
+        Self(uses)
+    }
+
+    fn get(&self, asked: &Asked) -> Option<&InUse> {
+        self.0.get(&(asked.type_, asked.text.clone()))
+    }
+}
+
+fn refused(answers: Vec<Answer>, step: Step, problems: Vec<Refused>) -> Draft {
+    Draft {
+        answers,
+        frozen: None,
+        outcome: Err((step, problems)),
+    }
+}
+
+fn finish(
+    observed: &Observed<'_>,
+    answers: Vec<Answer>,
+    snapshot: Value,
+    frozen: Option<&Recorded>,
+) -> Draft {
+    let mut problems = Vec::new();
+    for answer in &answers {
+        if let Err(problem) = &answer.outcome {
+            problems.push(Refused {
+                reason: problem.reason,
+                message: format!("{}: {}", answer.asked.path, problem.message),
+            });
+        }
+    }
+    if !problems.is_empty() {
+        return refused(answers, Step::Resolve, problems);
+    }
+    match work(observed, &answers, snapshot, frozen) {
+        Ok(work) => Draft {
+            answers,
+            frozen: None,
+            outcome: Ok(work),
+        },
+        Err(problems) => refused(answers, Step::Render, problems),
+    }
+}
+
+fn work(
+    observed: &Observed<'_>,
+    answers: &[Answer],
+    snapshot: Value,
+    frozen: Option<&Recorded>,
+) -> Result<Work, Vec<Refused>> {
+    let one = |reason, message: String| vec![Refused { reason, message }];
+    let application = Application::from_manifest(&snapshot)
+        .map_err(|error| one(reason::RENDER_FAILED, error.to_string()))?;
+    if !snapshot["spec"]["workflow"].is_null() {
+        let message = "the application asks for a workflow, and Cambium runs none; \
+                       remove spec.workflow to have its components applied";
+        return Err(one(reason::WORKFLOW_NOT_SUPPORTED, message.to_owned()));
+    }
+    let mut definitions = Definitions::default();
+    let mut problems = Vec::new();
+    for answer in answers {
+        let (DefinitionType::Component | DefinitionType::Trait, Ok(resolved)) =
+            (answer.asked.type_, &answer.outcome)
+        else {
+            continue;
+        };
+        match resolved.stored.template() {
+            Ok(template) => definitions.insert(answer.asked.text.clone(), template),
+            Err(error) => problems.push(Refused {
+                reason: reason::INVALID_TEMPLATE,
+                message: format!(
+                    "{}: {}: {error}",
+                    answer.asked.path,
+                    resolved.stored.revision.name()
+                ),
+            }),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let uses = definition_uses(answers);
+    let (record, digest) = match frozen {
+        Some(frozen) => (
+            Record::Keep(frozen.revision.name().clone()),
+            frozen.revision.digest(),
+        ),
+        None => {
+            let digest = content_digest(&snapshot, &uses);
+            let issued = observed.application["status"]["highWaterMark"]
+                .as_u64()
+                .unwrap_or(0);
+            let record = record(&application.name, observed.recorded, issued, digest)
+                .map_err(|error| one(reason::RENDER_FAILED, error.to_string()))?;
+            (record, digest)
+        }
+    };
+    let number = match &record {
+        Record::Issue { number, .. } | Record::Renumber { number, .. } => *number,
+        Record::Keep(name) => observed
+            .recorded
+            .iter()
+            .find(|recorded| recorded.revision.name() == name)
+            .map_or(0, |recorded| recorded.revision.number()),
+    };
+    let environment = Environment {
+        app_revision: record.name().to_string(),
+        component_revisions: component_revisions(&application, &definitions, &uses),
+        cluster: "local".to_owned(),
+        cluster_version: observed.cluster_version.clone(),
+        ..Default::default()
+    };
+    let rendered = render(&application, &definitions, &environment).map_err(|failures| {
+        failures
+            .0
+            .iter()
+            .map(|failure| Refused {
+                reason: match failure.reason {
+                    cambium_render::Reason::Invalid(_) => reason::INVALID_PROPERTIES,
+                    _ => reason::RENDER_FAILED,
+                },
+                message: failure.to_string(),
+            })
+            .collect::<Vec<_>>()
+    })?;
+    Ok(Work {
+        application,
+        definitions,
+        rendered,
+        record,
+        number,
+        digest,
+        snapshot,
+        uses,
+    })
+}
+
+/// What templates see as `context.revision`: it changes when the component or one of its definitions does.
+fn component_revisions(
+    application: &Application,
+    definitions: &Definitions,
+    uses: &[DefinitionUse],
+) -> BTreeMap<String, String> {
+    let digest = |type_, reference: &str| {
+        let used = uses
+            .iter()
+            .find(|used| used.type_ == type_ && used.reference == reference);
+        used.map_or(Value::Null, |used| Value::String(used.digest.clone()))
+    };
+    let revision = |component: &cambium_render::Component| {
+        let mut parts = vec![
+            component.written.clone(),
+            digest(DefinitionType::Component, &component.definition),
+        ];
+        for trait_ in &component.traits {
+            if definitions
+                .get(DefinitionKind::Trait, &trait_.definition)
+                .is_some()
+            {
+                parts.push(digest(DefinitionType::Trait, &trait_.definition));
+            }
+        }
+        Digest::of(&Value::Array(parts)).short()
+    };
+    application
+        .components
+        .iter()
+        .map(|component| (component.name.clone(), revision(component)))
+        .collect()
+}

@@ -1,0 +1,19 @@
+//! Applications: from a spec to objects, and back to a status.
+//!
+//! ```text
+//!  draft(observed) ──► resolved, rendered, an ApplicationRevision to record     (or why not: then nothing is touched)
+//!  plan(draft, live) ──► what to apply, what to prune, what belongs to others
+//!  status(draft, plan, what happened) ──► the status, written once
+//! ```
+
+mod draft;
+mod object;
+mod plan;
+mod recorded;
+mod status;
+
+pub use draft::{Draft, Observed, Step, Work, draft, restore};
+pub use object::{Object, is_made_by, is_within};
+pub use plan::{Applied, Plan, Scopes, plan, plan_deletion, superfluous};
+pub use recorded::{Record, Recorded, snapshot};
+pub use status::{Happened, deleting_status, status};

@@ -1,0 +1,207 @@
+//! What is to be done about the objects of an application.
+
+use super::status::is_healthy;
+use super::{Object, Recorded, Work, is_made_by, is_within};
+use crate::Refused;
+use cambium_api::names::{label, reason};
+use cambium_api::v1beta1::ApplicationStatus;
+use cambium_lineage::{Digest, RevisionName};
+use cambium_render::Stage;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What is to be done about the objects of an application.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// All objects that should be there.
+    pub wanted: Vec<Applied>,
+    /// Which of them are not as they should be, in the order to apply them: places in `wanted`.
+    pub apply: Vec<usize>,
+    /// Which of them wait until their component's workload is healthy: places in `wanted`.
+    pub waiting: Vec<usize>,
+    /// Objects that should be there no longer, with their identities.
+    pub prune: Vec<(Object, String)>,
+    /// Why nothing is applied and nothing pruned.
+    pub refused: Vec<Refused>,
+}
+
+/// An object that should be there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// The component that it belongs to.
+    pub component: String,
+    /// Which object.
+    pub object: Object,
+    /// Its manifest.
+    pub manifest: Value,
+    /// The first digits of the manifest's digest.
+    pub digest: String,
+}
+
+/// Whether kinds have namespaces, or why that is not known.
+pub type Scopes = BTreeMap<(String, String), Result<bool, String>>;
+
+/// Compares what should be there with what is.
+///
+/// `live` holds every wanted object that exists, whoever made it, and everything else that this application made.
+pub fn plan(application: &Value, work: &Work, scopes: &Scopes, live: &BTreeMap<Object, Value>) -> Plan {
+    let mut plan = Plan::default();
+    let (namespace, name) = (text(application, "namespace"), text(application, "name"));
+    let mut stages = Vec::new();
+    for (component, manifest) in work.manifests() {
+        let mut manifest_object = manifest.object.clone();
+        let kind = (
+            text_at(&manifest_object, "apiVersion"),
+            text_at(&manifest_object, "kind"),
+        );
+        match scopes.get(&kind) {
+            Some(Ok(true)) => {}
+            Some(Ok(false)) => {
+                if let Some(metadata) = manifest_object["metadata"].as_object_mut() {
+                    metadata.remove("namespace");
+                }
+            }
+            Some(Err(error)) => {
+                plan.refuse(reason::APPLY_FAILED, format!("component {component:?}: {error}"))
+            }
+            None => plan.refuse(
+                reason::APPLY_FAILED,
+                format!(
+                    "component {component:?}: kind {} of {} is not known",
+                    kind.1, kind.0
+                ),
+            ),
+        }
+        let object = Object::of(&manifest_object);
+        if let Some(other) = plan.wanted.iter().find(|other| other.object.is(&object)) {
+            let message = match other.component == component {
+                true => format!("component {component:?} renders {object} twice"),
+                false => format!(
+                    "components {:?} and {component:?} both render {object}",
+                    other.component
+                ),
+            };
+            plan.refuse(reason::RENDER_FAILED, message);
+            continue;
+        }
+        stages.push(manifest.stage);
+        plan.wanted.push(Applied {
+            component: component.to_owned(),
+            digest: Digest::of(&manifest_object).short(),
+            object,
+            manifest: manifest_object,
+        });
+    }
+    let foreign: Vec<String> = plan
+        .wanted
+        .iter()
+        .filter_map(|wanted| {
+            let live = live.get(&wanted.object)?;
+            (!is_made_by(live, namespace, name)).then(|| owned_by_another(&wanted.object, live))
+        })
+        .collect();
+    for message in foreign {
+        plan.refuse(reason::OWNED_BY_ANOTHER, message);
+    }
+    if !plan.refused.is_empty() {
+        return plan;
+    }
+    let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
+    for (index, wanted) in plan.wanted.iter().enumerate() {
+        if stages[index] == Stage::PostDispatch && !is_healthy(work, &wanted.component, live) {
+            plan.waiting.push(index);
+        } else if !is_settled(wanted, live.get(&wanted.object), &status) {
+            plan.apply.push(index);
+        }
+    }
+    plan.prune = live
+        .iter()
+        .filter(|(object, live)| {
+            is_made_by(live, namespace, name)
+                && live["metadata"]["deletionTimestamp"].is_null()
+                && plan.wanted.iter().all(|wanted| !wanted.object.is(object))
+        })
+        .map(|(object, live)| (object.clone(), text(live, "uid").to_owned()))
+        .collect();
+    plan
+}
+
+/// What is to be removed when an application is deleted: everything that it made.
+pub fn plan_deletion(application: &Value, live: &BTreeMap<Object, Value>) -> Vec<(Object, String)> {
+    let (namespace, name) = (text(application, "namespace"), text(application, "name"));
+    live.iter()
+        .filter(|(_, live)| is_made_by(live, namespace, name))
+        .map(|(object, live)| (object.clone(), text(live, "uid").to_owned()))
+        .collect()
+}
+
+/// The revisions of an application that may go: all but the current one and the newest, by name and identity.
+pub fn superfluous(
+    recorded: &[Recorded],
+    current: &RevisionName,
+    limit: usize,
+) -> Vec<(RevisionName, String)> {
+    let mut others: Vec<&Recorded> = recorded
+        .iter()
+        .filter(|recorded| recorded.revision.name() != current)
+        .collect();
+    others.sort_by_key(|recorded| std::cmp::Reverse(recorded.revision.number()));
+    others
+        .into_iter()
+        .skip(limit)
+        .map(|recorded| (recorded.revision.name().clone(), recorded.uid.clone()))
+        .collect()
+}
+
+impl Plan {
+    fn refuse(&mut self, reason: &'static str, message: String) {
+        self.refused.push(Refused { reason, message });
+    }
+}
+
+/// Whether an object is as it should be. The API server rewrites some values (`0.5` of a CPU); then the object is as it should be if it
+/// is what became of this very manifest.
+fn is_settled(wanted: &Applied, live: Option<&Value>, status: &ApplicationStatus) -> bool {
+    let Some(live) = live else {
+        return false;
+    };
+    if is_within(&wanted.manifest, live) {
+        return true;
+    }
+    status.applied_resources.iter().any(|applied| {
+        applied.api_version == wanted.object.api_version
+            && applied.kind == wanted.object.kind
+            && applied.name == wanted.object.name
+            && applied.namespace.as_deref().unwrap_or_default() == wanted.object.namespace
+            && applied.applied.as_deref() == Some(wanted.digest.as_str())
+            && applied.generation.is_some()
+            && applied.generation == live["metadata"]["generation"].as_i64()
+            && is_within(&wanted.manifest["metadata"], &live["metadata"])
+    })
+}
+
+fn owned_by_another(object: &Object, live: &Value) -> String {
+    let labels = &live["metadata"]["labels"];
+    match (
+        labels[label::APPLICATION_NAMESPACE].as_str(),
+        labels[label::APPLICATION].as_str(),
+    ) {
+        (Some(namespace), Some(name)) => {
+            format!("{object} belongs to Application {namespace}/{name}; rename it in one of the two")
+        }
+        _ => format!(
+            "{object} exists and was not made by this Application; rename it, or delete the other one"
+        ),
+    }
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+fn text_at(object: &Value, field: &str) -> String {
+    object[field].as_str().unwrap_or_default().to_owned()
+}

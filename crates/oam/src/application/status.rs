@@ -1,0 +1,447 @@
+//! What an application's status says.
+
+use super::plan::Plan;
+use super::{Draft, Object, Step, Work};
+use crate::conditions::Conditions;
+use crate::{Answer, Refused};
+use cambium_api::names::{condition, reason};
+use cambium_api::v1beta1::{
+    ApplicationStatus, AppliedResource, NewerVersion, Phase, ResolvedReference, ServiceStatus, TraitStatus,
+};
+use cambium_api::{GroupVersionKind, Revision};
+use cambium_lineage::Policy;
+use cambium_render::{Component, DefinitionKind, Live, Manifest, Origin, RenderedComponent};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What happened when a plan was carried out.
+#[derive(Debug, Default)]
+pub struct Happened {
+    /// The objects as they are now.
+    pub live: BTreeMap<Object, Value>,
+    /// What could not be applied or pruned.
+    pub failed: Vec<Refused>,
+}
+
+/// The status after all that has been found out and done.
+pub fn status(
+    application: &Value,
+    draft: &Draft,
+    plan: Option<&Plan>,
+    happened: &Happened,
+    now: Timestamp,
+) -> ApplicationStatus {
+    let before: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
+    let mut after = before.clone();
+    after.observed_generation = application["metadata"]["generation"].as_i64();
+    after.references = references(&draft.answers, draft.frozen.as_deref(), &before, now);
+    let work = draft.outcome.as_ref().ok();
+    if let Some(work) = work {
+        let number = i64::try_from(work.number).unwrap_or(i64::MAX);
+        after.latest_revision = Some(Revision {
+            name: work.record.name().to_string(),
+            revision: number,
+            revision_hash: Some(work.digest.short()),
+            ..Default::default()
+        });
+        after.high_water_mark = Some(before.high_water_mark.unwrap_or(0).max(number));
+        after.services = services(work, &happened.live);
+        after.resolved = Some(resolved(&draft.answers));
+        if let Some(plan) = plan {
+            after.applied_resources = applied_resources(plan, happened, &before);
+        }
+    }
+    let healthy = after.services.iter().filter(|service| service.healthy).count();
+    after.healthy = Some(format!("{healthy}/{}", after.services.len()));
+    let mut conditions = Conditions::after(&before.conditions, after.observed_generation, now);
+    after.phase = Some(decide(&mut conditions, draft, plan, happened, &after));
+    after.conditions = conditions.done();
+    after
+}
+
+/// The status of an application that is being deleted.
+pub fn deleting_status(application: &Value, left: usize, now: Timestamp) -> ApplicationStatus {
+    let before: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
+    let mut conditions = Conditions::after(
+        &before.conditions,
+        application["metadata"]["generation"].as_i64(),
+        now,
+    );
+    let message = match left {
+        1 => "1 object is being removed".to_owned(),
+        left => format!("{left} objects are being removed"),
+    };
+    conditions.set(condition::READY, false, reason::PROGRESSING, message);
+    ApplicationStatus {
+        phase: Some(Phase::Deleting),
+        conditions: conditions.done(),
+        ..before
+    }
+}
+
+/// Sets the conditions, one step after the other; the phase that follows from them.
+fn decide(
+    conditions: &mut Conditions<'_>,
+    draft: &Draft,
+    plan: Option<&Plan>,
+    happened: &Happened,
+    after: &ApplicationStatus,
+) -> Phase {
+    let steps = [
+        condition::RESOLVED,
+        condition::RENDERED,
+        condition::APPLIED,
+        condition::HEALTHY,
+    ];
+    let stop = |conditions: &mut Conditions<'_>, at: usize, problems: &[Refused]| {
+        let texts: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        let message = texts.join("\n");
+        let reason = problems.first().map_or(reason::BLOCKED, |problem| problem.reason);
+        conditions.set(steps[at], false, reason, message.clone());
+        for later in &steps[at + 1..] {
+            conditions.unknown(
+                later,
+                reason::BLOCKED,
+                format!("{} is not so; what is running was left as it is", steps[at]),
+            );
+        }
+        conditions.set(condition::READY, false, reason, message);
+    };
+    let count = draft.answers.len();
+    let resolved = match (&draft.frozen, count) {
+        (Some(revision), _) => format!("Frozen at {revision} until publishVersion changes"),
+        (None, 1) => "The reference is resolved".to_owned(),
+        (None, count) => format!("All {count} references are resolved"),
+    };
+    match &draft.outcome {
+        Err((Step::Resolve, problems)) => {
+            stop(conditions, 0, problems);
+            return Phase::Rendering;
+        }
+        Err((Step::Render, problems)) => {
+            conditions.set(condition::RESOLVED, true, reason::AVAILABLE, resolved);
+            stop(conditions, 1, problems);
+            return Phase::Rendering;
+        }
+        Ok(_) => {
+            conditions.set(condition::RESOLVED, true, reason::AVAILABLE, resolved);
+        }
+    }
+    let objects = plan.map_or(0, |plan| plan.wanted.len());
+    conditions.set(
+        condition::RENDERED,
+        true,
+        reason::AVAILABLE,
+        match objects {
+            1 => "1 object".to_owned(),
+            objects => format!("{objects} objects"),
+        },
+    );
+    let refused = plan.map(|plan| plan.refused.as_slice()).unwrap_or_default();
+    if !refused.is_empty() || !happened.failed.is_empty() {
+        let problems = if refused.is_empty() {
+            &happened.failed
+        } else {
+            refused
+        };
+        stop(conditions, 2, problems);
+        return Phase::Rendering;
+    }
+    let waiting = plan.map_or(0, |plan| plan.waiting.len());
+    match waiting {
+        0 => conditions.set(
+            condition::APPLIED,
+            true,
+            reason::AVAILABLE,
+            "Everything is applied",
+        ),
+        count => conditions.set(
+            condition::APPLIED,
+            false,
+            reason::PROGRESSING,
+            format!("{count} objects wait until their workloads are healthy"),
+        ),
+    }
+    let unhealthy: Vec<String> = after
+        .services
+        .iter()
+        .filter(|service| !service.healthy)
+        .map(|service| match service.message.as_deref() {
+            Some(message) => format!("{}: {message}", service.name),
+            None => service.name.clone(),
+        })
+        .collect();
+    if unhealthy.is_empty() && waiting == 0 {
+        conditions.set(
+            condition::HEALTHY,
+            true,
+            reason::AVAILABLE,
+            "Every component is healthy",
+        );
+        conditions.set(condition::READY, true, reason::AVAILABLE, "Applied and healthy");
+        return Phase::Running;
+    }
+    let message = match unhealthy.is_empty() {
+        true => "Waiting for workloads".to_owned(),
+        false => format!("Not healthy: {}", unhealthy.join("; ")),
+    };
+    conditions.set(
+        condition::HEALTHY,
+        unhealthy.is_empty(),
+        reason::UNHEALTHY,
+        message.clone(),
+    );
+    conditions.set(condition::READY, false, reason::UNHEALTHY, message);
+    Phase::Unhealthy
+}
+
+fn references(
+    answers: &[Answer],
+    frozen: Option<&str>,
+    before: &ApplicationStatus,
+    now: Timestamp,
+) -> Vec<ResolvedReference> {
+    answers
+        .iter()
+        .map(|answer| {
+            let known = before
+                .references
+                .iter()
+                .find(|known| known.path == answer.asked.path && known.asked == answer.asked.text);
+            let mut reference = ResolvedReference {
+                path: answer.asked.path.clone(),
+                definition_type: answer.asked.type_,
+                asked: answer.asked.text.clone(),
+                policy: Some(policy_name(answer.policy, frozen).to_owned()),
+                ..Default::default()
+            };
+            match &answer.outcome {
+                Ok(resolved) => {
+                    let stored = &resolved.stored;
+                    reference.namespace = Some(stored.artifact.namespace.clone());
+                    reference.version = stored.revision.version().map(ToString::to_string);
+                    reference.revision = Some(stored.revision.name().to_string());
+                    reference.digest = Some(stored.revision.digest().to_string());
+                    reference.message = Some(match frozen {
+                        Some(revision) => format!("frozen at {revision}"),
+                        None => resolved.reason.to_string(),
+                    });
+                    reference.newer = resolved.newer.as_ref().map(|(version, reason)| NewerVersion {
+                        version: version.clone(),
+                        reason: reason.clone(),
+                    });
+                    let same = |known: &&ResolvedReference| {
+                        known.revision == reference.revision && known.digest == reference.digest
+                    };
+                    reference.since = known
+                        .filter(same)
+                        .and_then(|known| known.since.clone())
+                        .or(Some(Time(now)));
+                }
+                Err(refused) => {
+                    // What it is at is not touched, and stays recorded.
+                    if let Some(known) = known {
+                        reference.namespace.clone_from(&known.namespace);
+                        reference.version.clone_from(&known.version);
+                        reference.revision.clone_from(&known.revision);
+                        reference.digest.clone_from(&known.digest);
+                        reference.since.clone_from(&known.since);
+                    }
+                    reference.message = Some(refused.message.clone());
+                }
+            }
+            reference
+        })
+        .collect()
+}
+
+fn policy_name(policy: Policy, frozen: Option<&str>) -> &'static str {
+    if frozen.is_some() {
+        return "Frozen";
+    }
+    match policy {
+        Policy::ByReference => "ByReference",
+        Policy::Automatic => "Automatic",
+        Policy::Pinned => "Pinned",
+        Policy::Manual => "Manual",
+        Policy::Staged { .. } => "Staged",
+    }
+}
+
+/// The components and what they resolved to, in one line.
+fn resolved(answers: &[Answer]) -> String {
+    let components = answers.iter().filter_map(|answer| {
+        let component = answer.asked.path.strip_prefix("components[")?.strip_suffix(']')?;
+        let stored = &answer.outcome.as_ref().ok()?.stored;
+        let name = &stored.artifact.name;
+        Some(match stored.revision.version() {
+            Some(version) => format!("{component}={name}@{version}"),
+            None => format!("{component}={}", stored.revision.name()),
+        })
+    });
+    components.collect::<Vec<_>>().join(",")
+}
+
+fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatus) -> Vec<AppliedResource> {
+    let mut resources: Vec<AppliedResource> = plan
+        .wanted
+        .iter()
+        .filter_map(|wanted| {
+            let live = happened.live.get(&wanted.object)?;
+            let object = &wanted.object;
+            Some(AppliedResource {
+                api_version: object.api_version.clone(),
+                kind: object.kind.clone(),
+                namespace: Some(object.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+                name: object.name.clone(),
+                component: Some(wanted.component.clone()),
+                applied: Some(wanted.digest.clone()),
+                generation: live["metadata"]["generation"].as_i64(),
+                ..Default::default()
+            })
+        })
+        .collect();
+    // What could not be removed is still there.
+    for known in &before.applied_resources {
+        let object = Object {
+            api_version: known.api_version.clone(),
+            kind: known.kind.clone(),
+            namespace: known.namespace.clone().unwrap_or_default(),
+            name: known.name.clone(),
+        };
+        let listed = plan.wanted.iter().any(|wanted| wanted.object.is(&object));
+        if !listed && happened.live.keys().any(|live| live.is(&object)) {
+            resources.push(known.clone());
+        }
+    }
+    resources
+}
+
+/// How each component is doing.
+fn services(work: &Work, live: &BTreeMap<Object, Value>) -> Vec<ServiceStatus> {
+    work.rendered
+        .components
+        .iter()
+        .map(|component| service(work, component, live))
+        .collect()
+}
+
+/// Whether the workload of a component is healthy, which PostDispatch traits wait for.
+pub(super) fn is_healthy(work: &Work, component: &str, live: &BTreeMap<Object, Value>) -> bool {
+    let component = work
+        .rendered
+        .components
+        .iter()
+        .find(|other| other.name == component);
+    component.is_some_and(|component| workload(work, component, live).healthy)
+}
+
+fn find<'a>(live: &'a BTreeMap<Object, Value>, manifest: &Manifest) -> Option<&'a Value> {
+    let object = Object::of(&manifest.object);
+    live.get(&object).or_else(|| {
+        let unscoped = Object {
+            namespace: String::new(),
+            ..object
+        };
+        live.get(&unscoped)
+    })
+}
+
+fn service(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, Value>) -> ServiceStatus {
+    let mut service = workload(work, component, live);
+    for trait_ in written(work, component)
+        .iter()
+        .flat_map(|written| &written.traits)
+    {
+        let Some(template) = work.definitions.get(DefinitionKind::Trait, &trait_.definition) else {
+            continue;
+        };
+        let status = template.status(&Live {
+            outputs: outputs(component, Some(&trait_.definition), live),
+            properties: trait_.properties.clone(),
+            ..seen(work, component)
+        });
+        service.traits.push(TraitStatus {
+            type_: trait_.definition.clone(),
+            healthy: status.healthy,
+            message: Some(status.message).filter(|message| !message.is_empty()),
+            ..Default::default()
+        });
+    }
+    service.healthy &= service.traits.iter().all(|trait_| trait_.healthy);
+    service
+}
+
+/// How a component is doing, its traits left aside.
+fn workload(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, Value>) -> ServiceStatus {
+    let object = Object::of(&component.workload.object);
+    let mut service = ServiceStatus {
+        name: component.name.clone(),
+        namespace: Some(object.namespace.clone()),
+        workload_definition: Some(GroupVersionKind {
+            api_version: object.api_version.clone(),
+            kind: object.kind.clone(),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let Some(output) = find(live, &component.workload) else {
+        service.message = Some(format!("{object} is not there yet"));
+        return service;
+    };
+    let template = written(work, component).and_then(|written| {
+        let template = work
+            .definitions
+            .get(DefinitionKind::Component, &written.definition)?;
+        Some((template, written))
+    });
+    let Some((template, written)) = template else {
+        service.healthy = true;
+        return service;
+    };
+    let status = template.status(&Live {
+        output: Some(output.clone()),
+        outputs: outputs(component, None, live),
+        properties: written.properties.clone(),
+        ..seen(work, component)
+    });
+    service.healthy = status.healthy;
+    service.message = Some(status.message).filter(|message| !message.is_empty());
+    service.details = status.details;
+    service
+}
+
+fn written<'w>(work: &'w Work, component: &RenderedComponent) -> Option<&'w Component> {
+    work.application
+        .components
+        .iter()
+        .find(|other| other.name == component.name)
+}
+
+fn seen(work: &Work, component: &RenderedComponent) -> Live {
+    Live {
+        name: component.name.clone(),
+        app_name: work.application.name.clone(),
+        app_revision: work.record.name().to_string(),
+        ..Default::default()
+    }
+}
+
+/// The live objects that a component's template, or one of its traits, made beside the workload.
+fn outputs(
+    component: &RenderedComponent,
+    made_by: Option<&str>,
+    live: &BTreeMap<Object, Value>,
+) -> BTreeMap<String, Value> {
+    let outputs = component.auxiliaries.iter().filter_map(|manifest| {
+        let name = match (&manifest.origin, made_by) {
+            (Origin::Auxiliary { name }, None) => name,
+            (Origin::Trait { definition, name }, Some(maker)) if definition == maker => name,
+            _ => return None,
+        };
+        Some((name.clone(), find(live, manifest)?.clone()))
+    });
+    outputs.collect()
+}

@@ -1,0 +1,204 @@
+//! What a definition object declares: one or many versions, a name, or nothing but its spec.
+
+use crate::stored::digest_of;
+use cambium_api::names::{annotation, reason};
+use cambium_api::v2beta1;
+use cambium_convert::definition::{WrittenAt, convert, written_at};
+use cambium_lineage::{Content, Digest, GivenName, Scheme, Version};
+use serde_json::{Map, Value};
+
+/// What a definition declares, and what is wrong with that.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declared {
+    /// What its revisions are called by.
+    pub scheme: Scheme,
+    /// Its versions, in the order they are written; without versions, one.
+    pub versions: Vec<DeclaredVersion>,
+    /// What cannot be published, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// One version of a definition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclaredVersion {
+    /// What it is called by.
+    pub called: Called,
+    /// Its spec, as v1beta1 has it.
+    pub spec: Value,
+    /// The digest of its content.
+    pub digest: Digest,
+}
+
+/// What an author calls a revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Called {
+    /// A version, with the text that it was declared by.
+    Version {
+        /// The version.
+        version: Version,
+        /// Such as `2`.
+        written: String,
+    },
+    /// A name in an annotation.
+    Name(GivenName),
+    /// Nothing: it gets a number.
+    Nothing,
+}
+
+/// Why a definition, or one of its versions, cannot be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// One of the reasons that conditions have.
+    pub reason: &'static str,
+    /// Where in the object.
+    pub path: String,
+    /// The version as it is written, if it is about one.
+    pub version: Option<String>,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl DeclaredVersion {
+    /// What `lineage` is asked about it.
+    pub fn content(&self) -> Content {
+        match &self.called {
+            Called::Version { version, .. } => Content::versioned(self.digest, version.clone()),
+            Called::Name(name) => Content::named(self.digest, name.clone()),
+            Called::Nothing => Content::new(self.digest),
+        }
+    }
+}
+
+/// Reads a definition at either API version.
+pub fn declared(definition: &Value) -> Declared {
+    match written_at(definition) {
+        Some(WrittenAt::V2beta1) => many(definition),
+        _ => one(definition),
+    }
+}
+
+/// A definition that was written at v2beta1.
+fn many(definition: &Value) -> Declared {
+    let mut declared = Declared {
+        scheme: Scheme::Versioned,
+        versions: Vec::new(),
+        problems: Vec::new(),
+    };
+    let at_v2beta1 = match convert(definition.clone(), v2beta1::API_VERSION) {
+        Ok(object) => object,
+        Err(error) => {
+            declared.problems.push(Problem {
+                reason: reason::INVALID_VERSION,
+                path: "spec.versions".to_owned(),
+                version: None,
+                message: error.to_string(),
+            });
+            return declared;
+        }
+    };
+    let versions = at_v2beta1["spec"]["versions"].as_array();
+    if versions.is_none_or(Vec::is_empty) {
+        declared.problems.push(Problem {
+            reason: reason::INVALID_VERSION,
+            path: "spec.versions".to_owned(),
+            version: None,
+            message: "at least one version is needed".to_owned(),
+        });
+    }
+    for (index, entry) in versions.into_iter().flatten().enumerate() {
+        let path = format!("spec.versions[{index}].version");
+        let written = entry["version"].as_str().unwrap_or_default().to_owned();
+        let version = match read_version(&written, &path) {
+            Ok(version) => version,
+            Err(problem) => {
+                declared.problems.push(problem);
+                continue;
+            }
+        };
+        let same = declared.versions.iter().find_map(|other| match &other.called {
+            Called::Version {
+                version: known,
+                written,
+            } if *known == version => Some(written.clone()),
+            _ => None,
+        });
+        if let Some(same) = same {
+            declared.problems.push(Problem {
+                reason: reason::DUPLICATE_VERSION,
+                path,
+                message: format!("{written:?} is the same version as {same:?}; keep one of them"),
+                version: Some(written),
+            });
+            continue;
+        }
+        declared.push(Called::Version { version, written }, entry.clone());
+    }
+    declared
+}
+
+/// A definition that was written at v1beta1.
+fn one(definition: &Value) -> Declared {
+    let spec = match &definition["spec"] {
+        Value::Null => Value::Object(Map::new()),
+        spec => spec.clone(),
+    };
+    let name = definition["metadata"]["annotations"]
+        .get(annotation::REVISION_NAME)
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty());
+    let version = spec["version"].as_str().filter(|version| !version.is_empty());
+    let mut declared = Declared {
+        scheme: match version {
+            Some(_) => Scheme::Versioned,
+            None => Scheme::Numbered,
+        },
+        versions: Vec::new(),
+        problems: Vec::new(),
+    };
+    let called = match (version, name) {
+        (Some(written), Some(_)) => {
+            let kind = definition["kind"].as_str().unwrap_or_default();
+            Err(Problem {
+                reason: reason::VERSION_AND_NAME,
+                path: "spec.version".to_owned(),
+                version: Some(written.to_owned()),
+                message: format!(
+                    "{kind} has both spec.version and revision name annotation. Only one can be present"
+                ),
+            })
+        }
+        (Some(written), None) => read_version(written, "spec.version").map(|version| Called::Version {
+            version,
+            written: written.to_owned(),
+        }),
+        (None, Some(name)) => name.parse().map(Called::Name).map_err(|error| Problem {
+            reason: reason::INVALID_VERSION,
+            path: format!("metadata.annotations[{}]", annotation::REVISION_NAME),
+            version: Some(name.to_owned()),
+            message: format!("invalid definitionRevision name {name}:{error}"),
+        }),
+        (None, None) => Ok(Called::Nothing),
+    };
+    match called {
+        Ok(called) => declared.push(called, spec),
+        Err(problem) => declared.problems.push(problem),
+    }
+    declared
+}
+
+impl Declared {
+    fn push(&mut self, called: Called, spec: Value) {
+        let digest = digest_of(&spec);
+        self.versions.push(DeclaredVersion { called, spec, digest });
+    }
+}
+
+fn read_version(written: &str, path: &str) -> Result<Version, Problem> {
+    Version::declared(written).map_err(|error| Problem {
+        reason: reason::INVALID_VERSION,
+        path: path.to_owned(),
+        version: Some(written.to_owned()),
+        // The first words are KubeVela's.
+        message: format!("Not a valid version: {error}"),
+    })
+}

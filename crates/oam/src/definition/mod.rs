@@ -1,0 +1,9 @@
+//! Definitions: what they declare, what that makes of their revisions, and what is refused.
+
+mod declared;
+mod plan;
+mod revision;
+mod status;
+
+pub use declared::{Called, Declared, DeclaredVersion, Problem, declared};
+pub use plan::{Observed, Plan, Renumber, Uses, plan};

@@ -1,0 +1,395 @@
+//! What is to be done about one definition and its revisions.
+
+use super::revision::revision_object;
+use super::status::status;
+use super::{Called, Declared, DeclaredVersion, declared};
+use crate::names::revision_name;
+use crate::stored::{compile, is_rendered};
+use crate::{Artifact, Stored};
+use cambium_api::names::reason;
+use cambium_api::v1beta1::DefinitionRevisionStatus;
+use cambium_api::{DefinitionStatus, VersionState};
+use cambium_lineage::{
+    Action, KeepReason, Lineage, LineageError, Next, Place, Reference, Retention, Revision, RevisionName,
+    Usage, next, retain,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// All that a decision about a definition depends on.
+pub struct Observed<'a> {
+    /// Which definition.
+    pub artifact: &'a Artifact,
+    /// The object, at v1beta1; none if it is gone.
+    pub definition: Option<&'a Value>,
+    /// Its revisions.
+    pub stored: &'a [Arc<Stored>],
+    /// Who uses them.
+    pub uses: &'a Uses,
+    /// Whether the name of a revision belongs to something else.
+    pub taken: &'a dyn Fn(&str) -> bool,
+    /// How much is kept.
+    pub retention: Retention,
+}
+
+/// Who uses the revisions of a definition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// How many references resolve to each revision.
+    pub references: BTreeMap<RevisionName, i64>,
+    /// Who needs each revision: applications, their revisions, locks.
+    pub by: BTreeMap<RevisionName, BTreeSet<String>>,
+    /// References that follow: what they would get is kept.
+    pub followed: BTreeSet<Reference>,
+}
+
+/// What is to be done about a definition.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// DefinitionRevisions that must be there, with exactly this content.
+    pub publish: Vec<Value>,
+    /// Revisions that become current again.
+    pub renumber: Vec<Renumber>,
+    /// Revisions that nothing keeps: noted, and deleted if it stays so.
+    pub mark: Vec<RevisionName>,
+    /// Revisions that were noted and are needed again.
+    pub unmark: Vec<RevisionName>,
+    /// Revisions to delete, with the identity of the object that was judged.
+    pub delete: Vec<(RevisionName, String)>,
+    /// Revisions whose deletion was asked for and that nobody uses: they may go.
+    pub release: Vec<RevisionName>,
+    /// Statuses of revisions that have changed.
+    pub uses: Vec<(RevisionName, DefinitionRevisionStatus)>,
+    /// The status, if it has changed.
+    pub status: Option<DefinitionStatus>,
+    /// What to tell about: reason and text.
+    pub events: Vec<(&'static str, String)>,
+    /// When to look again though nothing has changed.
+    pub again_at: Option<Timestamp>,
+    /// Why each revision stays, for people.
+    pub kept: Vec<(RevisionName, Vec<KeepReason>)>,
+}
+
+/// A revision that gets the newest number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Renumber {
+    /// The revision.
+    pub name: RevisionName,
+    /// The number it gets.
+    pub number: u64,
+}
+
+/// What became of one declared version.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) called: String,
+    pub(super) revision: Option<RevisionName>,
+    pub(super) state: VersionState,
+    pub(super) reason: &'static str,
+    pub(super) message: Option<String>,
+}
+
+/// Decides about one definition.
+pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
+    let mut plan = Plan::default();
+    release(observed, &mut plan);
+    note_uses(observed, &mut plan);
+    let Some(definition) = observed.definition else {
+        return plan;
+    };
+    if !definition["metadata"]["deletionTimestamp"].is_null() {
+        return plan;
+    }
+    let declared = declared(definition);
+    let before: DefinitionStatus = serde_json::from_value(definition["status"].clone()).unwrap_or_default();
+    let mut shelf = Growing {
+        artifact: observed.artifact,
+        declared: &declared,
+        issued: before
+            .high_water_mark
+            .and_then(|mark| u64::try_from(mark).ok())
+            .unwrap_or(0),
+        revisions: observed
+            .stored
+            .iter()
+            .map(|stored| stored.revision.clone())
+            .collect(),
+    };
+    let mut outcomes: Vec<Outcome> = declared
+        .problems
+        .iter()
+        .map(|problem| Outcome {
+            called: problem.version.clone().unwrap_or_default(),
+            revision: None,
+            state: VersionState::Invalid,
+            reason: problem.reason,
+            message: Some(format!("{}: {}", problem.path, problem.message)),
+        })
+        .collect();
+    let mut contradiction = None;
+    for version in &declared.versions {
+        match publish(observed, definition, version, &mut shelf, &mut plan, now) {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) => contradiction = Some(error),
+        }
+    }
+    let lineage = shelf.lineage();
+    match (&lineage, &contradiction) {
+        (Ok(lineage), None) => trim(observed, lineage, &outcomes, &mut plan, now),
+        _ => contradiction = contradiction.or_else(|| lineage.as_ref().err().cloned()),
+    }
+    let after = status(
+        observed,
+        definition,
+        &before,
+        &outcomes,
+        lineage.as_ref().ok(),
+        contradiction.as_ref(),
+        now,
+    );
+    plan.status = (after != before).then_some(after);
+    plan
+}
+
+/// Revisions whose deletion was asked for go when nobody uses them.
+fn release(observed: &Observed<'_>, plan: &mut Plan) {
+    let unused = |stored: &&Arc<Stored>| !observed.uses.by.contains_key(stored.revision.name());
+    let going = observed
+        .stored
+        .iter()
+        .filter(|stored| stored.deleting && stored.held);
+    plan.release
+        .extend(going.filter(unused).map(|stored| stored.revision.name().clone()));
+}
+
+/// How many names a table shows.
+const SHOWN: usize = 3;
+
+fn note_uses(observed: &Observed<'_>, plan: &mut Plan) {
+    for stored in observed.stored {
+        let name = stored.revision.name();
+        let consumers = Some(observed.uses.references.get(name).copied().unwrap_or(0));
+        let by = observed.uses.by.get(name);
+        let in_use_by = by.filter(|by| !by.is_empty()).map(|by| {
+            let shown: Vec<&str> = by.iter().take(SHOWN).map(String::as_str).collect();
+            match by.len() > SHOWN {
+                true => format!("{} and {} more", shown.join(", "), by.len() - SHOWN),
+                false => shown.join(", "),
+            }
+        });
+        if stored.consumers != consumers || stored.in_use_by != in_use_by {
+            let status = DefinitionRevisionStatus {
+                consumers,
+                in_use_by,
+                ..Default::default()
+            };
+            plan.uses.push((name.clone(), status));
+        }
+    }
+}
+
+/// A lineage to which versions are added one after the other.
+struct Growing<'a> {
+    artifact: &'a Artifact,
+    declared: &'a Declared,
+    issued: u64,
+    revisions: Vec<Revision>,
+}
+
+impl Growing<'_> {
+    fn lineage(&self) -> Result<Lineage, LineageError> {
+        Lineage::builder(self.artifact.name.as_str(), self.declared.scheme)
+            .revisions(self.revisions.iter().cloned())
+            .issued(self.issued)
+            .build()
+    }
+}
+
+fn publish(
+    observed: &Observed<'_>,
+    definition: &Value,
+    version: &DeclaredVersion,
+    shelf: &mut Growing<'_>,
+    plan: &mut Plan,
+    now: Timestamp,
+) -> Result<Outcome, LineageError> {
+    let artifact = observed.artifact;
+    let lineage = shelf.lineage()?;
+    let outcome = |revision: Option<&RevisionName>, state, reason, message| Outcome {
+        called: match &version.called {
+            Called::Version { written, .. } => written.clone(),
+            Called::Name(name) => name.to_string(),
+            Called::Nothing => String::new(),
+        },
+        revision: revision.cloned(),
+        state,
+        reason,
+        message,
+    };
+    let published =
+        |name: &RevisionName| outcome(Some(name), VersionState::Published, reason::AVAILABLE, None);
+    match next(&lineage, &version.content()) {
+        Next::Unchanged(revision) => Ok(published(revision.name())),
+        Next::Restore(revision) => {
+            let (name, number) = (revision.name(), revision.number());
+            plan.publish
+                .push(revision_object(artifact, definition, version, name, number));
+            Ok(published(name))
+        }
+        Next::Reuse { revision, number } => {
+            let name = revision.name().clone();
+            plan.renumber.push(Renumber {
+                name: name.clone(),
+                number,
+            });
+            shelf.issued = number;
+            Ok(published(&name))
+        }
+        Next::Conflict { published, offered } => Ok(outcome(
+            Some(published.name()),
+            VersionState::Conflict,
+            reason::CONTENT_CHANGED,
+            Some(conflict_text(&artifact.name, published, &offered.to_string())),
+        )),
+        Next::Exhausted => Ok(outcome(
+            None,
+            VersionState::Invalid,
+            reason::INVALID_VERSION,
+            Some("no revision number is left".to_owned()),
+        )),
+        Next::Issue { number, place } => {
+            if is_rendered(artifact.type_)
+                && let Err(error) = compile(artifact, &version.spec)
+            {
+                let message = Some(format!("the template does not compile: {error}"));
+                return Ok(outcome(
+                    None,
+                    VersionState::Invalid,
+                    reason::INVALID_TEMPLATE,
+                    message,
+                ));
+            }
+            let named = revision_name(
+                artifact.type_,
+                &artifact.name,
+                &version.called,
+                number,
+                observed.taken,
+            );
+            let name = match named {
+                Ok(name) => name,
+                Err(error) => {
+                    let message = Some(error.to_string());
+                    return Ok(outcome(
+                        None,
+                        VersionState::Invalid,
+                        reason::INVALID_VERSION,
+                        message,
+                    ));
+                }
+            };
+            plan.publish
+                .push(revision_object(artifact, definition, version, &name, number));
+            plan.events.push((
+                reason::VERSION_PUBLISHED,
+                published_text(&artifact.name, &version.called, &name, number, &place),
+            ));
+            let mut revision = Revision::new(name.clone(), number, version.digest, now);
+            revision = match &version.called {
+                Called::Version { version, .. } => revision.with_version(version.clone()),
+                Called::Name(given) => revision.with_given_name(given.clone()),
+                Called::Nothing => revision,
+            };
+            shelf.revisions.push(revision);
+            shelf.issued = number;
+            Ok(published(&name))
+        }
+    }
+}
+
+/// What is said when a published version is given other content.
+pub(crate) fn conflict_text(definition: &str, published: &Revision, offered: &str) -> String {
+    format!(
+        "{definition} {published} is published with digest {} and cannot become {offered}: \
+         a published version never changes; publish the change under a new version",
+        published.digest()
+    )
+}
+
+fn published_text(
+    definition: &str,
+    called: &Called,
+    name: &RevisionName,
+    number: u64,
+    place: &Place<'_>,
+) -> String {
+    let what = match called {
+        Called::Version { version, .. } => format!("{definition}@{version}"),
+        Called::Name(given) => format!("{definition}@{given}"),
+        Called::Nothing => format!("{definition}@v{number}"),
+    };
+    let place = match place {
+        Place::Top => String::new(),
+        Place::BackPort { below } => format!("; a back-port below {below}"),
+        Place::Prerelease => "; a pre-release, which nobody follows".to_owned(),
+    };
+    format!("Published {what} as {name}{place}")
+}
+
+/// Marks and deletes what nothing keeps.
+fn trim(observed: &Observed<'_>, lineage: &Lineage, outcomes: &[Outcome], plan: &mut Plan, now: Timestamp) {
+    let mut usage = Usage::none();
+    for outcome in outcomes {
+        if let Some(name) = &outcome.revision {
+            usage.declare(name.clone());
+        }
+    }
+    for (name, by) in &observed.uses.by {
+        for user in by {
+            usage.refer(name.clone(), user.clone());
+        }
+    }
+    for reference in &observed.uses.followed {
+        usage.follow(reference.clone());
+    }
+    let stored: BTreeMap<&RevisionName, &Arc<Stored>> = observed
+        .stored
+        .iter()
+        .map(|stored| (stored.revision.name(), stored))
+        .collect();
+    for retained in retain(lineage, &usage, &observed.retention, now) {
+        let name = retained.revision.name();
+        let Some(stored) = stored.get(name).filter(|stored| !stored.deleting) else {
+            continue;
+        };
+        match retained.action {
+            Action::Keep => {}
+            Action::Unmark => plan.unmark.push(name.clone()),
+            Action::Mark => {
+                plan.mark.push(name.clone());
+                plan.again_at = sooner(plan.again_at, now + observed.retention.delay);
+            }
+            Action::Wait => {
+                if let Some(since) = retained.revision.unused_since() {
+                    plan.again_at = sooner(plan.again_at, since + observed.retention.delay);
+                }
+            }
+            Action::Delete => {
+                plan.delete.push((name.clone(), stored.uid.clone()));
+                plan.events.push((
+                    reason::REVISION_DELETED,
+                    format!("Deleted {name}: nobody uses it, and newer ones are kept"),
+                ));
+            }
+        }
+        plan.kept.push((name.clone(), retained.reasons));
+    }
+}
+
+fn sooner(known: Option<Timestamp>, other: Timestamp) -> Option<Timestamp> {
+    Some(known.map_or(other, |known| known.min(other)))
+}

@@ -1,0 +1,31 @@
+//! The rules of `core.oam.dev`, as decisions: what a definition publishes, what a reference gets, what an application becomes.
+//!
+//! ```text
+//!  definition ──► declared ──► plan ──► DefinitionRevisions, status
+//!                                            │
+//!                                            ▼
+//!                                        Catalogue
+//!                                            │ resolve
+//!  application ──► asked ───────────────────►├──► draft: answers, manifests, an ApplicationRevision
+//!                                            │         │
+//!  live objects ─────────────────────────────┴─────────┴──► plan: what to apply, what to prune ──► status
+//! ```
+//!
+//! Controllers carry plans out, admission refuses what could only fail, commands show them: all three ask here. Nothing in this crate
+//! reads a clock, waits, or talks to anybody.
+
+mod artifact;
+mod catalogue;
+mod conditions;
+mod names;
+mod resolve;
+mod stored;
+
+pub mod application;
+pub mod definition;
+
+pub use artifact::Artifact;
+pub use catalogue::{Catalogue, Shelf};
+pub use names::{application_revision_name, revision_name};
+pub use resolve::{Answer, Asked, Follow, Refused, Resolved, asked, follow, resolve};
+pub use stored::{Stored, digest_of};

@@ -1,0 +1,274 @@
+//! What the references of an application get.
+
+use crate::{Catalogue, Stored};
+use cambium_api::names::{annotation, reason};
+use cambium_api::v1beta1::DefinitionType;
+use cambium_lineage::{Chosen, InUse, Lock, Movement, Policy, Question, Reference, Refusal};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A reference, and where it stands in the application.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    /// Such as `components[web].traits[0]`.
+    pub path: String,
+    /// The kind of definition that it refers to.
+    pub type_: DefinitionType,
+    /// The reference, as it is written.
+    pub text: String,
+}
+
+/// All references of an application, in the order they are written.
+pub fn asked(application: &Value) -> Vec<Asked> {
+    let mut asked = Vec::new();
+    let mut add = |path: String, type_, value: &Value| {
+        if let Some(text) = value["type"].as_str() {
+            asked.push(Asked {
+                path,
+                type_,
+                text: text.to_owned(),
+            });
+        }
+    };
+    let spec = &application["spec"];
+    for (index, component) in items(&spec["components"]).enumerate() {
+        let path = place("components", component, index);
+        add(path.clone(), DefinitionType::Component, component);
+        for (index, trait_) in items(&component["traits"]).enumerate() {
+            add(format!("{path}.traits[{index}]"), DefinitionType::Trait, trait_);
+        }
+    }
+    for (index, policy) in items(&spec["policies"]).enumerate() {
+        add(place("policies", policy, index), DefinitionType::Policy, policy);
+    }
+    for (index, step) in items(&spec["workflow"]["steps"]).enumerate() {
+        let path = place("workflow.steps", step, index);
+        add(path.clone(), DefinitionType::WorkflowStep, step);
+        for (index, step) in items(&step["subSteps"]).enumerate() {
+            add(
+                format!("{path}.subSteps[{index}]"),
+                DefinitionType::WorkflowStep,
+                step,
+            );
+        }
+    }
+    asked
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn place(list: &str, item: &Value, index: usize) -> String {
+    match item["name"].as_str().filter(|name| !name.is_empty()) {
+        Some(name) => format!("{list}[{name}]"),
+        None => format!("{list}[{index}]"),
+    }
+}
+
+/// How the references of an application follow, as its annotations say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Follow {
+    /// How they follow.
+    pub policy: Policy,
+    /// What each must resolve to.
+    pub lock: Option<Lock>,
+    /// While this value stays, the application is what it was when the value was set.
+    pub publish_version: Option<String>,
+}
+
+/// Reads the annotations of an application; all that is wrong with them.
+pub fn follow(application: &Value) -> Result<Follow, Vec<Refused>> {
+    let get = |name: &str| {
+        application["metadata"]["annotations"]
+            .get(name)
+            .and_then(Value::as_str)
+    };
+    let mut problems = Vec::new();
+    let mut wrong = |message: String| {
+        problems.push(Refused {
+            reason: reason::INVALID_ANNOTATIONS,
+            message,
+        });
+    };
+    let policy = match get(annotation::AUTO_UPDATE) {
+        None => Policy::ByReference,
+        Some("true") => Policy::Automatic,
+        Some("false") => Policy::Pinned,
+        Some(other) => {
+            wrong(format!(
+                "{} is {other:?}; it must be \"true\" or \"false\", or be left out",
+                annotation::AUTO_UPDATE
+            ));
+            Policy::ByReference
+        }
+    };
+    let publish_version = get(annotation::PUBLISH_VERSION).filter(|version| !version.is_empty());
+    if publish_version.is_some() && policy == Policy::Automatic {
+        wrong(
+            "Application has both autoUpdate and publishVersion annotations. Only one can be present"
+                .to_owned(),
+        );
+    }
+    let lock = match get(annotation::LOCK).map(str::parse::<Lock>) {
+        None => None,
+        Some(Ok(lock)) => Some(lock),
+        Some(Err(error)) => {
+            wrong(format!("{}: {error}; `cambium lock` writes it", annotation::LOCK));
+            None
+        }
+    };
+    if problems.is_empty() {
+        Ok(Follow {
+            policy,
+            lock,
+            publish_version: publish_version.map(str::to_owned),
+        })
+    } else {
+        Err(problems)
+    }
+}
+
+/// What a reference got.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The reference.
+    pub asked: Asked,
+    /// How it follows.
+    pub policy: Policy,
+    /// The revision, or why there is none.
+    pub outcome: Result<Resolved, Refused>,
+}
+
+/// The revision that a reference got, and why.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The revision and its content.
+    pub stored: Arc<Stored>,
+    /// Why it is this one.
+    pub reason: Chosen,
+    /// Where it lies from what was in use.
+    pub movement: Movement,
+    /// A newer one, and why it is not taken.
+    pub newer: Option<(String, String)>,
+}
+
+/// Why something is refused: a reason to look up, and a text to act on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// One of the reasons that conditions have.
+    pub reason: &'static str,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// What a reference in an application of this namespace gets.
+pub fn resolve(
+    catalogue: &Catalogue,
+    namespace: &str,
+    follow: &Follow,
+    asked: &Asked,
+    in_use: Option<&InUse>,
+) -> Answer {
+    Answer {
+        outcome: outcome(catalogue, namespace, follow, asked, in_use),
+        asked: asked.clone(),
+        policy: follow.policy,
+    }
+}
+
+fn outcome(
+    catalogue: &Catalogue,
+    namespace: &str,
+    follow: &Follow,
+    asked: &Asked,
+    in_use: Option<&InUse>,
+) -> Result<Resolved, Refused> {
+    let refuse = |reason, message| Refused { reason, message };
+    let reference: Reference = asked
+        .text
+        .parse()
+        .map_err(|error: cambium_lineage::ReferenceError| {
+            refuse(reason::INVALID_REFERENCE, error.to_string())
+        })?;
+    let Some((artifact, shelf)) = catalogue.find(namespace, asked.type_, reference.artifact()) else {
+        return Err(refuse(
+            reason::DEFINITION_NOT_FOUND,
+            not_found(namespace, asked.type_, &reference),
+        ));
+    };
+    let lineage = shelf
+        .lineage()
+        .map_err(|error| refuse(reason::REVISION_CHANGED, error.to_string()))?;
+    let locked = match &follow.lock {
+        None => None,
+        Some(lock) => Some(
+            lock.locked(kind_in_lock(asked.type_), &reference)
+                .map_err(|error| refuse(reason::LOCKED, error.to_string()))?,
+        ),
+    };
+    let mut question = Question::new(&reference, follow.policy, lineage).using(in_use);
+    if let Some(locked) = locked {
+        question = question.locked_to(locked);
+    }
+    let resolution = question.resolve();
+    let newer = resolution
+        .newer
+        .as_ref()
+        .map(|newer| (newer.revision.to_string(), newer.reason.to_string()));
+    let choice = resolution
+        .decision
+        .map_err(|refusal| refuse(condition_reason(&refusal), refusal.to_string()))?;
+    let stored = shelf.stored(choice.revision.name()).cloned().ok_or_else(|| {
+        refuse(
+            reason::VERSION_NOT_FOUND,
+            format!("{artifact}: revision {} is not stored", choice.revision.name()),
+        )
+    })?;
+    Ok(Resolved {
+        stored,
+        reason: choice.reason,
+        movement: choice.movement,
+        newer,
+    })
+}
+
+/// What locks call the kinds of definitions.
+pub(crate) fn kind_in_lock(type_: DefinitionType) -> &'static str {
+    match type_ {
+        DefinitionType::Component => "component",
+        DefinitionType::Trait => "trait",
+        DefinitionType::Policy => "policy",
+        DefinitionType::WorkflowStep => "workflowStep",
+    }
+}
+
+fn not_found(namespace: &str, type_: DefinitionType, reference: &Reference) -> String {
+    use cambium_api::names::SYSTEM_NAMESPACE;
+    let places = match namespace == SYSTEM_NAMESPACE {
+        true => format!("namespace {namespace}"),
+        false => format!("namespace {namespace} or {SYSTEM_NAMESPACE}"),
+    };
+    format!("no {} {:?} in {places}", type_.kind(), reference.artifact())
+}
+
+/// The reason in a condition that a refusal comes under.
+fn condition_reason(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::OtherArtifact { .. } | Refusal::NotAVersion { .. } => reason::INVALID_REFERENCE,
+        Refusal::NothingPublished { .. }
+        | Refusal::NoRelease { .. }
+        | Refusal::NotPublished { .. }
+        | Refusal::OtherBuild { .. }
+        | Refusal::NoSuchRevision { .. }
+        | Refusal::NoneSelected { .. }
+        | Refusal::AwaitsStage { .. } => reason::VERSION_NOT_FOUND,
+        Refusal::PartialWhilePinned { .. } => reason::PARTIAL_WHILE_PINNED,
+        Refusal::Vanished { .. } | Refusal::Exchanged { .. } | Refusal::Altered { .. } => {
+            reason::REVISION_CHANGED
+        }
+        Refusal::Lock(_) => reason::LOCKED,
+    }
+}
