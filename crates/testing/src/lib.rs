@@ -8,6 +8,7 @@
 
 mod clock;
 mod cluster;
+pub mod faults;
 mod network;
 mod peer;
 mod raw;
@@ -19,6 +20,7 @@ mod webhook;
 
 pub use clock::virtual_clock;
 pub use cluster::{Backend, TestCluster};
+pub use faults::{Fault, Faults, Filter, Recorder, for_every_call};
 pub use network::NetworkCluster;
 pub use peer::peer;
 pub use raw::{Answer, Raw};

@@ -1,0 +1,150 @@
+//! Watches of the kinds that applications are made of, started when the first application needs them.
+//!
+//! Each watch is one open request. Over HTTP/1.1, which is what kube's client speaks, that is one connection for
+//! each kind; there are as many as there are kinds in use, not as there are applications.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kube::Client;
+use kube::core::GroupVersionKind;
+
+use super::cache::{Cache, Change, State};
+use super::mapper::Resource;
+use super::watch::{Missing, Watch, Watching};
+
+/// Told each change of each kind. See [`crate::runtime::cache::Handler`].
+pub type Handler = Arc<dyn Fn(&GroupVersionKind, Change) + Send + Sync>;
+
+/// Caches of kinds, each filled from its first use on. Dropping it ends its watches.
+pub struct Children {
+    client: Client,
+    selector: Option<String>,
+    handler: Handler,
+    kinds: Mutex<HashMap<GroupVersionKind, Kind>>,
+}
+
+struct Kind {
+    cache: Arc<Cache>,
+    watching: Watching,
+}
+
+/// Why a kind cannot be watched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WatchError {
+    /// The server does not have it.
+    #[error("no kind {kind:?} in {api_version:?}; is its CRD installed?")]
+    Gone {
+        /// The API version that does not have it.
+        api_version: String,
+        /// The kind.
+        kind: String,
+    },
+    /// The server does not show it. The watch goes on trying.
+    #[error("failed to watch {kind:?} in {api_version:?}: {reason}")]
+    Refused {
+        /// The API version of the kind.
+        api_version: String,
+        /// The kind.
+        kind: String,
+        /// What the server said.
+        reason: String,
+    },
+}
+
+impl Children {
+    /// Watches nothing yet. Of each kind, only objects with these labels will be watched.
+    pub fn new(
+        client: Client,
+        selector: Option<String>,
+        handler: impl Fn(&GroupVersionKind, Change) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            client,
+            selector,
+            handler: Arc::new(handler),
+            kinds: Mutex::default(),
+        }
+    }
+
+    /// The cache of a kind, complete. The first who asks starts its watch, as does the first who asks after the kind
+    /// had gone.
+    pub async fn ensure(&self, resource: &Resource) -> Result<Arc<Cache>, WatchError> {
+        let cache = self.start(resource);
+        let mut state = cache.state();
+        let settled = state.wait_for(|state| *state != State::Filling).await;
+        let settled = settled.expect("the sender is the cache's own").clone();
+        let (api_version, kind) = (
+            resource.api_resource.api_version.clone(),
+            resource.api_resource.kind.clone(),
+        );
+        match settled {
+            State::Filling | State::Synced => Ok(cache),
+            State::Gone => Err(WatchError::Gone { api_version, kind }),
+            State::Refused(reason) => Err(WatchError::Refused {
+                api_version,
+                kind,
+                reason,
+            }),
+        }
+    }
+
+    /// The cache of a kind if it is complete already.
+    pub fn get(&self, gvk: &GroupVersionKind) -> Option<Arc<Cache>> {
+        let cache = self.kinds().get(gvk)?.cache.clone();
+        let synced = *cache.state().borrow() == State::Synced;
+        synced.then_some(cache)
+    }
+
+    /// The caches that are complete, by kind.
+    pub fn all(&self) -> Vec<(GroupVersionKind, Arc<Cache>)> {
+        let gvks: Vec<_> = self.kinds().keys().cloned().collect();
+        gvks.into_iter()
+            .filter_map(|gvk| Some((gvk.clone(), self.get(&gvk)?)))
+            .collect()
+    }
+
+    fn start(&self, resource: &Resource) -> Arc<Cache> {
+        let mut kinds = self.kinds();
+        let gvk = resource.gvk();
+        match kinds.get(&gvk) {
+            Some(kind) if !kind.over() => kind.cache.clone(),
+            before => {
+                // The same cache again, for those who hold it.
+                let cache = match before {
+                    Some(kind) => {
+                        kind.cache.set_state(State::Filling);
+                        kind.cache.clone()
+                    }
+                    None => {
+                        let (handler, gvk) = (self.handler.clone(), gvk.clone());
+                        Cache::new(resource.api_resource.clone(), move |change| handler(&gvk, change))
+                    }
+                };
+                let mut watch = Watch::new(self.client.clone()).missing(Missing::End);
+                if let Some(selector) = &self.selector {
+                    watch = watch.labels(selector.clone());
+                }
+                let watching = watch.spawn(cache.clone());
+                kinds.insert(
+                    gvk,
+                    Kind {
+                        cache: cache.clone(),
+                        watching,
+                    },
+                );
+                cache
+            }
+        }
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, HashMap<GroupVersionKind, Kind>> {
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kind {
+    fn over(&self) -> bool {
+        self.watching.is_finished() || *self.cache.state().borrow() == State::Gone
+    }
+}

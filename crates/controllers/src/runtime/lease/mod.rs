@@ -1,0 +1,379 @@
+//! Who may write: one holder of a `coordination.k8s.io/v1` Lease.
+//!
+//! Two clocks never meet here. A candidate takes a lease over when *it* has not seen it change for as long as
+//! the lease is good for; a holder gives up when *it* has not renewed for a shorter time, counted from before
+//! it sent its last successful renewal. Timestamps in the lease are for people. Writes carry the resource
+//! version, so of two candidates one gets a conflict.
+//!
+//! Every replica computes; only the leader writes:
+//!
+//! ```no_run
+//! # use cambium_controllers::runtime::lease::{Election, Settings, run_while_leader};
+//! # async fn example(client: kube::Client) {
+//! let election = Election::start(client, Settings::new("cambium-system", "cambium", "pod-1"));
+//! run_while_leader(election.leadership(), || async { /* write */ }).await;
+//! election.release().await; // after the work has stopped
+//! # }
+//! ```
+
+mod decide;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+pub use decide::{Observed, Seen, Step, decide};
+
+/// Which lease, whose, and for how long.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where the lease is.
+    pub namespace: String,
+    /// What it is called.
+    pub name: String,
+    /// Who we are. No two candidates may have the same.
+    pub identity: String,
+    /// How long others leave a lease alone that does not change.
+    pub duration: Duration,
+    /// How long a holder goes on without renewing; shorter than `duration`.
+    pub renew_deadline: Duration,
+    /// How often a holder renews and a candidate looks.
+    pub retry: Duration,
+    /// For the timestamps that people read.
+    pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+impl Settings {
+    /// The durations that Kubernetes' own controllers use: 15 s, 10 s and 2 s.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>, identity: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+            identity: identity.into(),
+            duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry: Duration::from_secs(2),
+            clock: Arc::new(Timestamp::now),
+        }
+    }
+}
+
+/// Whether we may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leadership {
+    /// We may, until told otherwise.
+    Leading,
+    /// Somebody else may, or nobody.
+    Following {
+        /// Who, as far as we know.
+        holder: Option<String>,
+    },
+}
+
+impl Leadership {
+    /// Whether we may write.
+    pub fn is_leading(&self) -> bool {
+        *self == Self::Leading
+    }
+}
+
+/// A candidate, running in the background.
+pub struct Election {
+    leadership: watch::Receiver<Leadership>,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Election {
+    /// Starts to stand for election. Dropping what is returned without [`Election::release`] is like losing power:
+    /// we lead no longer, and others wait until the lease has run out.
+    pub fn start(client: Client, settings: Settings) -> Self {
+        let (tell, leadership) = watch::channel(Leadership::Following { holder: None });
+        let (stop, stopped) = oneshot::channel();
+        let api = Api::namespaced(client, &settings.namespace);
+        let candidate = Candidate {
+            api,
+            settings,
+            tell,
+            observed: Observed::default(),
+            lease: None,
+            warned: false,
+            conflicted: false,
+        };
+        let task = tokio::spawn(candidate.run(stopped));
+        Self {
+            leadership,
+            stop,
+            task,
+        }
+    }
+
+    /// Whether we lead, now and from now on.
+    pub fn leadership(&self) -> watch::Receiver<Leadership> {
+        self.leadership.clone()
+    }
+
+    /// Stands down and lets the next take over at once. Whoever writes must have stopped before.
+    pub async fn release(self) {
+        // A candidate that has ended holds nothing.
+        let _ = self.stop.send(());
+        let _ = self.task.await;
+    }
+}
+
+/// Runs what `make` makes whenever we lead, and drops it when we no longer do. Ends when it ends by itself while we
+/// lead, with what it gave, or with nothing when the election is over.
+pub async fn run_while_leader<M, W>(
+    mut leadership: watch::Receiver<Leadership>,
+    mut make: M,
+) -> Option<W::Output>
+where
+    M: FnMut() -> W,
+    W: Future,
+{
+    loop {
+        leadership.wait_for(Leadership::is_leading).await.ok()?;
+        tokio::select! {
+            biased;
+            lost = leadership.wait_for(|now| !now.is_leading()) => drop(lost.ok()?),
+            output = make() => return Some(output),
+        }
+    }
+}
+
+struct Candidate {
+    api: Api<Lease>,
+    settings: Settings,
+    tell: watch::Sender<Leadership>,
+    observed: Observed,
+    /// What the server last showed us, for its resource version.
+    lease: Option<Lease>,
+    warned: bool,
+    /// Whether the last write met a newer lease; twice in a row is a reason to wait.
+    conflicted: bool,
+}
+
+impl Candidate {
+    async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
+        loop {
+            let turn = async {
+                if let Some(pause) = self.step().await {
+                    let wake = Instant::now() + pause;
+                    let wake = self
+                        .observed
+                        .give_up_at(&self.settings)
+                        .map_or(wake, |at| at.min(wake));
+                    tokio::time::sleep_until(wake).await;
+                }
+            };
+            tokio::select! {
+                biased;
+                told = &mut stopped => {
+                    let held = self.stand_down();
+                    // A dropped sender means that nobody cares any more, not that the lease should be given back.
+                    if told.is_ok() && held {
+                        self.give_back().await;
+                    }
+                    return;
+                }
+                () = turn => {}
+            }
+        }
+    }
+
+    /// One look at what we know, and what follows; says how long to wait, if at all.
+    async fn step(&mut self) -> Option<Duration> {
+        match decide(&self.settings, &self.observed, Instant::now()) {
+            Step::Look => self.attempt(Self::look).await,
+            Step::Take | Step::Renew => self.attempt(Self::hold).await,
+            Step::Wait(pause) => Some(pause),
+            Step::GiveUp => {
+                tracing::warn!(lease = %self.settings.name, "could not renew in time, and no longer lead");
+                self.stand_down();
+                None
+            }
+        }
+    }
+
+    /// Asks the server, but never for longer than we may lead without an answer.
+    async fn attempt(&mut self, ask: impl AsyncFnOnce(&mut Self) -> kube::Result<()>) -> Option<Duration> {
+        let begun = Instant::now();
+        let patience = begun + self.settings.renew_deadline;
+        let until = self
+            .observed
+            .give_up_at(&self.settings)
+            .map_or(patience, |at| at.min(patience));
+        let answer = tokio::time::timeout_at(until, ask(self)).await;
+        let error = match answer {
+            Ok(Ok(())) => {
+                if std::mem::take(&mut self.warned) {
+                    tracing::info!(lease = %self.settings.name, "the lease can be reached again");
+                }
+                return None;
+            }
+            // Somebody was faster, or our own last write was carried out and its answer lost: look, and decide again.
+            Ok(Err(kube::Error::Api(status)))
+                if status.code == 409 || (status.code == 404 && self.lease.is_some()) =>
+            {
+                self.observed.stale = true;
+                return std::mem::replace(&mut self.conflicted, true).then_some(self.settings.retry);
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        self.observed.stale = true;
+        if !std::mem::replace(&mut self.warned, true) {
+            tracing::warn!(lease = %self.settings.name, %error, "cannot reach the lease, and will keep trying");
+        }
+        Some(self.settings.retry)
+    }
+
+    async fn look(&mut self) -> kube::Result<()> {
+        let lease = self.api.get_opt(&self.settings.name).await?;
+        self.note(lease);
+        Ok(())
+    }
+
+    async fn hold(&mut self) -> kube::Result<()> {
+        // Counted from before the request: however long it takes, others count from later.
+        let begun = Instant::now();
+        let wanted = self.wanted();
+        let lease = if self.lease.is_some() {
+            self.api
+                .replace(&self.settings.name, &PostParams::default(), &wanted)
+                .await?
+        } else {
+            self.api.create(&PostParams::default(), &wanted).await?
+        };
+        self.conflicted = false;
+        self.observed.renewed = Some(begun);
+        self.note(Some(lease));
+        if begun + self.settings.renew_deadline > Instant::now() {
+            self.tell.send_if_modified(|now| {
+                let news = !now.is_leading();
+                *now = Leadership::Leading;
+                news
+            });
+        }
+        Ok(())
+    }
+
+    /// What the lease should be while we hold it.
+    fn wanted(&self) -> Lease {
+        let now = Some(MicroTime((self.settings.clock)()));
+        let known = self.lease.clone().unwrap_or_default();
+        let spec = known.spec.unwrap_or_default();
+        let ours = spec.holder_identity.as_deref() == Some(&self.settings.identity);
+        let transitions = spec.lease_transitions.unwrap_or(0);
+        let metadata = ObjectMeta {
+            name: Some(self.settings.name.clone()),
+            namespace: Some(self.settings.namespace.clone()),
+            ..known.metadata
+        };
+        Lease {
+            metadata,
+            spec: Some(LeaseSpec {
+                holder_identity: Some(self.settings.identity.clone()),
+                lease_duration_seconds: i32::try_from(self.settings.duration.as_secs()).ok(),
+                acquire_time: if ours { spec.acquire_time } else { now.clone() },
+                renew_time: now,
+                lease_transitions: Some(if ours || self.lease.is_none() {
+                    transitions
+                } else {
+                    transitions + 1
+                }),
+                ..spec
+            }),
+        }
+    }
+
+    /// Takes in what the server showed.
+    fn note(&mut self, lease: Option<Lease>) {
+        let now = Instant::now();
+        let seen = lease.as_ref().map(|lease| {
+            let spec = lease.spec.clone().unwrap_or_default();
+            Seen {
+                holder: spec.holder_identity.filter(|holder| !holder.is_empty()),
+                duration: spec
+                    .lease_duration_seconds
+                    .and_then(|seconds| u64::try_from(seconds).ok())
+                    .map(Duration::from_secs),
+                version: lease.metadata.resource_version.clone().unwrap_or_default(),
+            }
+        });
+        self.observed.note(seen, now);
+        self.lease = lease;
+        if self.observed.holder() != Some(&self.settings.identity) {
+            // Taken from us, by whatever means: the server's word counts.
+            self.observed.renewed = None;
+        }
+        if self.observed.renewed.is_none() {
+            self.follow();
+        }
+    }
+
+    fn follow(&self) {
+        let holder = self.observed.holder().map(str::to_owned);
+        let following = Leadership::Following { holder };
+        self.tell.send_if_modified(|now| {
+            let news = *now != following;
+            *now = following;
+            news
+        });
+    }
+
+    /// Stops leading; says whether we did.
+    fn stand_down(&mut self) -> bool {
+        let held = self.observed.renewed.take().is_some();
+        self.follow();
+        held
+    }
+
+    /// Leaves the lease to whoever comes next.
+    async fn give_back(&mut self) {
+        let limit = self.settings.renew_deadline;
+        let answer = match tokio::time::timeout(limit, self.write_nobody()).await {
+            // Our last renewal may have been carried out without our knowing.
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+                let again = async {
+                    self.look().await?;
+                    self.write_nobody().await
+                };
+                tokio::time::timeout(limit, again).await
+            }
+            answer => answer,
+        };
+        match answer {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(lease = %self.settings.name, %error, "could not give the lease back")
+            }
+            Err(_) => tracing::debug!(lease = %self.settings.name, "could not give the lease back in time"),
+        }
+    }
+
+    async fn write_nobody(&self) -> kube::Result<()> {
+        if self.observed.holder() != Some(&self.settings.identity) {
+            return Ok(());
+        }
+        let Some(mut lease) = self.lease.clone() else {
+            return Ok(());
+        };
+        let spec = lease.spec.get_or_insert_default();
+        spec.holder_identity = Some(String::new());
+        spec.lease_duration_seconds = Some(1);
+        spec.renew_time = Some(MicroTime((self.settings.clock)()));
+        self.api
+            .replace(&self.settings.name, &PostParams::default(), &lease)
+            .await
+            .map(drop)
+    }
+}

@@ -1,0 +1,35 @@
+//! What every controller stands on.
+//!
+//! ```text
+//!   server ──watch──► Cache ──Change──► handler ──key──► Queue ──► workers: observe, decide, act
+//!                       ▲                                               │
+//!                       └──────────── learn (answers to our writes) ────┘
+//! ```
+//!
+//! - [`Cache`] holds the objects of one resource as compact [`Record`]s, and tells each real change once.
+//! - [`watch`] keeps a cache up to date, through disconnects and relists; [`Children`] starts watches of kinds
+//!   as they are needed, and [`Mapper`] finds out which kinds there are.
+//! - [`Queue`] gives each key to one worker at a time.
+//! - [`lease`] says who may write; [`Events`] says what happened; [`patience`] bounds how long a request takes.
+//!
+//! Nothing here polls. A manager at rest has open watches and, if it was asked to elect a leader, a lease.
+
+pub mod cache;
+pub mod children;
+pub mod events;
+pub mod lease;
+pub mod mapper;
+mod patience;
+pub mod queue;
+pub mod record;
+pub mod watch;
+
+pub use cache::{Cache, Change, Origin};
+pub use children::Children;
+pub use events::{Event, Events};
+pub use lease::{Election, Leadership, run_while_leader};
+pub use mapper::{Mapper, Resource};
+pub use patience::patience;
+pub use queue::{Backoff, Outcome, Queue};
+pub use record::{Key, Record};
+pub use watch::Watch;

@@ -1,0 +1,39 @@
+//! A client that does not wait for ever.
+//!
+//! kube's client has no limit on how long an answer may take, since a watch has none; a request that a broken
+//! network swallows would hold its worker for good.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use kube::Client;
+use kube::client::Body;
+use tower::service_fn;
+
+/// The same client, whose requests fail when they are not answered in time, body and all. Of a watch, only the
+/// beginning is waited for.
+pub fn patience(client: &Client, limit: Duration) -> Client {
+    let inner = client.clone();
+    let service = service_fn(move |request: http::Request<Body>| {
+        let inner = inner.clone();
+        async move {
+            match tokio::time::timeout(limit, answer(&inner, request)).await {
+                Ok(answer) => answer,
+                Err(elapsed) => Err(kube::Error::Service(elapsed.into())),
+            }
+        }
+    });
+    Client::new(service, client.default_namespace())
+}
+
+async fn answer(client: &Client, request: http::Request<Body>) -> kube::Result<http::Response<Body>> {
+    let streams = |query: &str| query.contains("watch=true") || query.contains("follow=true");
+    let endless = request.uri().query().is_some_and(streams);
+    let answer = client.send(request).await?;
+    if endless {
+        return Ok(answer);
+    }
+    let (parts, body) = answer.into_parts();
+    let body = body.collect().await?.to_bytes();
+    Ok(http::Response::from_parts(parts, Body::from(body)))
+}

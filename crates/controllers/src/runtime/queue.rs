@@ -1,0 +1,343 @@
+//! What is to be done, each key at most once at a time.
+//!
+//! A key that is added twice runs once; one that is added while it runs, runs again afterwards, and never twice
+//! at the same time. Keys run in the order in which they became ready. A key has at most one alarm, the earliest
+//! that was asked for, and a run takes it away: it decides anew when to look again.
+//!
+//! Whoever waits for a key also waits for the next alarm, so there is no timer that runs beside the workers, and
+//! a queue at rest does nothing.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// How long to wait after a failure: twice as long each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    /// After the first failure.
+    pub first: Duration,
+    /// At most.
+    pub longest: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(200),
+            longest: Duration::from_secs(300),
+        }
+    }
+}
+
+impl Backoff {
+    fn after(&self, failures: u32) -> Duration {
+        let factor = 1u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.first.saturating_mul(factor).min(self.longest)
+    }
+}
+
+/// What a run wants to happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing, until somebody adds the key again.
+    Done,
+    /// A look after this time, whatever happens. It was no failure.
+    After(Duration),
+    /// Another try, later and later.
+    Retry,
+}
+
+/// Keys that are to be worked on. Clones are the same queue.
+pub struct Queue<K>(Arc<Shared<K>>);
+
+struct Shared<K> {
+    backoff: Backoff,
+    state: Mutex<State<K>>,
+    changed: Notify,
+}
+
+struct State<K> {
+    ready: VecDeque<K>,
+    /// Everything in `ready`.
+    queued: HashSet<K>,
+    /// Who runs, and whether to run again.
+    running: HashMap<K, bool>,
+    alarms: BTreeMap<(Instant, u64), K>,
+    alarm_of: HashMap<K, (Instant, u64)>,
+    alarms_set: u64,
+    failures: HashMap<K, u32>,
+    stopped: bool,
+}
+
+/// A key that somebody works on. Dropping it without a word counts as a failure.
+pub struct Ticket<K: Key> {
+    key: K,
+    queue: Option<Queue<K>>,
+}
+
+/// What can be queued.
+pub trait Key: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
+
+impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Key for T {}
+
+impl<K: Key> Queue<K> {
+    /// An empty queue.
+    pub fn new(backoff: Backoff) -> Self {
+        Self(Arc::new(Shared {
+            backoff,
+            state: Mutex::new(State {
+                ready: VecDeque::new(),
+                queued: HashSet::new(),
+                running: HashMap::new(),
+                alarms: BTreeMap::new(),
+                alarm_of: HashMap::new(),
+                alarms_set: 0,
+                failures: HashMap::new(),
+                stopped: false,
+            }),
+            changed: Notify::new(),
+        }))
+    }
+
+    /// Wants a key to run now, or once more if it runs.
+    pub fn add(&self, key: K) {
+        self.state().add(key);
+        self.0.changed.notify_one();
+    }
+
+    /// Wants a key to run after a while. An earlier wish stands.
+    pub fn add_after(&self, key: K, delay: Duration) {
+        // A delay too long for the clock is for ever.
+        let Some(at) = Instant::now().checked_add(delay) else {
+            return;
+        };
+        self.state().set_alarm(key, at);
+        self.0.changed.notify_one();
+    }
+
+    /// Wants a key to run again after a failure; says after how long.
+    pub fn retry(&self, key: K) -> Duration {
+        let failures = {
+            let mut state = self.state();
+            let failures = state.failures.entry(key.clone()).or_insert(0);
+            *failures += 1;
+            *failures
+        };
+        let delay = self.0.backoff.after(failures);
+        self.add_after(key, delay);
+        delay
+    }
+
+    /// Forgets a key's failures.
+    pub fn reset(&self, key: &K) {
+        self.state().failures.remove(key);
+    }
+
+    /// How often in a row a key has failed.
+    pub fn failures(&self, key: &K) -> u32 {
+        self.state().failures.get(key).copied().unwrap_or(0)
+    }
+
+    /// How many keys are ready to run.
+    pub fn len(&self) -> usize {
+        self.state().ready.len()
+    }
+
+    /// Whether no key is ready to run.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether nothing is ready, running, or waits for its time.
+    pub fn is_idle(&self) -> bool {
+        let state = self.state();
+        state.ready.is_empty() && state.running.is_empty() && state.alarms.is_empty()
+    }
+
+    /// Gives out no more keys. What runs may finish.
+    pub fn stop(&self) {
+        self.state().stopped = true;
+        self.0.changed.notify_waiters();
+        self.0.changed.notify_one();
+    }
+
+    /// The next key, as soon as there is one; nothing once the queue was stopped.
+    pub async fn next(&self) -> Option<Ticket<K>> {
+        loop {
+            // Registered before looking, so that what happens between is not missed.
+            let changed = self.0.changed.notified();
+            let alarm = {
+                let mut state = self.state();
+                if state.stopped {
+                    // Whoever was woken wakes the next, until all have gone.
+                    self.0.changed.notify_one();
+                    return None;
+                }
+                state.ring(Instant::now());
+                if let Some(key) = state.take() {
+                    let more = !state.ready.is_empty() || !state.alarms.is_empty();
+                    drop(state);
+                    if more {
+                        // Somebody else must look at what is left while we work.
+                        self.0.changed.notify_one();
+                    }
+                    let queue = Some(self.clone());
+                    return Some(Ticket { key, queue });
+                }
+                state.alarms.first_key_value().map(|(&(at, _), _)| at)
+            };
+            match alarm {
+                None => changed.await,
+                Some(at) => {
+                    // Which of the two it was is found out above.
+                    let _ = tokio::time::timeout_at(at, changed).await;
+                }
+            }
+        }
+    }
+
+    /// Runs `work` for each key, with so many workers, until the queue is stopped and what runs has finished.
+    /// Dropping the future cancels what runs. A run that panics has failed.
+    pub async fn work<F, R>(&self, workers: usize, work: F)
+    where
+        F: Fn(K) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Outcome> + Send + 'static,
+    {
+        let mut tasks = JoinSet::new();
+        for _ in 0..workers.max(1) {
+            let (queue, work) = (self.clone(), work.clone());
+            tasks.spawn(async move {
+                while let Some(ticket) = queue.next().await {
+                    let run = AssertUnwindSafe(async { work(ticket.key().clone()).await });
+                    match run.catch_unwind().await {
+                        Ok(outcome) => ticket.finish(outcome),
+                        Err(_) => {
+                            tracing::error!(key = ?ticket.key(), "a run panicked");
+                            ticket.finish(Outcome::Retry);
+                        }
+                    }
+                }
+            });
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+
+    fn done(&self, key: &K) {
+        if self.state().done(key) {
+            self.0.changed.notify_one();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<K>> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K> Clone for Queue<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K: Key> Default for Queue<K> {
+    fn default() -> Self {
+        Self::new(Backoff::default())
+    }
+}
+
+impl<K: Key> State<K> {
+    fn add(&mut self, key: K) {
+        if let Some(again) = self.running.get_mut(&key) {
+            *again = true;
+        } else if self.queued.insert(key.clone()) {
+            self.ready.push_back(key);
+        }
+    }
+
+    fn set_alarm(&mut self, key: K, at: Instant) {
+        if self.alarm_of.get(&key).is_some_and(|(earlier, _)| *earlier <= at) {
+            return;
+        }
+        self.clear_alarm(&key);
+        self.alarms_set += 1;
+        let place = (at, self.alarms_set);
+        self.alarms.insert(place, key.clone());
+        self.alarm_of.insert(key, place);
+    }
+
+    fn clear_alarm(&mut self, key: &K) {
+        if let Some(place) = self.alarm_of.remove(key) {
+            self.alarms.remove(&place);
+        }
+    }
+
+    /// Moves every key whose time has come.
+    fn ring(&mut self, now: Instant) {
+        while let Some(alarm) = self.alarms.first_entry().filter(|alarm| alarm.key().0 <= now) {
+            let key = alarm.remove();
+            self.alarm_of.remove(&key);
+            self.add(key);
+        }
+    }
+
+    fn take(&mut self) -> Option<K> {
+        let key = self.ready.pop_front()?;
+        self.queued.remove(&key);
+        self.clear_alarm(&key);
+        self.running.insert(key.clone(), false);
+        Some(key)
+    }
+
+    /// Whether the key is to run again.
+    fn done(&mut self, key: &K) -> bool {
+        let again = self.running.remove(key).unwrap_or(false);
+        if again {
+            self.add(key.clone());
+        }
+        again
+    }
+}
+
+impl<K: Key> Ticket<K> {
+    /// Which key it is.
+    pub fn key(&self) -> &K {
+        &self.key
+    }
+
+    /// Says how it went.
+    pub fn finish(mut self, outcome: Outcome) {
+        self.conclude(outcome);
+    }
+
+    fn conclude(&mut self, outcome: Outcome) {
+        let Some(queue) = self.queue.take() else { return };
+        match outcome {
+            Outcome::Done => queue.reset(&self.key),
+            Outcome::After(delay) => {
+                queue.reset(&self.key);
+                queue.add_after(self.key.clone(), delay);
+            }
+            Outcome::Retry => {
+                queue.retry(self.key.clone());
+            }
+        }
+        queue.done(&self.key);
+    }
+}
+
+impl<K: Key> Drop for Ticket<K> {
+    fn drop(&mut self) {
+        self.conclude(Outcome::Retry);
+    }
+}
+
+#[cfg(test)]
+mod tests;

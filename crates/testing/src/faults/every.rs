@@ -1,0 +1,59 @@
+//! A scenario, with everything going wrong in it that can.
+
+use std::panic::AssertUnwindSafe;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use futures::FutureExt as _;
+
+use super::{Fault, Faults, Filter};
+
+/// Runs a scenario once with nothing going wrong, to count the calls that `filter` picks, and then for each fault and
+/// each call once with that call going wrong. The scenario makes its own cluster and clients
+/// ([`Faults::client`]), and says by an error or a panic that the end was not what it should be.
+///
+/// The first failure is reported with the number of the call, what it was, and what went wrong with it.
+/// Scenarios whose calls come in varying order are fine; one in which a call is not made at all in some run is
+/// told so only if no run at all reached its fault.
+pub async fn for_every_call<S>(filter: &Filter, faults: &[Fault], mut scenario: S) -> Result<()>
+where
+    S: AsyncFnMut(Faults) -> Result<()>,
+{
+    let quiet = Faults::counting(filter);
+    run(&mut scenario, &quiet)
+        .await
+        .context("with nothing going wrong")?;
+    let calls = quiet.counted();
+    if calls.is_empty() {
+        bail!("the scenario makes no call that counts");
+    }
+    let mut struck = 0;
+    for fault in faults {
+        for k in 1..=calls.len() {
+            let line = Faults::counting(filter);
+            line.arm(k, *fault);
+            let result = run(&mut scenario, &line).await;
+            let call = line.struck();
+            struck += usize::from(call.is_some());
+            result.with_context(|| {
+                let place = format!("call {k} of {}", calls.len());
+                match call {
+                    Some(call) => format!("{place}, {call}: {fault}"),
+                    None => format!("{place}: {fault}, which was not reached"),
+                }
+            })?;
+        }
+    }
+    if struck == 0 && !faults.is_empty() {
+        bail!("no fault was ever reached");
+    }
+    Ok(())
+}
+
+async fn run<S: AsyncFnMut(Faults) -> Result<()>>(scenario: &mut S, faults: &Faults) -> Result<()> {
+    let run = AssertUnwindSafe(scenario(faults.clone())).catch_unwind().await;
+    run.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+        Err(anyhow!("{}", text.unwrap_or_else(|| "a panic".to_owned())))
+    })
+}
