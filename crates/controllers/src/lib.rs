@@ -2,6 +2,21 @@
 //!
 //! A controller observes, decides and acts; it knows a [`kube::Client`] and nothing about the server behind
 //! it. [`runtime`] holds what every controller needs and none should write twice: objects in memory, changes
-//! told once, a queue, a lease.
+//! told once, a queue, a lease. What is decided, and why, is in `cambium_oam`.
+//!
+//! ```text
+//!  definitions, DefinitionRevisions ──► Catalogue ─┐
+//!  Applications, ApplicationRevisions ─► Consumers ─┼─► who is concerned ──► queues ──► reconcile
+//!  what applications made ─────────────► Made ──────┘
+//! ```
+
+mod application;
+mod consumers;
+mod definition;
+mod manager;
+mod patch;
+mod state;
 
 pub mod runtime;
+
+pub use manager::{Manager, Settings};

@@ -1,0 +1,480 @@
+//! Applications: resolves, renders, records, applies, prunes, and says how it went.
+
+use crate::definition::{is_conflict, reference};
+use crate::manager::Context;
+use crate::patch::merge_patch;
+use crate::runtime::events::{Event, Severity};
+use crate::runtime::{Key, Outcome, Resource};
+use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
+use cambium_api::v1beta1::{ApplicationStatus, AppliedResource};
+use cambium_lineage::RevisionName;
+use cambium_oam::Refused;
+use cambium_oam::application::{
+    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft, plan,
+    plan_deletion, status, superfluous,
+};
+use kube::Api;
+use kube::api::{
+    DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Looks at one application: observe, decide, act.
+pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
+    let Some(record) = context.caches.applications.get(&key) else {
+        return Outcome::Done;
+    };
+    let run = Run {
+        application: record.value(),
+        key,
+        context: &context,
+    };
+    let result = match record.terminating() {
+        true => run.delete().await,
+        false => run.keep().await,
+    };
+    result.unwrap_or_else(|error| {
+        if !is_conflict(&error) {
+            tracing::warn!(application = %run.key, %error, "failed; trying again");
+        }
+        Outcome::Retry
+    })
+}
+
+/// One look at one application.
+struct Run<'a> {
+    key: Key,
+    application: Value,
+    context: &'a Context,
+}
+
+/// Kinds by API version and name: how to ask for their objects, or why that is not known.
+type Kinds = BTreeMap<(String, String), Result<Resource, String>>;
+
+impl Run<'_> {
+    /// Makes the world as the application says.
+    async fn keep(&self) -> kube::Result<Outcome> {
+        let recorded = self.recorded();
+        let draft = {
+            let catalogue = self.context.state.catalogue();
+            draft(&Observed {
+                application: &self.application,
+                recorded: &recorded,
+                catalogue: &catalogue,
+                cluster_version: &self.context.cluster_version,
+            })
+        };
+        let Ok(work) = &draft.outcome else {
+            self.write_status(&draft, None, &Happened::default()).await?;
+            return Ok(Outcome::Done);
+        };
+        let mut wanted = work.kinds();
+        wanted.extend(self.kinds_made(&recorded));
+        let kinds = self.kinds(wanted).await;
+        let scopes: Scopes = kinds
+            .iter()
+            .map(|(kind, resource)| {
+                (
+                    kind.clone(),
+                    resource
+                        .as_ref()
+                        .map(|known| known.namespaced)
+                        .map_err(Clone::clone),
+                )
+            })
+            .collect();
+        let live = self.live(work, &kinds).await?;
+        let plan = plan(&self.application, work, &scopes, &live);
+        let happened = self.act(&recorded, work, &plan, &kinds, live).await?;
+        self.write_status(&draft, Some(&plan), &happened).await?;
+        Ok(match plan.refused.is_empty() && happened.failed.is_empty() {
+            true => Outcome::Done,
+            // Nothing tells when a kind appears, or when somebody else's object goes.
+            false => Outcome::Retry,
+        })
+    }
+
+    /// Removes what the application made, and then lets it go.
+    async fn delete(&self) -> kube::Result<Outcome> {
+        let metadata = &self.application["metadata"];
+        let finalizers = metadata["finalizers"].as_array();
+        if !finalizers.is_some_and(|names| names.iter().any(|name| name == finalizer::APPLICATION)) {
+            return Ok(Outcome::Done);
+        }
+        let recorded = self.recorded();
+        let kinds = self.kinds(self.kinds_made(&recorded)).await;
+        // A kind that cannot be looked at may hold something of ours; one that is gone holds nothing.
+        if let Some(Err(error)) = kinds
+            .values()
+            .find(|kind| matches!(kind, Err(error) if !error.contains("CRD installed")))
+        {
+            tracing::warn!(application = %self.key, %error, "cannot see what the application made");
+            return Ok(Outcome::Retry);
+        }
+        let live = self.made().await?;
+        let doomed = plan_deletion(&self.application, &live);
+        for (object, uid) in &doomed {
+            let going = live[object]["metadata"]["deletionTimestamp"].is_string();
+            if !going {
+                self.prune(object, uid, &kinds).await?;
+            }
+        }
+        if !self.made().await?.is_empty() {
+            let status = deleting_status(&self.application, doomed.len(), self.context.now());
+            self.patch_status(json!(status)).await?;
+            return Ok(Outcome::Done);
+        }
+        let rest: Vec<&Value> = finalizers
+            .into_iter()
+            .flatten()
+            .filter(|name| *name != finalizer::APPLICATION)
+            .collect();
+        let patch = json!({"metadata": {
+            "finalizers": rest, "resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"],
+        }});
+        let last = rest.is_empty();
+        match self
+            .applications()
+            .patch(&self.key.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+        {
+            Ok(_) if last => {
+                let uid = metadata["uid"].as_str().unwrap_or_default();
+                self.context.caches.applications.learn_gone(&self.key, uid);
+            }
+            Ok(written) => self.context.caches.applications.learn(written),
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn recorded(&self) -> Vec<Recorded> {
+        let names = self.context.state.consumers().recorded(&self.key);
+        let uid = self.application["metadata"]["uid"].as_str();
+        let records = names.iter().filter_map(|name| {
+            let key = Key::new(&self.key.namespace, name);
+            self.context.caches.recorded.get(&key)
+        });
+        let ours = records.filter(|record| {
+            let owners = record.metadata().owner_references.unwrap_or_default();
+            // Revisions of an earlier application of this name are not ours to use.
+            owners.is_empty() || owners.iter().any(|owner| Some(owner.uid.as_str()) == uid)
+        });
+        ours.filter_map(|record| Recorded::read(&record.value()).ok())
+            .collect()
+    }
+
+    /// The kinds of which this application may have made something.
+    fn kinds_made(&self, recorded: &[Recorded]) -> BTreeSet<(String, String)> {
+        let status: ApplicationStatus =
+            serde_json::from_value(self.application["status"].clone()).unwrap_or_default();
+        let kind = |applied: &AppliedResource| (applied.api_version.clone(), applied.kind.clone());
+        let mut kinds: BTreeSet<_> = status.applied_resources.iter().map(kind).collect();
+        for object in recorded.iter().flat_map(|recorded| &recorded.resources) {
+            kinds.insert((object.api_version.clone(), object.kind.clone()));
+        }
+        kinds
+    }
+
+    /// Finds out about kinds, and begins to watch those that are there.
+    async fn kinds(&self, wanted: BTreeSet<(String, String)>) -> Kinds {
+        let mut kinds = Kinds::new();
+        for (api_version, kind) in wanted {
+            let resource = match self.context.mapper.resolve(&api_version, &kind).await {
+                Ok(resource) => match self.context.children.ensure(&resource).await {
+                    Ok(_) => Ok(resource),
+                    Err(error) => Err(error.to_string()),
+                },
+                Err(error) => Err(error.to_string()),
+            };
+            kinds.insert((api_version, kind), resource);
+        }
+        kinds
+    }
+
+    /// Everything that is wanted and exists, whoever made it, and everything else that this application made.
+    async fn live(&self, work: &Work, kinds: &Kinds) -> kube::Result<BTreeMap<Object, Value>> {
+        let mut live = self.made().await?;
+        for (_, manifest) in work.manifests() {
+            let mut object = Object::of(&manifest.object);
+            let kind = (object.api_version.clone(), object.kind.clone());
+            let Some(Ok(resource)) = kinds.get(&kind) else {
+                continue;
+            };
+            if !resource.namespaced {
+                object.namespace = String::new();
+            }
+            if live.contains_key(&object) {
+                continue;
+            }
+            // Ours are watched: what is not among them is not there, or somebody else's.
+            let api = resource.api(self.context.client.clone(), &object.namespace);
+            if let Some(found) = api.get_opt(&object.name).await? {
+                let found = crate::runtime::Record::new(found, &resource.api_resource).value();
+                live.insert(object, found);
+            }
+        }
+        Ok(live)
+    }
+
+    /// Everything that this application made, of the kinds that are watched.
+    async fn made(&self) -> kube::Result<BTreeMap<Object, Value>> {
+        let mut live = BTreeMap::new();
+        for (gvk, key) in self.context.state.made_by(&self.key) {
+            let cache = self.context.children.get(&gvk);
+            if let Some(record) = cache.and_then(|cache| cache.get(&key)) {
+                let value = record.value();
+                live.insert(Object::of(&value), value);
+            }
+        }
+        Ok(live)
+    }
+
+    /// Record, then act: the revision is durable before anything is applied, and nothing is pruned before all is applied.
+    async fn act(
+        &self,
+        recorded: &[Recorded],
+        work: &Work,
+        plan: &Plan,
+        kinds: &Kinds,
+        live: BTreeMap<Object, Value>,
+    ) -> kube::Result<Happened> {
+        let mut happened = Happened {
+            live,
+            failed: Vec::new(),
+        };
+        if !plan.refused.is_empty() {
+            return Ok(happened);
+        }
+        self.hold().await?;
+        self.record(work, plan).await?;
+        for &index in &plan.apply {
+            let wanted = &plan.wanted[index];
+            match self.apply(&wanted.object, &wanted.manifest, kinds).await {
+                Ok(applied) => drop(happened.live.insert(wanted.object.clone(), applied)),
+                Err(kube::Error::Api(status)) if (400..500).contains(&status.code) && status.code != 429 => {
+                    happened.failed.push(Refused {
+                        reason: reason::APPLY_FAILED,
+                        message: format!("{}: {}", wanted.object, status.message),
+                    });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !happened.failed.is_empty() {
+            return Ok(happened);
+        }
+        for (object, uid) in &plan.prune {
+            self.prune(object, uid, kinds).await?;
+            happened.live.remove(object);
+        }
+        let current = work.record.name();
+        for (name, uid) in superfluous(
+            recorded,
+            current,
+            self.context.settings.application_revision_limit,
+        ) {
+            self.trim(&name, &uid).await?;
+        }
+        Ok(happened)
+    }
+
+    /// Makes sure that the application does not go before what it made.
+    async fn hold(&self) -> kube::Result<()> {
+        let metadata = &self.application["metadata"];
+        let mut names: Vec<Value> = metadata["finalizers"].as_array().cloned().unwrap_or_default();
+        if names.iter().any(|name| name == finalizer::APPLICATION) {
+            return Ok(());
+        }
+        names.push(json!(finalizer::APPLICATION));
+        let patch = json!({"metadata": {
+            "finalizers": names, "resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"],
+        }});
+        let params = self.context.merge_params();
+        let written = self
+            .applications()
+            .patch(&self.key.name, &params, &Patch::Merge(patch))
+            .await?;
+        self.context.caches.applications.learn(written);
+        Ok(())
+    }
+
+    async fn record(&self, work: &Work, plan: &Plan) -> kube::Result<()> {
+        let api = self.api(&self.context.caches.recorded);
+        let written = match &work.record {
+            Record::Keep(_) => return Ok(()),
+            Record::Renumber { name, number } => {
+                let patch = json!({"spec": {"revision": number}});
+                let params = self.context.merge_params();
+                api.patch(name.as_str(), &params, &Patch::Merge(patch)).await?
+            }
+            Record::Issue { .. } => {
+                let objects: Vec<Object> = plan.wanted.iter().map(|wanted| wanted.object.clone()).collect();
+                let Some(object) = work.revision_object(&self.application, &objects) else {
+                    return Ok(());
+                };
+                let object: DynamicObject =
+                    serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
+                let params = PostParams {
+                    field_manager: Some(FIELD_MANAGER.to_owned()),
+                    ..Default::default()
+                };
+                match api.create(&params, &object).await {
+                    Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                        // It was created, and the answer was lost; or the watch is late. Then it is looked at again.
+                        let name = object.metadata.name.clone().unwrap_or_default();
+                        if let Some(found) = api.get_opt(&name).await? {
+                            self.context.caches.recorded.learn(found);
+                        }
+                        return Err(kube::Error::Api(status));
+                    }
+                    created => created?,
+                }
+            }
+        };
+        self.context.caches.recorded.learn(written);
+        Ok(())
+    }
+
+    async fn apply(&self, object: &Object, manifest: &Value, kinds: &Kinds) -> kube::Result<Value> {
+        let kind = (object.api_version.clone(), object.kind.clone());
+        let Some(Ok(resource)) = kinds.get(&kind) else {
+            return Ok(Value::Null);
+        };
+        let api = resource.api(self.context.client.clone(), &object.namespace);
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let applied = api.patch(&object.name, &params, &Patch::Apply(manifest)).await?;
+        let value = crate::runtime::Record::new(applied.clone(), &resource.api_resource).value();
+        if let Some(cache) = self.context.children.get(&resource.gvk()) {
+            cache.learn(applied);
+        }
+        Ok(value)
+    }
+
+    /// Deletes the object that was judged, and no other of that name.
+    async fn prune(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
+        let kind = (object.api_version.clone(), object.kind.clone());
+        let Some(Ok(resource)) = kinds.get(&kind) else {
+            return Ok(());
+        };
+        let api = resource.api(self.context.client.clone(), &object.namespace);
+        let params = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let cache = self.context.children.get(&resource.gvk());
+        match api.delete(&object.name, &params).await {
+            Ok(answer) => {
+                if let Some(cache) = cache {
+                    let key = Key::new(&object.namespace, &object.name);
+                    match answer.left() {
+                        Some(marked) if marked.metadata.deletion_timestamp.is_some() => cache.learn(marked),
+                        _ => cache.learn_gone(&key, uid),
+                    }
+                }
+            }
+            // Gone already, or another one by now, which is somebody else's.
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn trim(&self, name: &RevisionName, uid: &str) -> kube::Result<()> {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        match self
+            .api(&self.context.caches.recorded)
+            .delete(name.as_str(), &params)
+            .await
+        {
+            Ok(_) => {
+                let key = Key::new(&self.key.namespace, name.as_str());
+                self.context.caches.recorded.learn_gone(&key, uid);
+            }
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Writes the status once, if it has changed, and tells of references that moved.
+    async fn write_status(
+        &self,
+        draft: &Draft,
+        plan: Option<&Plan>,
+        happened: &Happened,
+    ) -> kube::Result<()> {
+        let after = status(&self.application, draft, plan, happened, self.context.now());
+        for note in moves(&self.application, &after) {
+            self.context.events.record(Event {
+                regarding: reference(&self.application),
+                severity: Severity::Normal,
+                reason: reason::UPGRADED.to_owned(),
+                action: "Resolve".to_owned(),
+                note,
+            });
+        }
+        self.patch_status(json!(after)).await
+    }
+
+    async fn patch_status(&self, status: Value) -> kube::Result<()> {
+        let Some(change) = merge_patch(&self.application["status"], &status) else {
+            return Ok(());
+        };
+        let patch = json!({"metadata": {"uid": self.application["metadata"]["uid"]}, "status": change});
+        let params = self.context.merge_params();
+        let written = self
+            .applications()
+            .patch_status(&self.key.name, &params, &Patch::Merge(patch))
+            .await?;
+        self.context.caches.applications.learn(written);
+        Ok(())
+    }
+
+    fn applications(&self) -> Api<DynamicObject> {
+        self.api(&self.context.caches.applications)
+    }
+
+    fn api(&self, cache: &crate::runtime::Cache) -> Api<DynamicObject> {
+        Api::namespaced_with(self.context.client.clone(), &self.key.namespace, cache.resource())
+    }
+}
+
+/// References that are at another revision than before, as people are told.
+fn moves(application: &Value, after: &ApplicationStatus) -> Vec<String> {
+    let before: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
+    let called = |version: &Option<String>, revision: &Option<String>| {
+        version.clone().or_else(|| revision.clone()).unwrap_or_default()
+    };
+    after
+        .references
+        .iter()
+        .filter_map(|now| {
+            let was = before
+                .references
+                .iter()
+                .find(|was| was.path == now.path && was.asked == now.asked)?;
+            let moved = was.revision.is_some() && was.revision != now.revision;
+            moved.then(|| {
+                let (from, to) = (
+                    called(&was.version, &was.revision),
+                    called(&now.version, &now.revision),
+                );
+                format!("{}: {} moved from {from} to {to}", now.path, now.asked)
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,298 @@
+//! Who uses what: from definitions to the applications that refer to them.
+//!
+//! A published version concerns the applications that would get another answer now, and nobody else.
+
+use crate::runtime::Key;
+use cambium_api::names::condition;
+use cambium_api::v1beta1::{ApplicationStatus, DefinitionType};
+use cambium_lineage::{InUse, Lineage, Policy, Reference};
+use cambium_oam::application::Recorded;
+use cambium_oam::definition::Uses;
+use cambium_oam::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// Where a DefinitionRevision is: namespace and name.
+pub(crate) type Place = (String, String);
+
+/// All applications and their revisions, by what they use.
+#[derive(Default)]
+pub(crate) struct Consumers {
+    applications: HashMap<Arc<Key>, Consumer>,
+    by_definition: HashMap<(DefinitionType, String), HashSet<Arc<Key>>>,
+    users: HashMap<Place, BTreeMap<User, i64>>,
+    /// The revisions of each application.
+    recorded: HashMap<Arc<Key>, BTreeMap<String, Vec<Place>>>,
+}
+
+/// An application, as far as publishing concerns it.
+struct Consumer {
+    /// How it follows; none if its annotations cannot be read.
+    follow: Option<Box<Follow>>,
+    asked: Vec<(Asked, Option<InUse>)>,
+    uses: Vec<Place>,
+    /// Whether some reference has no answer.
+    failed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum User {
+    Application(Arc<Key>),
+    Revision(Arc<Key>, String),
+}
+
+impl Consumers {
+    /// Takes an application as it is now; the revisions that it uses now and did not before, or the reverse.
+    pub(crate) fn put(&mut self, key: &Key, application: &Value) -> BTreeSet<Place> {
+        let mut changed = self.remove(key);
+        let key = Arc::new(key.clone());
+        let status: ApplicationStatus =
+            serde_json::from_value(application["status"].clone()).unwrap_or_default();
+        let mut uses = Vec::new();
+        let mut in_use = BTreeMap::new();
+        for reference in &status.references {
+            let Some(revision) = &reference.revision else {
+                continue;
+            };
+            let namespace = reference.namespace.clone().unwrap_or_default();
+            uses.push((namespace, revision.clone()));
+            if let Ok(name) = revision.parse() {
+                let digest = reference.digest.as_deref().and_then(|digest| digest.parse().ok());
+                in_use.insert(
+                    (reference.definition_type, reference.asked.clone()),
+                    InUse { name, digest },
+                );
+            }
+        }
+        let asked: Vec<_> = asked(application)
+            .into_iter()
+            .map(|mut asked| {
+                asked.path = String::new();
+                let in_use = in_use.get(&(asked.type_, asked.text.clone())).cloned();
+                (asked, in_use)
+            })
+            .collect();
+        for (asked, _) in &asked {
+            let name = asked.text.split('@').next().unwrap_or_default();
+            let definition = (asked.type_, name.to_owned());
+            self.by_definition
+                .entry(definition)
+                .or_default()
+                .insert(key.clone());
+        }
+        for place in &uses {
+            let users = self.users.entry(place.clone()).or_default();
+            *users.entry(User::Application(key.clone())).or_default() += 1;
+            // What it used and still uses has not changed.
+            if !changed.remove(place) {
+                changed.insert(place.clone());
+            }
+        }
+        let resolved = |status: &ApplicationStatus| {
+            status
+                .conditions
+                .iter()
+                .any(|known| known.type_ == condition::RESOLVED && known.status == "True")
+        };
+        let consumer = Consumer {
+            follow: follow(application).ok().map(Box::new),
+            failed: !resolved(&status),
+            asked,
+            uses,
+        };
+        self.applications.insert(key, consumer);
+        changed
+    }
+
+    /// Forgets an application; the revisions that it used.
+    pub(crate) fn remove(&mut self, key: &Key) -> BTreeSet<Place> {
+        let Some((key, consumer)) = self.applications.remove_entry(key) else {
+            return BTreeSet::new();
+        };
+        for (asked, _) in &consumer.asked {
+            let name = asked.text.split('@').next().unwrap_or_default();
+            let definition = (asked.type_, name.to_owned());
+            if let Some(keys) = self.by_definition.get_mut(&definition) {
+                keys.remove(&key);
+                if keys.is_empty() {
+                    self.by_definition.remove(&definition);
+                }
+            }
+        }
+        let user = User::Application(key);
+        for place in &consumer.uses {
+            self.forget_use(place, &user);
+        }
+        consumer.uses.into_iter().collect()
+    }
+
+    /// Takes a revision of an application; the revisions that it keeps.
+    pub(crate) fn put_recorded(&mut self, application: &Key, recorded: &Recorded) -> BTreeSet<Place> {
+        let name = recorded.revision.name().to_string();
+        let mut changed = self.remove_recorded(application, &name);
+        let application = self.known(application);
+        let places: Vec<Place> = recorded
+            .definitions
+            .iter()
+            .map(|used| (used.namespace.clone().unwrap_or_default(), used.revision.clone()))
+            .collect();
+        for place in &places {
+            let users = self.users.entry(place.clone()).or_default();
+            *users
+                .entry(User::Revision(application.clone(), name.clone()))
+                .or_default() += 1;
+            changed.insert(place.clone());
+        }
+        self.recorded.entry(application).or_default().insert(name, places);
+        changed
+    }
+
+    /// Forgets a revision of an application; the revisions that it kept.
+    pub(crate) fn remove_recorded(&mut self, application: &Key, name: &str) -> BTreeSet<Place> {
+        let application = self.known(application);
+        let Some(recorded) = self.recorded.get_mut(&application) else {
+            return BTreeSet::new();
+        };
+        let Some(places) = recorded.remove(name) else {
+            return BTreeSet::new();
+        };
+        if recorded.is_empty() {
+            self.recorded.remove(&application);
+        }
+        let user = User::Revision(application, name.to_owned());
+        for place in &places {
+            self.forget_use(place, &user);
+        }
+        places.into_iter().collect()
+    }
+
+    /// The names of an application's revisions.
+    pub(crate) fn recorded(&self, application: &Key) -> Vec<String> {
+        let names = self
+            .recorded
+            .get(application)
+            .into_iter()
+            .flat_map(BTreeMap::keys);
+        names.cloned().collect()
+    }
+
+    /// The applications that would get another answer now than the one they have.
+    pub(crate) fn concerned(&self, catalogue: &Catalogue, artifact: &Artifact) -> Vec<Arc<Key>> {
+        let definition = (artifact.type_, artifact.name.clone());
+        let keys = self.by_definition.get(&definition).into_iter().flatten();
+        keys.filter(|key| self.is_concerned(catalogue, artifact, key))
+            .cloned()
+            .collect()
+    }
+
+    fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Key) -> bool {
+        use cambium_api::names::SYSTEM_NAMESPACE;
+        if artifact.namespace != key.namespace && artifact.namespace != SYSTEM_NAMESPACE {
+            return false;
+        }
+        let Some(consumer) = self.applications.get(key) else {
+            return false;
+        };
+        let Some(follow) = &consumer.follow else {
+            return false;
+        };
+        if follow.publish_version.is_some() && !consumer.failed {
+            return false;
+        }
+        consumer.asked.iter().any(|(asked, in_use)| {
+            let same_definition =
+                asked.type_ == artifact.type_ && asked.text.split('@').next() == Some(artifact.name.as_str());
+            if !same_definition {
+                return false;
+            }
+            let answer = resolve(catalogue, &key.namespace, follow, asked, in_use.as_ref());
+            match (answer.outcome, in_use) {
+                (Ok(_), None) => true,
+                (Ok(resolved), Some(in_use)) => {
+                    let revision = &resolved.stored.revision;
+                    consumer.failed
+                        || *revision.name() != in_use.name
+                        || in_use.digest.is_some_and(|digest| digest != revision.digest())
+                }
+                (Err(_), _) => !consumer.failed,
+            }
+        })
+    }
+
+    /// Who uses the revisions of a definition.
+    pub(crate) fn uses(&self, artifact: &Artifact, lineage: Option<&Lineage>) -> Uses {
+        let mut uses = Uses::default();
+        let revisions = lineage.into_iter().flat_map(Lineage::revisions);
+        for revision in revisions {
+            let place = (artifact.namespace.clone(), revision.name().to_string());
+            for (user, count) in self.users.get(&place).into_iter().flatten() {
+                let by = uses.by.entry(revision.name().clone()).or_default();
+                match user {
+                    User::Application(key) => {
+                        by.insert(format!("Application {key}"));
+                        *uses.references.entry(revision.name().clone()).or_default() += count;
+                    }
+                    User::Revision(key, name) => {
+                        by.insert(format!("ApplicationRevision {}/{name}", key.namespace));
+                    }
+                }
+            }
+        }
+        let definition = (artifact.type_, artifact.name.clone());
+        for key in self.by_definition.get(&definition).into_iter().flatten() {
+            self.add_wishes(artifact, lineage, key, &mut uses);
+        }
+        uses
+    }
+
+    /// What an application would get, and what its lock names: neither may go, though nothing has it in use yet.
+    fn add_wishes(&self, artifact: &Artifact, lineage: Option<&Lineage>, key: &Key, uses: &mut Uses) {
+        let Some(consumer) = self.applications.get(key) else {
+            return;
+        };
+        for (asked, _) in &consumer.asked {
+            if let Ok(reference) = asked.text.parse::<Reference>()
+                && asked.type_ == artifact.type_
+                && reference.artifact() == artifact.name
+                && consumer
+                    .follow
+                    .as_ref()
+                    .is_some_and(|follow| follow.policy != Policy::Pinned || consumer.failed)
+            {
+                uses.followed.insert(reference);
+            }
+        }
+        let lock = consumer.follow.as_ref().and_then(|follow| follow.lock.as_ref());
+        for (_, reference, locked) in lock.into_iter().flat_map(|lock| lock.entries()) {
+            let version = locked
+                .version
+                .as_ref()
+                .filter(|_| reference.artifact() == artifact.name);
+            let revision = version.and_then(|version| lineage?.version(version));
+            if let Some(revision) = revision {
+                let by = uses.by.entry(revision.name().clone()).or_default();
+                by.insert(format!("the lock of Application {key}"));
+            }
+        }
+    }
+
+    fn forget_use(&mut self, place: &Place, user: &User) {
+        if let Some(users) = self.users.get_mut(place) {
+            users.remove(user);
+            if users.is_empty() {
+                self.users.remove(place);
+            }
+        }
+    }
+
+    /// The key that is shared already, if there is one.
+    fn known(&self, key: &Key) -> Arc<Key> {
+        let known = self.applications.get_key_value(key).map(|(key, _)| key);
+        let recorded = || self.recorded.get_key_value(key).map(|(key, _)| key);
+        known
+            .or_else(recorded)
+            .cloned()
+            .unwrap_or_else(|| Arc::new(key.clone()))
+    }
+}

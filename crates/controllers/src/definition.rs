@@ -1,0 +1,301 @@
+//! Definitions: keeps one DefinitionRevision for each version, and says who uses which.
+
+use crate::manager::Context;
+use crate::patch::merge_patch;
+use crate::runtime::events::{Event, Severity};
+use crate::runtime::{Key, Outcome};
+use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
+use cambium_api::{v1beta1, v2beta1};
+use cambium_convert::definition::{WrittenAt, written_at};
+use cambium_lineage::RevisionName;
+use cambium_oam::definition::{Observed, Plan, Renumber, Uses, plan};
+use cambium_oam::{Artifact, Stored};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Looks at one definition: observe, decide, act.
+pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outcome {
+    let seen = observe(&artifact, &context);
+    let plan = {
+        let catalogue = context.state.catalogue();
+        let taken = |name: &str| {
+            catalogue
+                .owner(&artifact.namespace, name)
+                .is_some_and(|owner| *owner != artifact)
+        };
+        plan(
+            &Observed {
+                artifact: &artifact,
+                definition: seen.definition.as_ref(),
+                stored: &seen.stored,
+                uses: &seen.uses,
+                taken: &taken,
+                retention: context.settings.retention(),
+            },
+            context.now(),
+        )
+    };
+    match act(&artifact, &seen, &plan, &context).await {
+        Ok(()) => match plan.again_at {
+            Some(at) => Outcome::After(until(at, context.now())),
+            None => Outcome::Done,
+        },
+        Err(error) => {
+            if !is_conflict(&error) {
+                tracing::warn!(definition = %artifact, %error, "failed to publish; trying again");
+            }
+            Outcome::Retry
+        }
+    }
+}
+
+struct Seen {
+    definition: Option<Value>,
+    stored: Vec<Arc<Stored>>,
+    uses: Uses,
+}
+
+fn observe(artifact: &Artifact, context: &Context) -> Seen {
+    let cache = context.caches.definitions(artifact.type_);
+    let record = cache.get(&Key::new(&artifact.namespace, &artifact.name));
+    let catalogue = context.state.catalogue();
+    let shelf = catalogue.get(artifact);
+    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+    Seen {
+        definition: record.map(|record| record.value()),
+        stored: shelf
+            .into_iter()
+            .flat_map(|shelf| shelf.revisions().cloned())
+            .collect(),
+        uses: context.state.consumers().uses(artifact, lineage),
+    }
+}
+
+async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -> kube::Result<()> {
+    let revisions = Revisions {
+        api: Api::namespaced_with(
+            context.client.clone(),
+            &artifact.namespace,
+            context.caches.revisions.resource(),
+        ),
+        context,
+        namespace: &artifact.namespace,
+    };
+    for object in &plan.publish {
+        revisions.publish(object).await?;
+    }
+    for Renumber { name, number } in &plan.renumber {
+        revisions
+            .patch(name, json!({"spec": {"revision": number}}))
+            .await?;
+    }
+    let now = context.now().to_string();
+    for name in &plan.mark {
+        revisions.annotate(name, json!(now)).await?;
+    }
+    for name in &plan.unmark {
+        revisions.annotate(name, Value::Null).await?;
+    }
+    for (name, uid) in &plan.delete {
+        revisions.delete(name, uid).await?;
+    }
+    for name in &plan.release {
+        revisions.release(name).await?;
+    }
+    for (name, status) in &plan.uses {
+        revisions.note_uses(name, json!(status)).await?;
+    }
+    let Some(definition) = &seen.definition else {
+        return Ok(());
+    };
+    // Before the status: whoever sees the status finds what it tells about.
+    for (reason, note) in &plan.events {
+        context.events.record(Event {
+            regarding: reference(definition),
+            severity: Severity::Normal,
+            reason: (*reason).to_owned(),
+            action: "Publish".to_owned(),
+            note: note.clone(),
+        });
+    }
+    if let Some(status) = &plan.status {
+        write_status(artifact, definition, json!(status), context).await?;
+    }
+    Ok(())
+}
+
+/// Writes a definition's status at the API version that the definition was written at: whoever writes at another one keeps fields
+/// alive that their owner no longer applies.
+async fn write_status(
+    artifact: &Artifact,
+    definition: &Value,
+    status: Value,
+    context: &Context,
+) -> kube::Result<()> {
+    let Some(change) = merge_patch(&definition["status"], &status) else {
+        return Ok(());
+    };
+    let mut resource = context.caches.definitions(artifact.type_).resource().clone();
+    if written_at(definition) == Some(WrittenAt::V2beta1) && context.settings.serves_v2beta1 {
+        resource.version = "v2beta1".to_owned();
+        resource.api_version = v2beta1::API_VERSION.to_owned();
+    }
+    let api: Api<DynamicObject> =
+        Api::namespaced_with(context.client.clone(), &artifact.namespace, &resource);
+    let patch = json!({
+        "metadata": {"resourceVersion": definition["metadata"]["resourceVersion"]},
+        "status": change,
+    });
+    let written = api
+        .patch_status(&artifact.name, &context.merge_params(), &Patch::Merge(patch))
+        .await?;
+    if resource.api_version == v1beta1::API_VERSION {
+        context.caches.definitions(artifact.type_).learn(written);
+    }
+    Ok(())
+}
+
+/// DefinitionRevisions of one namespace.
+struct Revisions<'a> {
+    api: Api<DynamicObject>,
+    context: &'a Context,
+    namespace: &'a str,
+}
+
+impl Revisions<'_> {
+    /// Creates a revision; if it is there already, its content is put right.
+    async fn publish(&self, object: &Value) -> kube::Result<()> {
+        let object: DynamicObject =
+            serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
+        let params = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        };
+        match self.api.create(&params, &object).await {
+            Ok(created) => self.context.caches.revisions.learn(created),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                let name = object.metadata.name.clone().unwrap_or_default();
+                let patch = json!({"spec": object.data["spec"]});
+                let written = self
+                    .api
+                    .patch(&name, &self.context.merge_params(), &Patch::Merge(patch))
+                    .await?;
+                self.context.caches.revisions.learn(written);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn patch(&self, name: &RevisionName, patch: Value) -> kube::Result<()> {
+        let params = self.context.merge_params();
+        match self.api.patch(name.as_str(), &params, &Patch::Merge(patch)).await {
+            Ok(written) => self.context.caches.revisions.learn(written),
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn annotate(&self, name: &RevisionName, since: Value) -> kube::Result<()> {
+        let patch = json!({"metadata": {"annotations": {annotation::UNUSED_SINCE: since}}});
+        self.patch(name, patch).await
+    }
+
+    /// Deletes the object that was judged, and no other of that name.
+    async fn delete(&self, name: &RevisionName, uid: &str) -> kube::Result<()> {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        match self.api.delete(name.as_str(), &params).await {
+            Ok(either) => {
+                if let Some(marked) = either.left() {
+                    self.context.caches.revisions.learn(marked);
+                }
+            }
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Lets a revision go whose deletion was asked for.
+    async fn release(&self, name: &RevisionName) -> kube::Result<()> {
+        let key = Key::new(self.namespace, name.as_str());
+        let Some(record) = self.context.caches.revisions.get(&key) else {
+            return Ok(());
+        };
+        let metadata = record.metadata();
+        let rest: Vec<String> = metadata
+            .finalizers
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|name| name != finalizer::IN_USE)
+            .collect();
+        let patch = json!({"metadata": {
+            "finalizers": rest, "resourceVersion": metadata.resource_version, "uid": metadata.uid,
+        }});
+        let last = rest.is_empty();
+        let params = PatchParams::default();
+        match self.api.patch(name.as_str(), &params, &Patch::Merge(patch)).await {
+            Ok(_) if last => self.context.caches.revisions.learn_gone(&key, record.uid()),
+            Ok(written) => self.context.caches.revisions.learn(written),
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn note_uses(&self, name: &RevisionName, status: Value) -> kube::Result<()> {
+        let key = Key::new(self.namespace, name.as_str());
+        let Some(record) = self.context.caches.revisions.get(&key) else {
+            return Ok(());
+        };
+        let known = record.value()["status"].clone();
+        let Some(change) = merge_patch(&known, &status) else {
+            return Ok(());
+        };
+        let patch = json!({"status": change});
+        let params = self.context.merge_params();
+        match self
+            .api
+            .patch_status(name.as_str(), &params, &Patch::Merge(patch))
+            .await
+        {
+            Ok(written) => self.context.caches.revisions.learn(written),
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.is_conflict())
+}
+
+pub(crate) fn reference(object: &Value) -> ObjectReference {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let metadata = &object["metadata"];
+    ObjectReference {
+        api_version: text(&object["apiVersion"]),
+        kind: text(&object["kind"]),
+        namespace: text(&metadata["namespace"]),
+        name: text(&metadata["name"]),
+        uid: text(&metadata["uid"]),
+        resource_version: text(&metadata["resourceVersion"]),
+        ..Default::default()
+    }
+}
+
+fn until(at: jiff::Timestamp, now: jiff::Timestamp) -> Duration {
+    Duration::try_from(at.duration_since(now)).unwrap_or(Duration::ZERO)
+}

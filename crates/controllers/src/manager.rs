@@ -1,0 +1,231 @@
+//! Everything together: what is watched, what is known, and who works.
+
+use crate::runtime::watch::Watching;
+use crate::runtime::{Cache, Children, Events, Leadership, Mapper, Watch, patience, run_while_leader};
+use crate::state::State;
+use crate::{application, definition};
+use cambium_api::names::{FIELD_MANAGER, label};
+use cambium_api::v1beta1::{API_VERSION, DefinitionType};
+use cambium_lineage::Retention;
+use cambium_render::ClusterVersion;
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use kube::api::{ApiResource, PatchParams};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How a manager works.
+#[derive(Clone)]
+pub struct Settings {
+    /// How many revisions of a definition are kept besides the current one and those in use.
+    pub definition_revision_limit: usize,
+    /// How many revisions of an application are kept besides the current one.
+    pub application_revision_limit: usize,
+    /// How long a revision that nothing keeps is left alone before it is deleted.
+    pub deletion_delay: SignedDuration,
+    /// How many applications are worked on at the same time.
+    pub workers: usize,
+    /// How long one request may take.
+    pub patience: Duration,
+    /// Whether the API server serves definitions at v2beta1, which needs the webhook.
+    pub serves_v2beta1: bool,
+    /// What its events say it is.
+    pub instance: String,
+    /// What time it is.
+    pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            definition_revision_limit: 20,
+            application_revision_limit: 10,
+            deletion_delay: SignedDuration::from_secs(30),
+            workers: 8,
+            patience: Duration::from_secs(30),
+            serves_v2beta1: true,
+            instance: "cambium".to_owned(),
+            clock: Arc::new(Timestamp::now),
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) fn retention(&self) -> Retention {
+        Retention {
+            newest: self.definition_revision_limit,
+            grace: SignedDuration::ZERO,
+            delay: self.deletion_delay,
+        }
+    }
+}
+
+/// The controllers of definitions and applications.
+pub struct Manager {
+    context: Arc<Context>,
+    _watches: Vec<Watching>,
+}
+
+/// What a reconciler needs.
+pub(crate) struct Context {
+    pub(crate) client: Client,
+    pub(crate) state: Arc<State>,
+    pub(crate) caches: Caches,
+    pub(crate) children: Children,
+    pub(crate) mapper: Mapper,
+    pub(crate) events: Events,
+    pub(crate) cluster_version: ClusterVersion,
+    pub(crate) settings: Settings,
+}
+
+/// The objects of our own kinds.
+pub(crate) struct Caches {
+    definitions: [(DefinitionType, Arc<Cache>); 4],
+    pub(crate) revisions: Arc<Cache>,
+    pub(crate) applications: Arc<Cache>,
+    pub(crate) recorded: Arc<Cache>,
+}
+
+impl Caches {
+    pub(crate) fn definitions(&self, type_: DefinitionType) -> &Arc<Cache> {
+        let place = DefinitionType::ALL.iter().position(|known| *known == type_);
+        &self.definitions[place.unwrap_or_default()].1
+    }
+}
+
+impl Context {
+    pub(crate) fn now(&self) -> Timestamp {
+        // Objects have times in seconds: whoever compares one with itself must find it the same.
+        let now = (self.settings.clock)();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    pub(crate) fn merge_params(&self) -> PatchParams {
+        PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        }
+    }
+}
+
+impl Manager {
+    /// Begins to watch; returns when everything has been seen once.
+    pub async fn start(client: Client, settings: Settings) -> kube::Result<Self> {
+        let limited = patience(&client, settings.patience);
+        let version = limited.apiserver_version().await?;
+        let state = Arc::new(State::default());
+        let caches = caches(&state);
+        let all = caches.definitions.iter().map(|(_, cache)| cache);
+        let all: Vec<Arc<Cache>> = all
+            .chain([&caches.revisions, &caches.applications, &caches.recorded])
+            .cloned()
+            .collect();
+        let watches = all
+            .iter()
+            .map(|cache| Watch::new(client.clone()).spawn(cache.clone()))
+            .collect();
+        let children = {
+            let state = state.clone();
+            let selector = Some(label::APPLICATION.to_owned());
+            Children::new(client.clone(), selector, move |gvk, change| {
+                state.child_changed(gvk, &change);
+            })
+        };
+        let manager = Self {
+            context: Arc::new(Context {
+                mapper: Mapper::new(limited.clone()),
+                events: Events::start(limited.clone(), "cambium", settings.instance.clone()),
+                cluster_version: ClusterVersion {
+                    major: version.major,
+                    minor: version.minor,
+                    git_version: version.git_version,
+                    platform: version.platform,
+                },
+                client: limited,
+                state,
+                caches,
+                children,
+                settings,
+            }),
+            _watches: watches,
+        };
+        for cache in &all {
+            cache.synced().await;
+        }
+        manager.context.state.set_ready();
+        Ok(manager)
+    }
+
+    /// Works until it is dropped.
+    pub async fn run(&self) {
+        let (definitions, applications) = (self.context.clone(), self.context.clone());
+        let state = &self.context.state;
+        tokio::join!(
+            state.definitions.work(2, move |artifact| {
+                definition::reconcile(artifact, definitions.clone())
+            }),
+            state
+                .applications
+                .work(self.context.settings.workers, move |key| {
+                    application::reconcile(key, applications.clone())
+                }),
+        );
+    }
+
+    /// Works whenever it leads, until the election is over.
+    pub async fn run_while_leading(&self, leadership: watch::Receiver<Leadership>) {
+        run_while_leader(leadership, || self.run()).await;
+    }
+
+    /// Whether there is nothing left to do, as far as it knows.
+    pub fn is_idle(&self) -> bool {
+        let state = &self.context.state;
+        state.definitions.is_idle() && state.applications.is_idle()
+    }
+}
+
+fn caches(state: &Arc<State>) -> Caches {
+    let resource = |kind: &str, plural: &str| ApiResource {
+        group: cambium_api::GROUP.to_owned(),
+        version: "v1beta1".to_owned(),
+        api_version: API_VERSION.to_owned(),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    };
+    Caches {
+        definitions: DefinitionType::ALL.map(|type_| {
+            let state = state.clone();
+            let kind = type_.kind();
+            let plural = format!("{}s", kind.to_lowercase());
+            let cache = Cache::new(resource(kind, &plural), move |change| {
+                state.definition_changed(type_, &change);
+            });
+            (type_, cache)
+        }),
+        revisions: {
+            let state = state.clone();
+            Cache::new(
+                resource("DefinitionRevision", "definitionrevisions"),
+                move |change| {
+                    state.revision_changed(&change);
+                },
+            )
+        },
+        applications: {
+            let state = state.clone();
+            Cache::new(resource("Application", "applications"), move |change| {
+                state.application_changed(&change);
+            })
+        },
+        recorded: {
+            let state = state.clone();
+            Cache::new(
+                resource("ApplicationRevision", "applicationrevisions"),
+                move |change| {
+                    state.recorded_changed(&change);
+                },
+            )
+        },
+    }
+}

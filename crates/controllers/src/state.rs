@@ -1,0 +1,269 @@
+//! What all controllers know, and how they learn of changes.
+
+use crate::consumers::{Consumers, Place};
+use crate::runtime::{Change, Key, Origin, Queue, Record};
+use cambium_api::names::label;
+use cambium_api::v1beta1::DefinitionType;
+use cambium_convert::definition::{WrittenAt, written_at};
+use cambium_lineage::Scheme;
+use cambium_oam::application::Recorded;
+use cambium_oam::{Artifact, Catalogue, Stored};
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+/// Uses change in bursts; a definition's status says where they led.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// What is known of a cluster. Locks are taken in the order of the fields.
+#[derive(Default)]
+pub(crate) struct State {
+    catalogue: RwLock<Catalogue>,
+    consumers: RwLock<Consumers>,
+    made: Mutex<HashMap<Key, HashSet<(GroupVersionKind, Key)>>>,
+    /// Definitions to look at.
+    pub(crate) definitions: Queue<Artifact>,
+    /// Applications to look at.
+    pub(crate) applications: Queue<Key>,
+    /// Whether everything was seen once. Before that, nobody can say who is concerned.
+    ready: AtomicBool,
+}
+
+impl State {
+    pub(crate) fn catalogue(&self) -> RwLockReadGuard<'_, Catalogue> {
+        self.catalogue.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn consumers(&self) -> RwLockReadGuard<'_, Consumers> {
+        self.consumers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything was seen once.
+    pub(crate) fn set_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// The objects that an application made, as far as they are watched.
+    pub(crate) fn made_by(&self, application: &Key) -> Vec<(GroupVersionKind, Key)> {
+        let made = self.made();
+        let objects = made.get(application).into_iter().flatten();
+        objects.cloned().collect()
+    }
+
+    /// A definition has changed.
+    pub(crate) fn definition_changed(&self, type_: DefinitionType, change: &Change) {
+        if change.same_content() {
+            return;
+        }
+        let artifact = Artifact::new(type_, &change.key.namespace, &change.key.name);
+        match &change.after {
+            Some(record) => {
+                let definition = record.value();
+                let issued = definition["status"]["highWaterMark"].as_u64().unwrap_or(0);
+                self.catalogue_mut()
+                    .declare(&artifact, scheme(&definition), issued);
+            }
+            None => self.catalogue_mut().undeclare(&artifact),
+        }
+        if !(change.origin == Origin::Ourselves && same_intent(change)) {
+            self.definitions.add(artifact.clone());
+        }
+        if change.before.is_none() || change.after.is_none() {
+            self.tell_concerned(&artifact);
+        }
+    }
+
+    /// A DefinitionRevision has changed.
+    pub(crate) fn revision_changed(&self, change: &Change) {
+        if change.same_content() {
+            return;
+        }
+        let read = |record: &Arc<Record>| match Stored::read(&record.value()) {
+            Ok(stored) => Some(Arc::new(stored)),
+            Err(error) => {
+                tracing::warn!(revision = %change.key, %error, "a DefinitionRevision cannot be used");
+                None
+            }
+        };
+        let (before, after) = (
+            change.before.as_ref().and_then(read),
+            change.after.as_ref().and_then(read),
+        );
+        match &after {
+            Some(stored) => self.catalogue_mut().put(stored.clone()),
+            None => drop(
+                self.catalogue_mut()
+                    .remove(&change.key.namespace, &change.key.name),
+            ),
+        }
+        let artifacts: BTreeSet<&Artifact> = [&before, &after]
+            .into_iter()
+            .flatten()
+            .map(|stored| &stored.artifact)
+            .collect();
+        let same_revision = match (&before, &after) {
+            (Some(before), Some(after)) => {
+                before.revision == after.revision && before.artifact == after.artifact
+            }
+            _ => false,
+        };
+        for artifact in artifacts {
+            if !(change.origin == Origin::Ourselves && same_revision) {
+                self.definitions.add(artifact.clone());
+            }
+            if !same_revision {
+                self.tell_concerned(artifact);
+            }
+        }
+    }
+
+    /// An Application has changed.
+    pub(crate) fn application_changed(&self, change: &Change) {
+        if change.same_content() {
+            return;
+        }
+        let changed = match &change.after {
+            Some(record) => {
+                let application = record.value();
+                self.consumers_mut().put(&change.key, &application)
+            }
+            None => self.consumers_mut().remove(&change.key),
+        };
+        self.uses_changed(&changed);
+        if !(change.origin == Origin::Ourselves && same_intent(change)) {
+            self.applications.add(change.key.clone());
+        }
+    }
+
+    /// An ApplicationRevision has changed.
+    pub(crate) fn recorded_changed(&self, change: &Change) {
+        let application = |record: &Arc<Record>| {
+            let labels = record.metadata().labels.unwrap_or_default();
+            Some(Key::new(&change.key.namespace, labels.get(label::APPLICATION)?))
+        };
+        if let Some(before) = change.before.as_ref().and_then(application) {
+            let changed = self.consumers_mut().remove_recorded(&before, &change.key.name);
+            self.uses_changed(&changed);
+        }
+        let Some(record) = &change.after else {
+            return;
+        };
+        let Some(key) = application(record) else {
+            return;
+        };
+        match Recorded::read(&record.value()) {
+            Ok(recorded) => {
+                let changed = self.consumers_mut().put_recorded(&key, &recorded);
+                self.uses_changed(&changed);
+            }
+            Err(error) => {
+                tracing::warn!(revision = %change.key, %error, "an ApplicationRevision cannot be read");
+            }
+        }
+    }
+
+    /// Something that an application made has changed.
+    pub(crate) fn child_changed(&self, gvk: &GroupVersionKind, change: &Change) {
+        let application = |record: &Arc<Record>| {
+            let labels = record.metadata().labels.unwrap_or_default();
+            let namespace = labels.get(label::APPLICATION_NAMESPACE)?;
+            Some(Key::new(namespace, labels.get(label::APPLICATION)?))
+        };
+        let (before, after) = (
+            change.before.as_ref().and_then(application),
+            change.after.as_ref().and_then(application),
+        );
+        {
+            let mut made = self.made();
+            let object = (gvk.clone(), change.key.clone());
+            if before != after
+                && let Some(before) = &before
+                && let Some(objects) = made.get_mut(before)
+            {
+                objects.remove(&object);
+                if objects.is_empty() {
+                    made.remove(before);
+                }
+            }
+            if let Some(after) = &after {
+                made.entry(after.clone()).or_default().insert(object);
+            }
+        }
+        if change.same_content() || change.origin == Origin::Ourselves {
+            return;
+        }
+        for application in [before, after].into_iter().flatten().collect::<BTreeSet<_>>() {
+            self.applications.add(application);
+        }
+    }
+
+    /// Wakes the applications that would get another answer.
+    fn tell_concerned(&self, artifact: &Artifact) {
+        if !self.ready.load(Ordering::Acquire) {
+            return;
+        }
+        let concerned = {
+            let catalogue = self.catalogue();
+            self.consumers().concerned(&catalogue, artifact)
+        };
+        for key in concerned {
+            self.applications.add(Key::clone(&key));
+        }
+    }
+
+    /// Wakes the definitions whose revisions are used by others than before.
+    fn uses_changed(&self, changed: &BTreeSet<Place>) {
+        if changed.is_empty() {
+            return;
+        }
+        let artifacts: BTreeSet<Artifact> = {
+            let catalogue = self.catalogue();
+            let owner = |(namespace, name): &Place| catalogue.owner(namespace, name).cloned();
+            changed.iter().filter_map(owner).collect()
+        };
+        for artifact in artifacts {
+            self.definitions.add_after(artifact, SETTLE);
+        }
+    }
+
+    fn catalogue_mut(&self) -> RwLockWriteGuard<'_, Catalogue> {
+        self.catalogue.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn consumers_mut(&self) -> RwLockWriteGuard<'_, Consumers> {
+        self.consumers.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn made(&self) -> MutexGuard<'_, HashMap<Key, HashSet<(GroupVersionKind, Key)>>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn scheme(definition: &Value) -> Scheme {
+    match written_at(definition) {
+        Some(WrittenAt::V2beta1) => Scheme::Versioned,
+        _ if definition["spec"]["version"]
+            .as_str()
+            .is_some_and(|version| !version.is_empty()) =>
+        {
+            Scheme::Versioned
+        }
+        _ => Scheme::Numbered,
+    }
+}
+
+/// Whether what people ask for is the same: generation, labels, annotations, finalizers, deletion.
+fn same_intent(change: &Change) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return false;
+    };
+    if before.generation() != after.generation() || before.terminating() != after.terminating() {
+        return false;
+    }
+    let (before, after) = (before.metadata(), after.metadata());
+    (&before.labels, &before.annotations, &before.finalizers)
+        == (&after.labels, &after.annotations, &after.finalizers)
+}

@@ -1,0 +1,324 @@
+//! A cluster with our kinds and a manager at work, and words to publish and consume with.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use anyhow::{Context as _, Result};
+use cambium_api::crds;
+use cambium_controllers::{Manager, Settings};
+use cambium_testing::{Answer, Backend, Raw, TestCluster, eventually, eventually_some};
+use jiff::SignedDuration;
+use kube::Client;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::task::JoinHandle;
+
+/// On a cluster that tests share, one manager works at a time.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+pub(crate) struct Platform {
+    pub(crate) cluster: TestCluster,
+    pub(crate) raw: Raw,
+    pub(crate) namespace: String,
+    settings: Settings,
+    manager: Option<Working>,
+    _alone: Option<MutexGuard<'static, ()>>,
+}
+
+struct Working {
+    manager: Arc<Manager>,
+    task: JoinHandle<()>,
+}
+
+/// Settings that do not wait.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        deletion_delay: SignedDuration::ZERO,
+        serves_v2beta1: false,
+        ..Settings::default()
+    }
+}
+
+impl Platform {
+    /// With a manager at work.
+    pub(crate) async fn start() -> Result<Self> {
+        Self::with(settings()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> Result<Self> {
+        let mut platform = Self::without_manager(settings).await?;
+        let client = platform.cluster.client();
+        platform.start_manager(client).await?;
+        Ok(platform)
+    }
+
+    pub(crate) async fn without_manager(settings: Settings) -> Result<Self> {
+        let alone = match Backend::from_environment()? {
+            Backend::Kubernetes => Some(ALONE.lock().await),
+            Backend::Embedded => None,
+        };
+        let cluster = TestCluster::start().await?;
+        let raw = cluster.raw();
+        install(&raw).await?;
+        let namespace = cluster.namespace("team").await?;
+        Ok(Self {
+            cluster,
+            raw,
+            namespace,
+            settings,
+            manager: None,
+            _alone: alone,
+        })
+    }
+
+    /// Starts a manager that uses this client.
+    pub(crate) async fn start_manager(&mut self, client: Client) -> Result<()> {
+        self.stop_manager().await;
+        let manager = Arc::new(Manager::start(client, self.settings.clone()).await?);
+        let running = manager.clone();
+        let task = tokio::spawn(async move { running.run().await });
+        self.manager = Some(Working { manager, task });
+        Ok(())
+    }
+
+    /// Ends the manager as a crash would.
+    pub(crate) async fn stop_manager(&mut self) {
+        if let Some(working) = self.manager.take() {
+            working.task.abort();
+            let _ = working.task.await;
+        }
+    }
+
+    /// Waits until the manager has nothing left to do.
+    pub(crate) async fn idle(&self) -> Result<()> {
+        let manager = &self.manager.as_ref().context("a manager")?.manager;
+        eventually("the manager is idle", || async { Ok(manager.is_idle()) }).await
+    }
+
+    /// Another place where the same names may mean something else: another cluster, or in a cluster that tests share another
+    /// namespace, which the same manager looks after.
+    pub(crate) async fn elsewhere(&self) -> Result<Self> {
+        if self.cluster.backend() == Backend::Embedded {
+            return Self::with(self.settings.clone()).await;
+        }
+        let cluster = TestCluster::start().await?;
+        Ok(Self {
+            raw: cluster.raw(),
+            namespace: cluster.namespace("team").await?,
+            cluster,
+            settings: self.settings.clone(),
+            manager: None,
+            _alone: None,
+        })
+    }
+
+    fn path(&self, plural: &str) -> String {
+        format!(
+            "/apis/core.oam.dev/v1beta1/namespaces/{}/{plural}",
+            self.namespace
+        )
+    }
+
+    /// Creates or replaces an object of our kinds.
+    pub(crate) async fn apply(&self, object: &Value) -> Result<Answer> {
+        let kind = object["kind"].as_str().unwrap().to_lowercase();
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let path = format!(
+            "{}/{name}?fieldManager=test&force=true",
+            self.path(&format!("{kind}s"))
+        );
+        self.raw
+            .patch("application/apply-patch+yaml", &path, object)
+            .await
+    }
+
+    /// Publishes a component definition at v1beta1 with `spec.version`, whose ConfigMap says which version made it.
+    pub(crate) async fn publish(&self, name: &str, version: &str) -> Result<()> {
+        self.publish_object(&component(name, Some(version), version))
+            .await
+    }
+
+    /// Applies a definition and waits until it was looked at.
+    pub(crate) async fn publish_object(&self, definition: &Value) -> Result<()> {
+        let answer = self.apply(definition).await?;
+        anyhow::ensure!(answer.code < 300, "{}: {}", answer.code, answer.body);
+        let generation = answer.body["metadata"]["generation"].clone();
+        let (kind, name) = (
+            definition["kind"].as_str().unwrap(),
+            definition["metadata"]["name"].as_str().unwrap(),
+        );
+        eventually(&format!("{name} is published"), || async {
+            let found = self.get(&format!("{}s", kind.to_lowercase()), name).await?;
+            Ok(found["status"]["observedGeneration"] == generation)
+        })
+        .await
+    }
+
+    /// Applies an application with one component and waits until it was looked at.
+    pub(crate) async fn deploy(&self, name: &str, reference: &str, annotations: Value) -> Result<Value> {
+        let application = application(name, annotations, &[("main", reference)]);
+        self.deploy_object(&application).await
+    }
+
+    pub(crate) async fn deploy_object(&self, application: &Value) -> Result<Value> {
+        let name = application["metadata"]["name"].as_str().unwrap();
+        let answer = self.apply(application).await?;
+        anyhow::ensure!(answer.code < 300, "{}: {}", answer.code, answer.body);
+        let generation = answer.body["metadata"]["generation"].clone();
+        eventually_some(&format!("{name} was looked at"), || async {
+            let found = self.application(name).await?;
+            Ok((found["status"]["observedGeneration"] == generation).then_some(found))
+        })
+        .await
+    }
+
+    pub(crate) async fn get(&self, plural: &str, name: &str) -> Result<Value> {
+        Ok(self.raw.get(&format!("{}/{name}", self.path(plural))).await?.body)
+    }
+
+    pub(crate) async fn application(&self, name: &str) -> Result<Value> {
+        self.get("applications", name).await
+    }
+
+    pub(crate) async fn list(&self, plural: &str) -> Result<Vec<Value>> {
+        let list = self.raw.get(&self.path(plural)).await?.body;
+        Ok(list["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    pub(crate) async fn names(&self, plural: &str) -> Result<Vec<String>> {
+        let names = self.list(plural).await?;
+        Ok(names
+            .iter()
+            .map(|object| object["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect())
+    }
+
+    pub(crate) async fn config_map(&self, name: &str) -> Result<Value> {
+        let path = format!("/api/v1/namespaces/{}/configmaps/{name}", self.namespace);
+        Ok(self.raw.get(&path).await?.body)
+    }
+
+    pub(crate) async fn delete(&self, plural: &str, name: &str) -> Result<Answer> {
+        self.raw
+            .delete(&format!("{}/{name}", self.path(plural)), &json!({}))
+            .await
+    }
+
+    /// Waits until a component's ConfigMap was made by this version.
+    pub(crate) async fn runs(&self, config_map: &str, version: &str) -> Result<()> {
+        let ran = eventually(&format!("{config_map} runs {version}"), || async {
+            Ok(self.config_map(config_map).await?["data"]["version"] == version)
+        })
+        .await;
+        if ran.is_err() {
+            for application in self.list("applications").await? {
+                eprint(&application["status"]);
+            }
+        }
+        ran
+    }
+
+    /// Waits for a condition of an application; the condition.
+    pub(crate) async fn condition(&self, name: &str, type_: &str, status: &str) -> Result<Value> {
+        let found = eventually_some(&format!("{name}: {type_}={status}"), || async {
+            let application = self.application(name).await?;
+            Ok(condition(&application, type_).filter(|condition| condition["status"] == status))
+        })
+        .await;
+        if found.is_err() {
+            eprint(&self.application(name).await?["status"]);
+        }
+        found
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "says what was there instead")]
+fn eprint(value: &Value) {
+    eprintln!("{value:#}");
+}
+
+impl Drop for Platform {
+    fn drop(&mut self) {
+        if let Some(working) = self.manager.take() {
+            working.task.abort();
+        }
+    }
+}
+
+/// Installs our CRDs and waits until they are served.
+pub(crate) async fn install(raw: &Raw) -> Result<()> {
+    for crd in crds::all() {
+        let name = crd.metadata.name.clone().unwrap();
+        let path = format!(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}?fieldManager=test&force=true"
+        );
+        let answer = raw
+            .patch("application/apply-patch+yaml", &path, &json!(crd))
+            .await?;
+        anyhow::ensure!(answer.code < 300, "{}", answer.body);
+    }
+    for crd in crds::all() {
+        let path = format!("/apis/core.oam.dev/v1beta1/{}", crd.spec.names.plural);
+        eventually(&path, || async { Ok(raw.get(&path).await?.code == 200) }).await?;
+    }
+    Ok(())
+}
+
+/// A component definition whose ConfigMap holds a text that tells who made it.
+pub(crate) fn component(name: &str, version: Option<&str>, says: &str) -> Value {
+    definition(
+        "ComponentDefinition",
+        name,
+        version,
+        &format!(
+            r#"
+output: {{
+	apiVersion: "v1"
+	kind:       "ConfigMap"
+	data: {{version: "{says}", text: parameter.text}}
+}}
+parameter: text: *"hello" | string
+"#
+        ),
+    )
+}
+
+pub(crate) fn definition(kind: &str, name: &str, version: Option<&str>, template: &str) -> Value {
+    let mut definition = json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": kind, "metadata": {"name": name},
+        "spec": {"schematic": {"cue": {"template": template}}},
+    });
+    if kind == "ComponentDefinition" {
+        definition["spec"]["workload"] = json!({"definition": {"apiVersion": "v1", "kind": "ConfigMap"}});
+    }
+    if let Some(version) = version {
+        definition["spec"]["version"] = json!(version);
+    }
+    definition
+}
+
+/// An application: a name, annotations, and components by name and reference.
+pub(crate) fn application(name: &str, annotations: Value, components: &[(&str, &str)]) -> Value {
+    let components: Vec<Value> = components
+        .iter()
+        .map(|(component, reference)| json!({"name": format!("{name}-{component}"), "type": reference}))
+        .collect();
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"components": components},
+    })
+}
+
+pub(crate) fn auto_update(value: &str) -> Value {
+    json!({"app.oam.dev/autoUpdate": value})
+}
+
+pub(crate) fn condition(object: &Value, type_: &str) -> Option<Value> {
+    let conditions = object["status"]["conditions"].as_array()?;
+    conditions
+        .iter()
+        .find(|condition| condition["type"] == type_)
+        .cloned()
+}
