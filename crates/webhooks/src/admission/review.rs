@@ -1,0 +1,66 @@
+//! `AdmissionReview`: in and out, v1 and v1beta1, which have the same shape.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{AdmissionRequest, Verdict};
+
+const GROUP: &str = "admission.k8s.io/";
+
+/// Why a body cannot be answered: there is no question in it.
+#[derive(Debug, thiserror::Error)]
+#[error("the body is not an AdmissionReview: {0}")]
+pub struct NotAReview(String);
+
+/// The version of a review, and the question in it.
+pub(crate) fn decode(body: &[u8]) -> Result<(String, AdmissionRequest), NotAReview> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Review {
+        #[serde(default)]
+        api_version: String,
+        #[serde(default)]
+        kind: String,
+        #[serde(default)]
+        request: Option<AdmissionRequest>,
+    }
+    let review: Review = serde_json::from_slice(body).map_err(|error| NotAReview(error.to_string()))?;
+    let known = matches!(review.api_version.strip_prefix(GROUP), Some("v1" | "v1beta1"));
+    if !known || review.kind != "AdmissionReview" {
+        let (version, kind) = (&review.api_version, &review.kind);
+        return Err(NotAReview(format!(
+            "apiVersion {version:?} and kind {kind:?} are not those of v1 or v1beta1"
+        )));
+    }
+    let request = review
+        .request
+        .ok_or_else(|| NotAReview("it has no request".to_owned()))?;
+    if request.uid.is_empty() {
+        return Err(NotAReview("request.uid is empty".to_owned()));
+    }
+    Ok((review.api_version, request))
+}
+
+/// The answer to a question, at the version in which it was asked.
+pub(crate) fn answer(api_version: &str, uid: &str, verdict: &Verdict) -> Value {
+    let mut response = Map::new();
+    response.insert("uid".to_owned(), json!(uid));
+    match verdict {
+        Verdict::Allowed { warnings } => {
+            response.insert("allowed".to_owned(), json!(true));
+            if !warnings.is_empty() {
+                response.insert("warnings".to_owned(), json!(warnings));
+            }
+        }
+        Verdict::Denied {
+            code,
+            reason,
+            message,
+        } => {
+            let status = json!({"status": "Failure", "code": code, "reason": reason, "message": message});
+            response.insert("allowed".to_owned(), json!(false));
+            response.insert("status".to_owned(), status);
+        }
+    }
+    json!({"apiVersion": api_version, "kind": "AdmissionReview", "response": response})
+}

@@ -1,0 +1,118 @@
+//! The seam: who decides, and how they are asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+
+use super::AdmissionRequest;
+
+/// Somebody who decides about writes.
+///
+/// ```
+/// use cambium_webhooks::admission::{AdmissionRequest, Validator, Verdict};
+/// use futures::future::{BoxFuture, FutureExt};
+/// use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+///
+/// struct NoSecrets;
+///
+/// impl Validator for NoSecrets {
+///     fn path(&self) -> &'static str {
+///         "no-secrets"
+///     }
+///     fn rules(&self) -> Vec<RuleWithOperations> {
+///         let one = |text: &str| Some(vec![text.to_owned()]);
+///         vec![RuleWithOperations {
+///             api_groups: one(""),
+///             api_versions: one("v1"),
+///             operations: one("CREATE"),
+///             resources: one("secrets"),
+///             scope: None,
+///         }]
+///     }
+///     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+///         async move { Verdict::forbidden(format!("no secret {} here", request.name)) }.boxed()
+///     }
+/// }
+/// ```
+pub trait Validator: Send + Sync + 'static {
+    /// The last part of the URL, `/admit/<path>`, and the first of the webhook's name. A DNS label.
+    fn path(&self) -> &'static str;
+
+    /// What it wants to be asked about.
+    fn rules(&self) -> Vec<RuleWithOperations>;
+
+    /// Decides. It may take its time up to the time-out, after which the answer is no. Panics are answers too.
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict>;
+}
+
+/// What a validator says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes.
+    Allowed {
+        /// Shown to the client, each in a line of its own.
+        warnings: Vec<String>,
+    },
+    /// No.
+    Denied {
+        /// The HTTP status that the client gets.
+        code: u16,
+        /// One word for programs: `Forbidden`, `Invalid`.
+        reason: String,
+        /// What is wrong and what to do, for people.
+        message: String,
+    },
+}
+
+impl Verdict {
+    /// Yes, and nothing more to say.
+    pub fn allowed() -> Self {
+        Self::Allowed { warnings: Vec::new() }
+    }
+
+    /// No: not now, or not by you.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::denied(403, "Forbidden", message)
+    }
+
+    /// No: the object is wrong.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::denied(422, "Invalid", message)
+    }
+
+    fn denied(code: u16, reason: &str, message: impl Into<String>) -> Self {
+        Self::Denied {
+            code,
+            reason: reason.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+/// Asks, in a task of its own: a panic ends that task and nothing else, and whoever blocks a thread is still too late.
+pub(crate) async fn ask(
+    validator: Arc<dyn Validator>,
+    request: AdmissionRequest,
+    timeout: Duration,
+) -> Verdict {
+    let path = validator.path();
+    let mut task = tokio::spawn(async move { validator.validate(&request).await });
+    match tokio::time::timeout(timeout, &mut task).await {
+        Ok(Ok(verdict)) => verdict,
+        Ok(Err(error)) => {
+            tracing::error!(validator = path, %error, "a validator failed");
+            let message = format!(
+                "the validator {path:?} failed and cannot say whether this is right; its log says why"
+            );
+            Verdict::denied(500, "InternalError", message)
+        }
+        Err(_) => {
+            task.abort();
+            tracing::warn!(validator = path, ?timeout, "a validator took too long");
+            let message = format!("the validator {path:?} did not decide within {timeout:?}; try again");
+            Verdict::denied(504, "Timeout", message)
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Keeps the Secret, the bundles and the leaf as they should be: observe, decide, act.
+//!
+//! Every replica does this, without a leader. What they write is the same, and no write overtakes another: the objects that carry a bundle are
+//! read *before* the Secret, and are written only if they are still what was read. So whoever writes a bundle knows a Secret that is at least as new as
+//! the one that the bundle was written from, and a certificate that was published is not taken back by somebody who had not heard of it.
+
+mod act;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::try_join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::GetParams;
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::certificates::{
+    CertificateError, Fingerprint, Leaf, LeafStep, Lifetimes, Observed, Plan, Resolver, SecretStep, Stored,
+    plan,
+};
+use crate::registration::{self, Registration, Target, Write};
+
+/// Time, given.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Why the certificates or the registration could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// The API server said no, or nothing.
+    #[error("{what} {name}: {source}")]
+    Api {
+        /// What was tried.
+        what: &'static str,
+        /// With which object.
+        name: String,
+        /// What came back.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// The Secret must not be used.
+    #[error("use the Secret {namespace}/{name}: {why}")]
+    Refused {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// In words, with what to do.
+        why: String,
+    },
+    /// A certificate could not be made.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// Others change the same objects as fast as we do.
+    #[error("come to rest: others keep changing our registration")]
+    Restless,
+}
+
+impl KeepError {
+    fn api(what: &'static str, name: &str) -> impl FnOnce(kube::Error) -> Self {
+        let name = name.to_owned();
+        move |source| Self::Api {
+            what,
+            name,
+            source: Box::new(source),
+        }
+    }
+
+    /// Whether trying again may help without anybody's doing.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Api { source, .. } => match &**source {
+                kube::Error::Api(status) => status.code >= 500 || status.code == 429,
+                _ => true,
+            },
+            Self::Restless => true,
+            Self::Refused { .. } | Self::Certificate(_) => false,
+        }
+    }
+}
+
+/// How far to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The Secret and the leaf: what a server needs before it can be named to anybody.
+    Certificates,
+    /// And the registration.
+    Everything,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rest {
+    /// When time alone will make a difference.
+    pub(crate) look_again: Timestamp,
+    /// CRDs that are not served yet.
+    pub(crate) unserved: Vec<String>,
+}
+
+/// Everything that is kept, and what for.
+pub(crate) struct Keeper {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+    pub(crate) secret: String,
+    pub(crate) registration: Registration,
+    pub(crate) names: Vec<String>,
+    pub(crate) lifetimes: Lifetimes,
+    pub(crate) resolver: Arc<Resolver>,
+    pub(crate) clock: Clock,
+    pub(crate) wake: Arc<Notify>,
+}
+
+/// What was seen, in the order in which it was looked at.
+struct Seen {
+    targets: Vec<(Target, Option<Value>)>,
+    secret: Option<Secret>,
+    stored: Stored,
+}
+
+/// More steps than any rotation has.
+const STEPS: usize = 20;
+
+impl Keeper {
+    /// One step after another, until there is none to take.
+    pub(crate) async fn settle(&self, extent: Extent) -> Result<Rest, KeepError> {
+        for _ in 0..STEPS {
+            if let Some(rest) = self.step(extent).await? {
+                return Ok(rest);
+            }
+        }
+        Err(KeepError::Restless)
+    }
+
+    /// Observe, decide, act. `None` if there may be more to do.
+    async fn step(&self, extent: Extent) -> Result<Option<Rest>, KeepError> {
+        let now = (self.clock)();
+        let seen = self.observe().await?;
+        let plan = self.decide(&seen, now);
+        if plan.secret != SecretStep::Keep {
+            self.write_secret(&seen, &plan.secret, now).await?;
+            return Ok(None);
+        }
+        if let (LeafStep::Sign { until }, Stored::Whole(authorities)) = (&plan.leaf, &seen.stored) {
+            let leaf = Leaf::sign(&authorities.current, &self.names, now, *until)?;
+            tracing::info!(by = %leaf.facts().by, %until, "a new serving certificate");
+            self.resolver.swap(leaf);
+            return Ok(None);
+        }
+        if extent == Extent::Everything && self.register(&seen, &plan).await? > 0 {
+            return Ok(None);
+        }
+        let crds = seen
+            .targets
+            .iter()
+            .filter(|(target, _)| matches!(target, Target::Crd(_)));
+        let unserved = crds.filter(|(_, found)| !found.as_ref().is_some_and(registration::is_established));
+        Ok(Some(Rest {
+            look_again: plan.look_again,
+            unserved: unserved.map(|(target, _)| target.name().to_owned()).collect(),
+        }))
+    }
+
+    async fn observe(&self) -> Result<Seen, KeepError> {
+        let targets = self.registration.targets().into_iter().map(|target| async {
+            let request = kube::core::Request::new(target.collection());
+            let found = match request.get(target.name(), &GetParams::default()) {
+                Ok(request) => act::existing(self.client.request::<Value>(request).await),
+                Err(error) => Err(kube::Error::BuildRequest(error)),
+            };
+            let found = found.map_err(KeepError::api("read", target.name()))?;
+            Ok::<_, KeepError>((target, found))
+        });
+        let targets = try_join_all(targets).await?;
+        let secret = self.secrets().get_opt(&self.secret).await;
+        let secret = secret.map_err(KeepError::api("read the Secret", &self.secret))?;
+        let stored = Stored::read(secret.as_ref());
+        Ok(Seen {
+            targets,
+            secret,
+            stored,
+        })
+    }
+
+    fn decide(&self, seen: &Seen, now: Timestamp) -> Plan {
+        let carried = seen.targets.iter();
+        let carried = carried.filter_map(|(target, found)| self.registration.carried(target, found.as_ref()));
+        let observed = Observed {
+            secret: seen.stored.facts(),
+            bundles: carried.collect(),
+            leaf: self.resolver.leaf().map(|leaf| leaf.facts().clone()),
+        };
+        plan(&observed, &self.lifetimes, now)
+    }
+
+    /// Writes what differs. How many objects that were.
+    async fn register(&self, seen: &Seen, plan: &Plan) -> Result<usize, KeepError> {
+        let certificates = seen.stored.certificates();
+        let pem = |id: &Fingerprint| {
+            certificates
+                .iter()
+                .find(|one| one.facts().id == *id)
+                .map(|one| one.pem())
+        };
+        let bundle: String = plan.bundle.iter().filter_map(pem).collect();
+        let mut written = 0;
+        for (target, found) in &seen.targets {
+            let write = registration::plan(&self.registration, target, found.as_ref(), &bundle);
+            if write != Write::Nothing {
+                self.write_target(target, write).await?;
+                written += 1;
+            }
+        }
+        Ok(written)
+    }
+
+    fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Keeps everything until it is dropped: at every change, and when it is time.
+    pub(crate) async fn run(&self, mut look_again: Timestamp) {
+        /// Clocks are set, machines sleep: look at least so often.
+        const LONGEST: Duration = Duration::from_secs(3600);
+        let mut patience = PATIENCE;
+        loop {
+            let wait = Duration::try_from((self.clock)().duration_until(look_again)).unwrap_or_default();
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = tokio::time::sleep(wait.clamp(PATIENCE, LONGEST)) => {}
+            }
+            match self.settle(Extent::Everything).await {
+                Ok(rest) => {
+                    look_again = rest.look_again;
+                    patience = PATIENCE;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "failed to keep certificates and registration");
+                    tokio::time::sleep(patience).await;
+                    patience = (patience * 2).min(LONGEST / 60);
+                    self.wake.notify_one();
+                }
+            }
+        }
+    }
+}
+
+/// Before the first retry.
+const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,0 +1,100 @@
+//! What has happened to what we keep.
+
+use futures::stream::{Stream, StreamExt, select_all};
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::{ObjectReference, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::PartialObjectMeta;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Resource};
+
+use super::Keeper;
+use crate::certificates::SecretStep;
+use crate::names;
+
+impl Keeper {
+    /// Wakes the keeper whenever something that it keeps has changed. Only metadata is sent: what changed is read when it matters.
+    pub(crate) async fn watch(&self) {
+        let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
+        let kept = format!("{}={}", names::KEPT_BY, self.registration.configuration);
+        let crds: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(self.client.clone());
+        let configurations: Api<PartialObjectMeta<ValidatingWebhookConfiguration>> =
+            Api::all(self.client.clone());
+        let secrets: Api<PartialObjectMeta<Secret>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let mut changes = select_all([
+            changes(crds, watcher::Config::default().labels(&kept)).boxed(),
+            changes(configurations, named(&self.registration.configuration)).boxed(),
+            changes(secrets, named(&self.secret)).boxed(),
+        ]);
+        while changes.next().await.is_some() {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Says what was done, to the log and to whoever looks at the Secret.
+    pub(super) async fn tell(&self, secret: &Secret, step: &SecretStep) {
+        let (type_, reason, note) = match step {
+            SecretStep::Create => (
+                EventType::Normal,
+                "AuthorityMade",
+                "Made a certificate authority".to_owned(),
+            ),
+            SecretStep::Replace { why, .. } => {
+                let note = format!("Made a new certificate authority: the Secret could not be used, {why}");
+                (EventType::Warning, "AuthorityReplaced", note)
+            }
+            SecretStep::AddNext => {
+                let note = "Made the next certificate authority; it is used once every bundle carries it";
+                (EventType::Normal, "AuthorityRenewed", note.to_owned())
+            }
+            SecretStep::Promote => {
+                let note = "The next certificate authority is now the one that signs";
+                (EventType::Normal, "AuthorityPromoted", note.to_owned())
+            }
+            SecretStep::Forget { expired } => {
+                let note = format!("Certificate authorities have expired and leave the bundles: {expired:?}");
+                (EventType::Normal, "AuthorityForgotten", note)
+            }
+            SecretStep::Keep
+            | SecretStep::Refuse { .. }
+            | SecretStep::RecordPublished
+            | SecretStep::ForgetPublished => return,
+        };
+        match step {
+            SecretStep::Replace { .. } => tracing::warn!(secret = self.secret, "{note}"),
+            _ => tracing::info!(secret = self.secret, "{note}"),
+        }
+        let event = Event {
+            type_,
+            reason: reason.to_owned(),
+            note: Some(note),
+            action: "Rotate".to_owned(),
+            secondary: None,
+        };
+        let reporter = Reporter {
+            controller: "cambium-webhooks".to_owned(),
+            instance: None,
+        };
+        let reference: ObjectReference = secret.object_ref(&());
+        // The log has it in any case.
+        if let Err(error) = Recorder::new(self.client.clone(), reporter)
+            .publish(&event, &reference)
+            .await
+        {
+            tracing::debug!(%error, "an event could not be written");
+        }
+    }
+}
+
+/// Something for every change. A watch that breaks is begun again, and that counts as a change.
+fn changes<K>(api: Api<PartialObjectMeta<K>>, config: watcher::Config) -> impl Stream<Item = ()> + Send
+where
+    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + Send + Sync + 'static,
+{
+    watcher(api, config).default_backoff().map(|event| {
+        if let Err(error) = event {
+            tracing::debug!(%error, "a watch broke");
+        }
+    })
+}

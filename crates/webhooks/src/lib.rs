@@ -1,0 +1,23 @@
+//! Conversion and admission over HTTPS, with certificates that it makes and rotates itself.
+//!
+//! ```text
+//!    API server ──HTTPS──► server ─┬─ /convert ──────► cambium_convert
+//!        ▲                   ▲     └─ /admit/<path> ─► a Validator
+//!        │                   │ leaf
+//!        │ caBundle, URL   keeper ── observe ─► certificates::plan ─► act
+//!        └───────────────────┘  └── Secret: the authority of all replicas
+//! ```
+//!
+//! [`Webhooks::start`] wires it. It knows only a `kube::Client`, and cannot tell an embedded API server from a real one. What is decided is decided by
+//! pure functions: [`certificates::plan`] and [`registration::plan`].
+
+pub mod admission;
+pub mod certificates;
+mod keeper;
+pub mod names;
+pub mod registration;
+pub mod server;
+mod webhooks;
+
+pub use keeper::{Clock, KeepError};
+pub use webhooks::{Options, StartError, Webhooks};

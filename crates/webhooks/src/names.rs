@@ -1,0 +1,16 @@
+//! Names that others see.
+
+/// The label that says whose an object is.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// The value of that label, and our name as a writer of fields.
+pub const CAMBIUM: &str = "cambium";
+
+/// The label on CRDs that we keep; its value is the name of the webhook configuration.
+pub const KEPT_BY: &str = "webhooks.cambium.dev/kept-by";
+
+/// The annotation on CRDs with the version of the program that wrote their schemas.
+pub const SCHEMA_VERSION: &str = "webhooks.cambium.dev/schema-version";
+
+/// What the names of our webhooks end in.
+pub const WEBHOOK_SUFFIX: &str = ".webhooks.cambium.dev";

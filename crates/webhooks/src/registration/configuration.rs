@@ -1,0 +1,80 @@
+//! The `ValidatingWebhookConfiguration`, over what is there.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::crd::ids;
+use super::plan::{named, put_over};
+use super::{Registration, Webhook};
+use crate::certificates::Fingerprint;
+use crate::names;
+
+/// As it is written where there is none.
+pub(super) fn wanted(registration: &Registration, bundle: &str) -> Value {
+    let webhooks: Vec<Value> = registration
+        .webhooks
+        .iter()
+        .map(|webhook| wanted_webhook(registration, webhook, bundle))
+        .collect();
+    json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": registration.configuration, "labels": {names::MANAGED_BY: names::CAMBIUM}},
+        "webhooks": webhooks})
+}
+
+fn wanted_webhook(registration: &Registration, webhook: &Webhook, bundle: &str) -> Value {
+    let path = format!("/admit/{}", webhook.path);
+    let rules = webhook.rules.iter().cloned().map(|mut rule| {
+        // What the API server would fill in is said, so that it compares as equal.
+        rule.scope.get_or_insert_with(|| "*".to_owned());
+        rule
+    });
+    let mut wanted = json!({"name": format!("{}{}", webhook.path, names::WEBHOOK_SUFFIX),
+        "clientConfig": registration.reach.client_config(&path, bundle), "rules": rules.collect::<Vec<_>>(),
+        "failurePolicy": "Fail", "sideEffects": "None", "matchPolicy": "Equivalent",
+        "timeoutSeconds": registration.timeout_seconds, "admissionReviewVersions": ["v1", "v1beta1"]});
+    if let Some(selector) = &registration.namespace_selector {
+        wanted["namespaceSelector"] = json!(selector);
+    }
+    wanted
+}
+
+/// As it should be, given what is there: our webhooks as we want them, without those that we no longer have; others as they are.
+pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
+    let mut result = observed.clone();
+    put_over(&wanted["metadata"]["labels"], &mut result["metadata"]["labels"]);
+    let is_ours = |name: &Value| {
+        name.as_str()
+            .is_some_and(|name| name.ends_with(names::WEBHOOK_SUFFIX))
+    };
+    let mut webhooks = Vec::new();
+    for mut webhook in observed["webhooks"].as_array().cloned().unwrap_or_default() {
+        match named(&wanted["webhooks"], &webhook["name"]) {
+            Some(ours) => put_over(ours, &mut webhook),
+            None if is_ours(&webhook["name"]) => continue,
+            None => {}
+        }
+        webhooks.push(webhook);
+    }
+    let ours = wanted["webhooks"].as_array().into_iter().flatten();
+    webhooks.extend(
+        ours.filter(|one| named(&observed["webhooks"], &one["name"]).is_none())
+            .cloned(),
+    );
+    if !webhooks.is_empty() || !observed["webhooks"].is_null() {
+        result["webhooks"] = Value::Array(webhooks);
+    }
+    result
+}
+
+/// The certificates that the API server trusts for every one of our webhooks.
+pub(super) fn carried(registration: &Registration, observed: Option<&Value>) -> BTreeSet<Fingerprint> {
+    let bundles = registration.webhooks.iter().map(|webhook| {
+        let name = json!(format!("{}{}", webhook.path, names::WEBHOOK_SUFFIX));
+        let there = observed.and_then(|observed| named(&observed["webhooks"], &name));
+        there
+            .map(|there| ids(&there["clientConfig"]["caBundle"]))
+            .unwrap_or_default()
+    });
+    bundles.reduce(|all, one| &all & &one).unwrap_or_default()
+}

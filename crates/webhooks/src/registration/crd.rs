@@ -1,0 +1,83 @@
+//! A CRD of ours, over what is there.
+
+use std::collections::BTreeSet;
+
+use cambium_api::crds::with_conversion;
+use k8s_openapi::ByteString;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::Registration;
+use super::plan::{named, put_over};
+use crate::certificates::{Fingerprint, bundle_ids};
+use crate::names;
+
+/// As it is written where there is none.
+pub(super) fn wanted(registration: &Registration, crd: &CustomResourceDefinition, bundle: &str) -> Value {
+    let config = registration.reach.client_config("/convert", bundle);
+    let mut crd = json!(with_conversion(crd.clone(), config));
+    crd["metadata"]["labels"][names::KEPT_BY] = json!(registration.configuration);
+    crd["metadata"]["annotations"][names::SCHEMA_VERSION] = json!(env!("CARGO_PKG_VERSION"));
+    crd
+}
+
+/// As it should be, given what is there. Schemas that a newer program wrote are left to it.
+pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
+    let mut result = observed.clone();
+    put_over(&wanted["metadata"]["labels"], &mut result["metadata"]["labels"]);
+    let conversion = &wanted["spec"]["conversion"];
+    if !conversion.is_null() {
+        result["spec"]["conversion"] = conversion.clone();
+    }
+    if schema_version(observed) > schema_version(wanted) {
+        return result;
+    }
+    put_over(
+        &wanted["metadata"]["annotations"],
+        &mut result["metadata"]["annotations"],
+    );
+    put_over(&wanted["spec"]["names"], &mut result["spec"]["names"]);
+    result["spec"]["versions"] = versions(&wanted["spec"]["versions"], &observed["spec"]["versions"]);
+    result
+}
+
+/// Our versions as we want them, in the order in which they are; then those that are missing. Versions that we do not know stay.
+fn versions(wanted: &Value, observed: &Value) -> Value {
+    let there = observed.as_array().cloned().unwrap_or_default();
+    let mut all: Vec<Value> = there
+        .into_iter()
+        .map(|mut version| {
+            if let Some(ours) = named(wanted, &version["name"]) {
+                put_over(ours, &mut version);
+            }
+            version
+        })
+        .collect();
+    let ours = wanted.as_array().into_iter().flatten();
+    all.extend(
+        ours.filter(|one| named(observed, &one["name"]).is_none())
+            .cloned(),
+    );
+    Value::Array(all)
+}
+
+/// Older than everything, if nobody says.
+fn schema_version(crd: &Value) -> Option<Version> {
+    crd["metadata"]["annotations"][names::SCHEMA_VERSION]
+        .as_str()?
+        .parse()
+        .ok()
+}
+
+/// The certificates that the API server trusts for conversion.
+pub(super) fn carried(observed: Option<&Value>) -> BTreeSet<Fingerprint> {
+    let bundle = observed.and_then(|crd| crd.pointer("/spec/conversion/webhook/clientConfig/caBundle"));
+    bundle.map(ids).unwrap_or_default()
+}
+
+/// The certificates in a `caBundle`.
+pub(super) fn ids(bundle: &Value) -> BTreeSet<Fingerprint> {
+    let bytes: Result<ByteString, _> = serde_json::from_value(bundle.clone());
+    bytes.map(|bytes| bundle_ids(&bytes.0)).unwrap_or_default()
+}

@@ -1,0 +1,239 @@
+//! Everything wired together.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cambium_api::crds;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::Client;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::admission::Validator;
+use crate::certificates::{Lifetimes, Resolver};
+use crate::keeper::{Clock, Extent, KeepError, Keeper};
+use crate::registration::{Reach, ReachError, Registration, Webhook};
+use crate::server::{Converter, Hooks, Limits, Server};
+
+/// What a user of this crate decides.
+#[derive(Clone)]
+pub struct Options {
+    /// The namespace of the Secret with the authority.
+    pub namespace: String,
+    /// The name of that Secret.
+    pub secret: String,
+    /// The name of the `ValidatingWebhookConfiguration`.
+    pub configuration: String,
+    /// How the API server reaches us.
+    pub reach: Reach,
+    /// The CRDs to install and to convert.
+    pub crds: Vec<CustomResourceDefinition>,
+    /// Validators see only objects in these namespaces. All, if there is none.
+    pub namespace_selector: Option<LabelSelector>,
+    /// How long the API server waits for a validator. More than [`Limits::validation`].
+    pub timeout_seconds: i32,
+    /// How long certificates are good for.
+    pub lifetimes: Lifetimes,
+    /// What clients may take.
+    pub limits: Limits,
+    /// How objects are converted.
+    pub converter: Converter,
+    /// What time it is.
+    pub clock: Clock,
+    /// How long to wait at the start, for an API server that is not well and for CRDs to be served.
+    pub patience: Duration,
+}
+
+impl Options {
+    /// Our kinds, and the usual for everything else.
+    pub fn new(namespace: impl Into<String>, reach: Reach) -> Self {
+        Self {
+            namespace: namespace.into(),
+            secret: "cambium-webhooks".to_owned(),
+            configuration: "cambium".to_owned(),
+            reach,
+            crds: crds::all(),
+            namespace_selector: None,
+            timeout_seconds: 10,
+            lifetimes: Lifetimes::default(),
+            limits: Limits::default(),
+            converter: Hooks::new(Vec::new()).converter,
+            clock: Arc::new(jiff::Timestamp::now),
+            patience: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Why webhooks did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The certificates or the registration.
+    #[error("failed to {0}")]
+    Keep(#[from] KeepError),
+    /// The listener.
+    #[error("failed to listen: {0}")]
+    Listen(#[from] std::io::Error),
+    /// The address.
+    #[error(transparent)]
+    Reach(#[from] ReachError),
+    /// A validator's path.
+    #[error("the path of a validator, {path:?}, is not a DNS label, or there are two of it")]
+    Path {
+        /// The path.
+        path: &'static str,
+    },
+    /// The API server accepted the CRDs and does not serve them.
+    #[error("failed to see CRDs established: {0:?}; their conditions say why")]
+    Unserved(Vec<String>),
+}
+
+/// Webhooks that are served, registered and kept so. They end with the value; better with [`Webhooks::stop`].
+pub struct Webhooks {
+    server: Option<Server>,
+    address: SocketAddr,
+    resolver: Arc<Resolver>,
+    wake: Arc<Notify>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Webhooks {
+    /// Makes or finds the authority, serves, and then tells the API server. Returns when all CRDs are served.
+    pub async fn start(
+        client: Client,
+        listener: TcpListener,
+        options: Options,
+        validators: Vec<Arc<dyn Validator>>,
+    ) -> Result<Self, StartError> {
+        check_paths(&validators)?;
+        let wake = Arc::new(Notify::new());
+        let keeper = Arc::new(Keeper {
+            client,
+            namespace: options.namespace,
+            secret: options.secret,
+            names: options.reach.names()?,
+            registration: Registration {
+                reach: options.reach,
+                configuration: options.configuration,
+                crds: options.crds,
+                webhooks: validators.iter().map(|one| webhook(&**one)).collect(),
+                timeout_seconds: options.timeout_seconds,
+                namespace_selector: options.namespace_selector,
+            },
+            lifetimes: options.lifetimes,
+            resolver: Arc::default(),
+            clock: options.clock,
+            wake: wake.clone(),
+        });
+        let deadline = tokio::time::Instant::now() + options.patience;
+        let kept = |extent| patiently(&keeper, extent, deadline);
+        kept(Extent::Certificates).await?;
+        let hooks = Hooks {
+            converter: options.converter,
+            validators,
+        };
+        let resolver = keeper.resolver.clone();
+        let server = Server::start(listener, resolver.clone(), hooks, options.limits)?;
+        let watching = keeper.clone();
+        let mut webhooks = Self {
+            address: server.address(),
+            server: Some(server),
+            resolver,
+            wake: wake.clone(),
+            tasks: vec![tokio::spawn(async move { watching.watch().await })],
+        };
+        let look_again = loop {
+            let rest = kept(Extent::Everything).await?;
+            if rest.unserved.is_empty() {
+                break rest.look_again;
+            }
+            if tokio::time::timeout_at(deadline, wake.notified()).await.is_err() {
+                return Err(StartError::Unserved(rest.unserved));
+            }
+        };
+        webhooks
+            .tasks
+            .push(tokio::spawn(async move { keeper.run(look_again).await }));
+        Ok(webhooks)
+    }
+
+    /// Where they are served.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The certificate of the moment.
+    pub fn resolver(&self) -> &Resolver {
+        &self.resolver
+    }
+
+    /// Looks at everything now, as if something had changed: for a clock that was set.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Keeps nothing more, accepts no more, and returns when open requests are answered. What is registered stays.
+    pub async fn stop(mut self) {
+        for task in self.tasks.drain(..) {
+            task.abort();
+            // Cancelled, as it should be.
+            let _ = task.await;
+        }
+        if let Some(server) = self.server.take() {
+            server.stop().await;
+        }
+    }
+}
+
+impl Drop for Webhooks {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// Tries again as long as that may help.
+async fn patiently(
+    keeper: &Keeper,
+    extent: Extent,
+    deadline: tokio::time::Instant,
+) -> Result<crate::keeper::Rest, KeepError> {
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match keeper.settle(extent).await {
+            Err(error) if error.is_transient() && tokio::time::Instant::now() + pause < deadline => {
+                tracing::debug!(%error, "failed, and will be tried again");
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_secs(2));
+            }
+            other => return other,
+        }
+    }
+}
+
+fn webhook(validator: &dyn Validator) -> Webhook {
+    Webhook {
+        path: validator.path().to_owned(),
+        rules: validator.rules(),
+    }
+}
+
+fn check_paths(validators: &[Arc<dyn Validator>]) -> Result<(), StartError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for validator in validators {
+        let path = validator.path();
+        let mut letters = path.chars();
+        let is_label = letters.all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '-')
+            && !path.is_empty()
+            && path.len() <= 40
+            && !path.starts_with('-')
+            && !path.ends_with('-');
+        if !is_label || !seen.insert(path) {
+            return Err(StartError::Path { path });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! What a client of the API server sees of conversion and admission.
+
+mod support;
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use support::{AsAnnotated, Stage, definition};
+
+const KINDS: [&str; 4] = [
+    "ComponentDefinition",
+    "TraitDefinition",
+    "PolicyDefinition",
+    "WorkflowStepDefinition",
+];
+
+#[tokio::test]
+async fn definitions_are_read_at_both_versions() -> Result<()> {
+    let stage = Stage::set().await?;
+    let webhooks = stage.webhooks(Vec::new()).await?;
+    let versions = json!([
+        {"version": "1.0.0", "schematic": {"cue": {"template": "one"}}, "unknown": [1, {"a": null}]},
+        {"version": "1.1.0", "schematic": {"cue": {"template": "two"}}},
+    ]);
+    for kind in KINDS {
+        let new = definition("v2beta1", kind, "new", json!({"versions": versions}));
+        let made = stage.create(&new).await?;
+        assert_eq!(
+            (made.code, &made.body["spec"]),
+            (201, &new["spec"]),
+            "{kind}: {made:?}"
+        );
+        let old = definition(
+            "v1beta1",
+            kind,
+            "old",
+            json!({"schematic": {"cue": {"template": "old"}}}),
+        );
+        let made = stage.create(&old).await?;
+        assert_eq!(
+            (made.code, &made.body["spec"]),
+            (201, &old["spec"]),
+            "{kind}: {made:?}"
+        );
+        for (version, name, expected) in [
+            ("v1beta1", "new", versions[1].clone()),
+            ("v2beta1", "new", new["spec"].clone()),
+            ("v1beta1", "old", old["spec"].clone()),
+            (
+                "v2beta1",
+                "old",
+                json!({"versions": [{"version": "0.0.0-legacy", "schematic": {"cue": {"template": "old"}}}]}),
+            ),
+        ] {
+            let read = stage.raw.get(&stage.path(version, kind, name)).await?;
+            assert_eq!(
+                (read.code, &read.body["spec"]),
+                (200, &expected),
+                "{kind} {name} at {version}: {read:?}"
+            );
+        }
+        let list = stage.raw.get(&stage.collection(&new)).await?.body;
+        let names: Vec<&Value> = list["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|one| &one["metadata"]["name"])
+            .collect();
+        assert_eq!(names, ["new", "old"], "{kind}");
+    }
+    webhooks.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_validator_is_heard_by_the_client() -> Result<()> {
+    let stage = Stage::set().await?;
+    let webhooks = stage.webhooks(vec![Arc::new(AsAnnotated)]).await?;
+    let annotated = |version: &str, name: &str, annotations: Value| {
+        let mut object = definition(version, "ComponentDefinition", name, json!({}));
+        object["metadata"]["annotations"] = annotations;
+        object
+    };
+    let webhook = "as-annotated.webhooks.cambium.dev";
+    for version in ["v1beta1", "v2beta1"] {
+        let denied = annotated(version, "denied", json!({"deny": "the reason, in words"}));
+        let answer = stage.create(&denied).await?;
+        let message = format!("admission webhook \"{webhook}\" denied the request: the reason, in words");
+        assert_eq!(
+            (answer.code, answer.reason(), answer.message()),
+            (422, "Invalid", &*message)
+        );
+    }
+    let warned = annotated("v1beta1", "warned", json!({"warn": "think of the others"}));
+    let answer = stage.create(&warned).await?;
+    assert_eq!(
+        (answer.code, answer.warnings),
+        (201, vec!["think of the others".to_owned()])
+    );
+
+    let kept = annotated("v1beta1", "kept", json!({"keep": "it is in use"}));
+    assert_eq!(stage.create(&kept).await?.code, 201);
+    let path = stage.path("v1beta1", "ComponentDefinition", "kept");
+    let answer = stage.raw.delete(&path, &Value::Null).await?;
+    let message = format!("admission webhook \"{webhook}\" denied the request: it is in use");
+    assert_eq!(
+        (answer.code, answer.reason(), answer.message()),
+        (403, "Forbidden", &*message)
+    );
+    let released = json!({"metadata": {"annotations": {"keep": null}}});
+    assert_eq!(stage.raw.patch("merge", &path, &released).await?.code, 200);
+    assert_eq!(stage.raw.delete(&path, &Value::Null).await?.code, 200);
+
+    let panics = annotated("v1beta1", "panics", json!({"panic": ""}));
+    let answer = stage.create(&panics).await?;
+    let message = format!(
+        "admission webhook \"{webhook}\" denied the request: the validator \"as-annotated\" failed and cannot say whether this is right; \
+         its log says why"
+    );
+    assert_eq!((answer.code, answer.message()), (500, &*message));
+    assert_eq!(
+        stage.create(&annotated("v1beta1", "fine", json!({}))).await?.code,
+        201
+    );
+    webhooks.stop().await;
+    Ok(())
+}
