@@ -29,11 +29,67 @@ pub(crate) enum LogFormat {
 pub(crate) enum Command {
     /// Run everything on this machine: an embedded Kubernetes API server, no cluster needed.
     Up(Up),
+    /// Run the controllers and webhooks against a Kubernetes that is there already.
+    Manager(Manager),
     /// Evaluate CUE, the language that definitions are written in.
     #[command(subcommand)]
     Cue(Cue),
     /// Render an Application without a cluster: its manifests to standard output.
     Render(Render),
+}
+
+/// `cambium manager`.
+#[derive(Debug, Args)]
+pub(crate) struct Manager {
+    /// The kubeconfig, and the context in it.
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
+    /// Where the system's own objects are: certificates, the lease, shared definitions.
+    #[arg(long, value_name = "NAME", default_value = "vela-system")]
+    pub(crate) namespace: String,
+    /// Where to serve webhooks.
+    #[arg(
+        long,
+        value_name = "ADDR",
+        default_value = "0.0.0.0:9443",
+        conflicts_with = "no_webhooks"
+    )]
+    pub(crate) webhook_listen: SocketAddr,
+    /// The Service through which the API server reaches the webhooks.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["webhook_url", "no_webhooks"], required_unless_present_any = ["webhook_url", "no_webhooks"])]
+    pub(crate) webhook_service: Option<String>,
+    /// The URL at which the API server reaches the webhooks, as in https://10.0.0.5:9443.
+    #[arg(long, value_name = "URL", conflicts_with = "no_webhooks")]
+    pub(crate) webhook_url: Option<String>,
+    /// Serve no webhooks: definitions have one API version, and wrong input is told in conditions alone.
+    #[arg(long)]
+    pub(crate) no_webhooks: bool,
+    /// Do not stand for election: there is no other replica.
+    #[arg(long)]
+    pub(crate) no_leader_election: bool,
+    /// The name to stand for election with [default: the host's name and the process number]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) identity: Option<String>,
+    /// How many revisions of a definition are kept besides the current one and those in use.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) definition_revision_limit: usize,
+    /// How many revisions of an application are kept besides the current one.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) application_revision_limit: usize,
+    /// How many applications are worked on at the same time.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) workers: usize,
+}
+
+/// Which cluster.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Cluster {
+    /// The kubeconfig [default: $KUBECONFIG, ~/.kube/config, or the cluster that this runs in]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context in it [default: the current one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
 }
 
 /// `cambium render`.

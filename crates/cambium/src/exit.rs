@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use cambium_apiserver::store::OpenError;
 
+use crate::client::Unreachable;
 use crate::up::UpError;
 
 /// Something nobody expected: please report it.
@@ -19,6 +20,9 @@ const FILE: u8 = 6;
 
 /// What the user wrote is wrong; the problems have been shown.
 const INPUT: u8 = 7;
+
+/// No cluster can be reached.
+const CLUSTER: u8 = 8;
 
 /// The user's input is wrong, and every problem of it has been written to standard error.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +48,8 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         INPUT
     } else if error.is::<UnreadableFile>() {
         FILE
+    } else if error.is::<Unreachable>() {
+        CLUSTER
     } else {
         error.downcast_ref::<UpError>().map_or(UNEXPECTED, code)
     };

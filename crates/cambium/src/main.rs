@@ -2,9 +2,12 @@
 
 mod caret;
 mod cli;
+mod client;
 mod cue;
 mod exit;
 mod log;
+mod manager;
+mod platform;
 mod render;
 mod up;
 
@@ -19,6 +22,7 @@ fn main() -> ExitCode {
     log::start(cli.log_format);
     let result = match cli.command {
         Command::Up(options) => up::run(&options),
+        Command::Manager(options) => manager::run(&options),
         Command::Cue(command) => cue::run(&command),
         Command::Render(options) => render::run(&options),
     };

@@ -152,19 +152,8 @@ impl Run<'_> {
     }
 
     fn recorded(&self) -> Vec<Recorded> {
-        let names = self.context.state.consumers().recorded(&self.key);
         let uid = self.application["metadata"]["uid"].as_str();
-        let records = names.iter().filter_map(|name| {
-            let key = Key::new(&self.key.namespace, name);
-            self.context.caches.recorded.get(&key)
-        });
-        let ours = records.filter(|record| {
-            let owners = record.metadata().owner_references.unwrap_or_default();
-            // Revisions of an earlier application of this name are not ours to use.
-            owners.is_empty() || owners.iter().any(|owner| Some(owner.uid.as_str()) == uid)
-        });
-        ours.filter_map(|record| Recorded::read(&record.value()).ok())
-            .collect()
+        self.context.recorded(&self.key, uid)
     }
 
     /// The kinds of which this application may have made something.

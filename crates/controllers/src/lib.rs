@@ -13,6 +13,7 @@
 mod application;
 mod consumers;
 mod definition;
+mod gate;
 mod manager;
 mod patch;
 mod state;

@@ -1,17 +1,19 @@
 //! Everything together: what is watched, what is known, and who works.
 
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Leadership, Mapper, Watch, patience, run_while_leader};
+use crate::runtime::{Cache, Children, Events, Key, Leadership, Mapper, Watch, patience, run_while_leader};
 use crate::state::State;
-use crate::{application, definition};
+use crate::{application, definition, gate};
 use cambium_api::names::{FIELD_MANAGER, label};
 use cambium_api::v1beta1::{API_VERSION, DefinitionType};
 use cambium_lineage::Retention;
+use cambium_oam::application::Recorded;
 use cambium_render::ClusterVersion;
+use cambium_webhooks::admission::Validator;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::{ApiResource, PatchParams};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -64,12 +66,15 @@ impl Settings {
 /// The controllers of definitions and applications.
 pub struct Manager {
     context: Arc<Context>,
-    _watches: Vec<Watching>,
+    watches: OnceLock<Vec<Watching>>,
 }
 
 /// What a reconciler needs.
 pub(crate) struct Context {
+    /// For requests, which end.
     pub(crate) client: Client,
+    /// For watches, which do not.
+    watching: Client,
     pub(crate) state: Arc<State>,
     pub(crate) caches: Caches,
     pub(crate) children: Children,
@@ -88,6 +93,11 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
+    fn all(&self) -> impl Iterator<Item = &Arc<Cache>> {
+        let definitions = self.definitions.iter().map(|(_, cache)| cache);
+        definitions.chain([&self.revisions, &self.applications, &self.recorded])
+    }
+
     pub(crate) fn definitions(&self, type_: DefinitionType) -> &Arc<Cache> {
         let place = DefinitionType::ALL.iter().position(|known| *known == type_);
         &self.definitions[place.unwrap_or_default()].1
@@ -101,6 +111,27 @@ impl Context {
         Timestamp::from_second(now.as_second()).unwrap_or(now)
     }
 
+    /// Waits until everything has been seen once.
+    pub(crate) async fn synced(&self) {
+        for cache in self.caches.all() {
+            cache.synced().await;
+        }
+    }
+
+    /// The revisions of the application with this key and identity. Those of an earlier one of that name are not its own.
+    pub(crate) fn recorded(&self, key: &Key, uid: Option<&str>) -> Vec<Recorded> {
+        let names = self.state.consumers().recorded(key);
+        let records = names
+            .iter()
+            .filter_map(|name| self.caches.recorded.get(&Key::new(&key.namespace, name)));
+        let own = records.filter(|record| {
+            let owners = record.metadata().owner_references.unwrap_or_default();
+            owners.is_empty() || owners.iter().any(|owner| Some(owner.uid.as_str()) == uid)
+        });
+        own.filter_map(|record| Recorded::read(&record.value()).ok())
+            .collect()
+    }
+
     pub(crate) fn merge_params(&self) -> PatchParams {
         PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
@@ -110,21 +141,12 @@ impl Context {
 }
 
 impl Manager {
-    /// Begins to watch; returns when everything has been seen once.
-    pub async fn start(client: Client, settings: Settings) -> kube::Result<Self> {
+    /// A manager that knows nothing yet, and does nothing.
+    pub async fn new(client: Client, settings: Settings) -> kube::Result<Self> {
         let limited = patience(&client, settings.patience);
         let version = limited.apiserver_version().await?;
         let state = Arc::new(State::default());
         let caches = caches(&state);
-        let all = caches.definitions.iter().map(|(_, cache)| cache);
-        let all: Vec<Arc<Cache>> = all
-            .chain([&caches.revisions, &caches.applications, &caches.recorded])
-            .cloned()
-            .collect();
-        let watches = all
-            .iter()
-            .map(|cache| Watch::new(client.clone()).spawn(cache.clone()))
-            .collect();
         let children = {
             let state = state.clone();
             let selector = Some(label::APPLICATION.to_owned());
@@ -132,7 +154,7 @@ impl Manager {
                 state.child_changed(gvk, &change);
             })
         };
-        let manager = Self {
+        Ok(Self {
             context: Arc::new(Context {
                 mapper: Mapper::new(limited.clone()),
                 events: Events::start(limited.clone(), "cambium", settings.instance.clone()),
@@ -143,22 +165,35 @@ impl Manager {
                     platform: version.platform,
                 },
                 client: limited,
+                watching: client,
                 state,
                 caches,
                 children,
                 settings,
             }),
-            _watches: watches,
-        };
-        for cache in &all {
-            cache.synced().await;
-        }
-        manager.context.state.set_ready();
-        Ok(manager)
+            watches: OnceLock::new(),
+        })
+    }
+
+    /// What is asked at admission.
+    pub fn validators(&self) -> Vec<Arc<dyn Validator>> {
+        gate::validators(&self.context)
+    }
+
+    /// Begins to watch, unless it does already, and waits until everything has been seen once.
+    pub async fn synced(&self) {
+        let context = &self.context;
+        self.watches.get_or_init(|| {
+            let watch = |cache: &Arc<Cache>| Watch::new(context.watching.clone()).spawn(cache.clone());
+            context.caches.all().map(watch).collect()
+        });
+        context.synced().await;
+        self.context.state.set_ready();
     }
 
     /// Works until it is dropped.
     pub async fn run(&self) {
+        self.synced().await;
         let (definitions, applications) = (self.context.clone(), self.context.clone());
         let state = &self.context.state;
         tokio::join!(

@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// Uses change in bursts; a definition's status says where they led.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -30,6 +31,8 @@ pub(crate) struct State {
     pub(crate) applications: Queue<Key>,
     /// Whether everything was seen once. Before that, nobody can say who is concerned.
     ready: AtomicBool,
+    /// Counts what is published.
+    news: watch::Sender<u64>,
 }
 
 impl State {
@@ -39,6 +42,11 @@ impl State {
 
     pub(crate) fn consumers(&self) -> RwLockReadGuard<'_, Consumers> {
         self.consumers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells when something was published or is gone.
+    pub(crate) fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
     }
 
     /// Everything was seen once.
@@ -110,6 +118,9 @@ impl State {
             }
             _ => false,
         };
+        if !same_revision {
+            self.news.send_modify(|count| *count += 1);
+        }
         for artifact in artifacts {
             if !(change.origin == Origin::Ourselves && same_revision) {
                 self.definitions.add(artifact.clone());

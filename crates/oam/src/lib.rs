@@ -21,6 +21,7 @@ mod names;
 mod resolve;
 mod stored;
 
+pub mod admission;
 pub mod application;
 pub mod definition;
 

@@ -8,9 +8,14 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_apiserver::store::OpenError;
+use cambium_controllers::Settings;
+use kube::Client;
 
 use crate::cli::Up;
+use crate::platform::{Plan, Platform, Served};
 use cluster::Cluster;
 
 /// What a user can mend.
@@ -61,6 +66,10 @@ async fn up(options: &Up) -> anyhow::Result<()> {
         let data = home.data(&name);
         clusters.push(Cluster::start(&name, data, Listen::Exactly(address)).await?);
     }
+    let mut platforms = Vec::new();
+    for cluster in &clusters {
+        platforms.push(platform(cluster).await?);
+    }
     kubeconfig::write(&home.kubeconfig, &clusters)?;
     if options.demo {
         demo::run(&clusters[0]).await?;
@@ -69,11 +78,32 @@ async fn up(options: &Up) -> anyhow::Result<()> {
 
     stop_signal().await?;
     tracing::info!("stopping");
+    for platform in platforms {
+        platform.stop().await;
+    }
     for cluster in clusters {
         cluster.stop().await;
     }
     home.tidy_up();
     Ok(())
+}
+
+/// Our kinds, controllers and webhooks, in a cluster of this process.
+async fn platform(cluster: &Cluster) -> anyhow::Result<Platform> {
+    let client = Client::new(cluster.server.clone(), "default");
+    let plan = Plan {
+        namespace: SYSTEM_NAMESPACE.to_owned(),
+        settings: Settings::default(),
+        webhooks: Some(Served {
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            reach: None,
+        }),
+        // Nobody else has the data.
+        identity: None,
+    };
+    Platform::start(client, plan)
+        .await
+        .with_context(|| format!("the controllers of {} did not start", cluster.name))
 }
 
 /// Where to listen, and whether it must be there.
@@ -98,7 +128,7 @@ fn announce(kubeconfig: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn stop_signal() -> anyhow::Result<()> {
+pub(crate) async fn stop_signal() -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     tokio::select! {

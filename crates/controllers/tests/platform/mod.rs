@@ -75,7 +75,8 @@ impl Platform {
     /// Starts a manager that uses this client.
     pub(crate) async fn start_manager(&mut self, client: Client) -> Result<()> {
         self.stop_manager().await;
-        let manager = Arc::new(Manager::start(client, self.settings.clone()).await?);
+        let manager = Arc::new(Manager::new(client, self.settings.clone()).await?);
+        manager.synced().await;
         let running = manager.clone();
         let task = tokio::spawn(async move { running.run().await });
         self.manager = Some(Working { manager, task });

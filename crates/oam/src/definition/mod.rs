@@ -6,4 +6,5 @@ mod revision;
 mod status;
 
 pub use declared::{Called, Declared, DeclaredVersion, Problem, declared};
+pub(crate) use plan::conflict_text;
 pub use plan::{Observed, Plan, Renumber, Uses, plan};

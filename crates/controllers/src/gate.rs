@@ -1,0 +1,176 @@
+//! The gate: what is asked at admission, answered from what the manager knows.
+//!
+//! Every replica can answer; none needs to lead. Right after a definition was applied, its revision is still being made: whoever
+//! refers to it then is not told that it does not exist, but waits a moment.
+
+use crate::manager::Context;
+use crate::runtime::Key;
+use cambium_api::v1beta1::DefinitionType;
+use cambium_oam::admission::{
+    ApplicationCheck, check_application, check_definition, check_definition_deletion, check_revision,
+};
+use cambium_oam::application::{Observed, Recorded};
+use cambium_oam::definition::Uses;
+use cambium_oam::{Artifact, Refused};
+use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a reference may lead nowhere before it is refused.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// Checks definitions, applications and their revisions.
+pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
+    vec![
+        Arc::new(Definitions(context.clone())),
+        Arc::new(Revisions),
+        Arc::new(Applications(context.clone())),
+    ]
+}
+
+struct Definitions(Arc<Context>);
+struct Revisions;
+struct Applications(Arc<Context>);
+
+impl Validator for Definitions {
+    fn path(&self) -> &'static str {
+        "definitions"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        let resources: Vec<String> = DefinitionType::ALL
+            .iter()
+            .map(|type_| format!("{}s", type_.kind().to_lowercase()))
+            .collect();
+        vec![rule(
+            &["v1beta1", "v2beta1"],
+            &["CREATE", "UPDATE", "DELETE"],
+            resources,
+        )]
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+        async move {
+            let Some(object) = request.object.as_ref().or(request.old_object.as_ref()) else {
+                return Verdict::allowed();
+            };
+            let Some(artifact) = Artifact::of(object) else {
+                return Verdict::allowed();
+            };
+            self.0.synced().await;
+            let catalogue = self.0.state.catalogue();
+            let shelf = catalogue.get(&artifact);
+            let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+            let uses: Uses = self.0.state.consumers().uses(&artifact, lineage);
+            verdict(match (request.operation, &request.object) {
+                (Operation::Delete, _) => check_definition_deletion(object, &uses),
+                (_, Some(new)) => check_definition(request.old_object.as_ref(), new, shelf, &uses),
+                (_, None) => Vec::new(),
+            })
+        }
+        .boxed()
+    }
+}
+
+impl Validator for Revisions {
+    fn path(&self) -> &'static str {
+        "revisions"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        let resources = ["definitionrevisions", "applicationrevisions"].map(str::to_owned);
+        vec![rule(&["v1beta1"], &["UPDATE"], resources.to_vec())]
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+        async move {
+            match (&request.old_object, &request.object) {
+                (Some(old), Some(new)) => verdict(check_revision(old, new)),
+                _ => Verdict::allowed(),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Validator for Applications {
+    fn path(&self) -> &'static str {
+        "applications"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        vec![rule(
+            &["v1beta1"],
+            &["CREATE", "UPDATE"],
+            vec!["applications".to_owned()],
+        )]
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+        async move {
+            let Some(application) = &request.object else {
+                return Verdict::allowed();
+            };
+            self.0.synced().await;
+            let until = tokio::time::Instant::now() + MOMENT;
+            let mut news = self.0.state.news();
+            loop {
+                news.mark_unchanged();
+                let check = self.check(request, application);
+                if check.may_come && tokio::time::timeout_at(until, news.changed()).await.is_ok() {
+                    continue;
+                }
+                return match check.refused.is_empty() {
+                    true => Verdict::Allowed {
+                        warnings: check.warnings,
+                    },
+                    false => verdict(check.refused),
+                };
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Applications {
+    fn check(&self, request: &AdmissionRequest, application: &Value) -> ApplicationCheck {
+        let context = &self.0;
+        let key = Key::new(&request.namespace, &request.name);
+        let mut application = application.clone();
+        application["metadata"]["namespace"] = request.namespace.clone().into();
+        let recorded: Vec<Recorded> = context.recorded(&key, application["metadata"]["uid"].as_str());
+        let catalogue = context.state.catalogue();
+        check_application(
+            request.old_object.as_ref(),
+            &Observed {
+                application: &application,
+                recorded: &recorded,
+                catalogue: &catalogue,
+                cluster_version: &context.cluster_version,
+            },
+        )
+    }
+}
+
+fn verdict(refused: Vec<Refused>) -> Verdict {
+    if refused.is_empty() {
+        return Verdict::allowed();
+    }
+    let messages: Vec<String> = refused.into_iter().map(|problem| problem.message).collect();
+    Verdict::invalid(messages.join("; "))
+}
+
+fn rule(versions: &[&str], operations: &[&str], resources: Vec<String>) -> RuleWithOperations {
+    let owned = |texts: &[&str]| Some(texts.iter().map(|&text| text.to_owned()).collect());
+    RuleWithOperations {
+        api_groups: owned(&[cambium_api::GROUP]),
+        api_versions: owned(versions),
+        operations: owned(operations),
+        resources: Some(resources),
+        scope: None,
+    }
+}

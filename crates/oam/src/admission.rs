@@ -1,0 +1,263 @@
+//! What is refused before it is stored: everything that could only fail later.
+
+use crate::application::{Observed, Step, draft};
+use crate::definition::{Called, Uses, conflict_text, declared};
+use crate::stored::{compile, is_rendered};
+use crate::{Artifact, Catalogue, Refused, Shelf};
+use cambium_api::names::{annotation, reason};
+use cambium_api::{v1beta1, v2beta1};
+use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
+use cambium_lineage::{Next, next};
+use serde_json::Value;
+
+/// What is wrong with a definition that is being created or changed. Both are at the API version of the request.
+pub fn check_definition(
+    old: Option<&Value>,
+    new: &Value,
+    shelf: Option<&Shelf>,
+    uses: &Uses,
+) -> Vec<Refused> {
+    let refuse = |reason, message| Refused { reason, message };
+    if let Some(old) = old {
+        if old["spec"] == new["spec"] && name_annotation(old) == name_annotation(new) {
+            return Vec::new();
+        }
+        if let Some(refused) = other_api_version(old, new) {
+            return vec![refused];
+        }
+    }
+    let Some(artifact) = Artifact::of(new) else {
+        return Vec::new();
+    };
+    let now = declared(new);
+    let mut refused: Vec<Refused> = now
+        .problems
+        .iter()
+        .map(|problem| refuse(problem.reason, format!("{}: {}", problem.path, problem.message)))
+        .collect();
+    if let Err(error) = check_size(new) {
+        refused.push(refuse(reason::INVALID_VERSION, error.to_string()));
+    }
+    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+    for version in &now.versions {
+        let next = lineage.map(|lineage| next(lineage, &version.content()));
+        match next {
+            Some(Next::Conflict { published, offered }) => refused.push(refuse(
+                reason::CONTENT_CHANGED,
+                conflict(&artifact.name, &version.called, published, &offered.to_string()),
+            )),
+            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_)) => {}
+            _ if is_rendered(artifact.type_) => {
+                if let Err(error) = compile(&artifact, &version.spec) {
+                    let message = format!("{}the template does not compile: {error}", place(&version.called));
+                    refused.push(refuse(reason::INVALID_TEMPLATE, message));
+                }
+            }
+            _ => {}
+        }
+    }
+    if let (Some(old), Some(lineage)) = (old, lineage) {
+        for version in declared(old).versions {
+            let Called::Version {
+                version: gone,
+                written,
+            } = &version.called
+            else {
+                continue;
+            };
+            let stays = now
+                .versions
+                .iter()
+                .any(|version| matches!(&version.called, Called::Version { version, .. } if version == gone));
+            let is_list = written_at(new) == Some(WrittenAt::V2beta1);
+            let users = lineage
+                .version(gone)
+                .and_then(|revision| uses.by.get(revision.name()));
+            if let Some(users) = users.filter(|_| is_list && !stays) {
+                let message = format!(
+                    "version {written:?} cannot be removed from spec.versions: it is in use by {}",
+                    some_of(users.iter())
+                );
+                refused.push(refuse(reason::IN_USE, message));
+            }
+        }
+    }
+    refused
+}
+
+/// Why a definition cannot be deleted now.
+pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused> {
+    let orphan = definition["metadata"]["annotations"][annotation::ORPHAN] == "true";
+    let users: std::collections::BTreeSet<&String> = uses.by.values().flatten().collect();
+    if orphan || users.is_empty() {
+        return Vec::new();
+    }
+    let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+    vec![Refused {
+        reason: reason::IN_USE,
+        message: format!(
+            "{name} is in use by {}; annotate it with {}=true to delete it and leave its revisions to those who use them",
+            some_of(users.into_iter()),
+            annotation::ORPHAN
+        ),
+    }]
+}
+
+/// Why a revision cannot be changed so: only its number may change.
+pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
+    let content = |object: &Value| {
+        let mut spec = object["spec"].clone();
+        if let Some(fields) = spec.as_object_mut() {
+            fields.remove("revision");
+        }
+        spec
+    };
+    if content(old) == content(new) {
+        return Vec::new();
+    }
+    let (kind, name) = (&new["kind"], &new["metadata"]["name"]);
+    vec![Refused {
+        reason: reason::CONTENT_CHANGED,
+        message: format!(
+            "{} {} cannot be changed: a revision is what was published; publish a new one",
+            kind.as_str().unwrap_or_default(),
+            name.as_str().unwrap_or_default()
+        ),
+    }]
+}
+
+/// What is wrong with an application, and what is to be said about it though it is accepted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApplicationCheck {
+    /// Why it is refused.
+    pub refused: Vec<Refused>,
+    /// What it is warned of.
+    pub warnings: Vec<String>,
+    /// Whether it is refused only because something is not there, which may be about to come.
+    pub may_come: bool,
+}
+
+/// Checks an application that is being created or changed.
+pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> ApplicationCheck {
+    let new = observed.application;
+    let mut check = ApplicationCheck::default();
+    let intent = |object: &Value| {
+        let annotations = object["metadata"]["annotations"].clone();
+        let of = |name: &str| annotations[name].clone();
+        (
+            object["spec"].clone(),
+            [
+                annotation::AUTO_UPDATE,
+                annotation::PUBLISH_VERSION,
+                annotation::LOCK,
+            ]
+            .map(of),
+        )
+    };
+    let deleting = !new["metadata"]["deletionTimestamp"].is_null();
+    if deleting || old.is_some_and(|old| intent(old) == intent(new)) {
+        return check;
+    }
+    let components = new["spec"]["components"].as_array().into_iter().flatten();
+    let mut names = std::collections::BTreeSet::new();
+    for (index, component) in components.enumerate() {
+        let name = component["name"].as_str().unwrap_or_default();
+        if name.is_empty() {
+            check.refused.push(Refused {
+                reason: reason::RENDER_FAILED,
+                message: format!("spec.components[{index}].name: a component needs a name"),
+            });
+        } else if !names.insert(name) {
+            check.refused.push(Refused {
+                reason: reason::RENDER_FAILED,
+                message: format!("spec.components[{index}].name: there are two components {name:?}"),
+            });
+        }
+    }
+    if let Err((step, problems)) = draft(observed).outcome {
+        let missing = [
+            reason::DEFINITION_NOT_FOUND,
+            reason::VERSION_NOT_FOUND,
+            reason::REVISION_CHANGED,
+        ];
+        check.may_come = step == Step::Resolve
+            && check.refused.is_empty()
+            && problems.iter().all(|problem| missing.contains(&problem.reason));
+        for problem in problems {
+            match problem.reason == reason::WORKFLOW_NOT_SUPPORTED {
+                true => check.warnings.push(problem.message),
+                false => check.refused.push(problem),
+            }
+        }
+    }
+    check
+}
+
+/// Whose catalogue an artifact would be looked up in.
+pub fn shelf<'c>(catalogue: &'c Catalogue, definition: &Value) -> Option<&'c Shelf> {
+    catalogue.get(&Artifact::of(definition)?)
+}
+
+/// A definition that was written at one API version is not edited at the other: neither can show all that the other says.
+fn other_api_version(old: &Value, new: &Value) -> Option<Refused> {
+    let requested = new["apiVersion"].as_str().unwrap_or_default();
+    let written = match written_at(old)? {
+        WrittenAt::V1beta1 => v1beta1::API_VERSION,
+        WrittenAt::V2beta1 => v2beta1::API_VERSION,
+    };
+    if requested == written {
+        return None;
+    }
+    // What is seen at the other version is a view; an edit that changes nothing in the original is none.
+    let original = |object: &Value| {
+        convert(object.clone(), written)
+            .ok()
+            .map(|object| object["spec"].clone())
+    };
+    if original(old) == original(new) {
+        return None;
+    }
+    Some(Refused {
+        reason: reason::API_VERSION_CHANGED,
+        message: format!(
+            "it was written at {written} and cannot be edited at {requested}; apply it at {written}"
+        ),
+    })
+}
+
+fn name_annotation(object: &Value) -> Option<&Value> {
+    object["metadata"]["annotations"].get(annotation::REVISION_NAME)
+}
+
+fn conflict(
+    definition: &str,
+    called: &Called,
+    published: &cambium_lineage::Revision,
+    offered: &str,
+) -> String {
+    match called {
+        // KubeVela's words.
+        Called::Name(_) => format!(
+            "the definition's spec is different with existing definitionRevision's spec: {}",
+            conflict_text(definition, published, offered)
+        ),
+        _ => conflict_text(definition, published, offered),
+    }
+}
+
+fn place(called: &Called) -> String {
+    match called {
+        Called::Version { written, .. } => format!("version {written:?}: "),
+        _ => String::new(),
+    }
+}
+
+fn some_of<'a>(users: impl ExactSizeIterator<Item = &'a String>) -> String {
+    const SHOWN: usize = 5;
+    let count = users.len();
+    let shown: Vec<&str> = users.take(SHOWN).map(String::as_str).collect();
+    match count > SHOWN {
+        true => format!("{} and {} more", shown.join(", "), count - SHOWN),
+        false => shown.join(", "),
+    }
+}
