@@ -9,6 +9,7 @@ mod log;
 mod manager;
 mod platform;
 mod render;
+mod table;
 mod up;
 
 use std::process::ExitCode;

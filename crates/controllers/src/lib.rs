@@ -11,7 +11,6 @@
 //! ```
 
 mod application;
-mod consumers;
 mod definition;
 mod gate;
 mod manager;

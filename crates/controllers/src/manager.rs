@@ -2,7 +2,7 @@
 
 use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Events, Key, Leadership, Mapper, Watch, patience, run_while_leader};
-use crate::state::State;
+use crate::state::{State, consuming};
 use crate::{application, definition, gate};
 use cambium_api::names::{FIELD_MANAGER, label};
 use cambium_api::v1beta1::{API_VERSION, DefinitionType};
@@ -120,7 +120,7 @@ impl Context {
 
     /// The revisions of the application with this key and identity. Those of an earlier one of that name are not its own.
     pub(crate) fn recorded(&self, key: &Key, uid: Option<&str>) -> Vec<Recorded> {
-        let names = self.state.consumers().recorded(key);
+        let names = self.state.consumers().recorded(&consuming(key));
         let records = names
             .iter()
             .filter_map(|name| self.caches.recorded.get(&Key::new(&key.namespace, name)));

@@ -1,15 +1,12 @@
 //! What all controllers know, and how they learn of changes.
 
-use crate::consumers::{Consumers, Place};
 use crate::runtime::{Change, Key, Origin, Queue, Record};
 use cambium_api::names::label;
 use cambium_api::v1beta1::DefinitionType;
-use cambium_convert::definition::{WrittenAt, written_at};
-use cambium_lineage::Scheme;
 use cambium_oam::application::Recorded;
-use cambium_oam::{Artifact, Catalogue, Stored};
+use cambium_oam::definition::scheme_of;
+use cambium_oam::{Artifact, Catalogue, Consumers, Consuming, Place, Stored};
 use kube::core::GroupVersionKind;
-use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -72,7 +69,7 @@ impl State {
                 let definition = record.value();
                 let issued = definition["status"]["highWaterMark"].as_u64().unwrap_or(0);
                 self.catalogue_mut()
-                    .declare(&artifact, scheme(&definition), issued);
+                    .declare(&artifact, scheme_of(&definition), issued);
             }
             None => self.catalogue_mut().undeclare(&artifact),
         }
@@ -139,9 +136,9 @@ impl State {
         let changed = match &change.after {
             Some(record) => {
                 let application = record.value();
-                self.consumers_mut().put(&change.key, &application)
+                self.consumers_mut().put(&consuming(&change.key), &application)
             }
-            None => self.consumers_mut().remove(&change.key),
+            None => self.consumers_mut().remove(&consuming(&change.key)),
         };
         self.uses_changed(&changed);
         if !(change.origin == Origin::Ourselves && same_intent(change)) {
@@ -153,7 +150,10 @@ impl State {
     pub(crate) fn recorded_changed(&self, change: &Change) {
         let application = |record: &Arc<Record>| {
             let labels = record.metadata().labels.unwrap_or_default();
-            Some(Key::new(&change.key.namespace, labels.get(label::APPLICATION)?))
+            Some(Consuming::new(
+                &change.key.namespace,
+                labels.get(label::APPLICATION)?,
+            ))
         };
         if let Some(before) = change.before.as_ref().and_then(application) {
             let changed = self.consumers_mut().remove_recorded(&before, &change.key.name);
@@ -221,7 +221,7 @@ impl State {
             self.consumers().concerned(&catalogue, artifact)
         };
         for key in concerned {
-            self.applications.add(Key::clone(&key));
+            self.applications.add(Key::new(&key.namespace, &key.name));
         }
     }
 
@@ -253,17 +253,8 @@ impl State {
     }
 }
 
-fn scheme(definition: &Value) -> Scheme {
-    match written_at(definition) {
-        Some(WrittenAt::V2beta1) => Scheme::Versioned,
-        _ if definition["spec"]["version"]
-            .as_str()
-            .is_some_and(|version| !version.is_empty()) =>
-        {
-            Scheme::Versioned
-        }
-        _ => Scheme::Numbered,
-    }
+pub(crate) fn consuming(key: &Key) -> Consuming {
+    Consuming::new(&key.namespace, &key.name)
 }
 
 /// Whether what people ask for is the same: generation, labels, annotations, finalizers, deletion.

@@ -17,6 +17,7 @@
 mod artifact;
 mod catalogue;
 mod conditions;
+mod consumers;
 mod names;
 mod resolve;
 mod stored;
@@ -27,6 +28,7 @@ pub mod definition;
 
 pub use artifact::Artifact;
 pub use catalogue::{Catalogue, Shelf};
+pub use consumers::{Consumers, Consuming, Place};
 pub use names::{application_revision_name, revision_name};
 pub use resolve::{Answer, Asked, Follow, Refused, Resolved, asked, follow, resolve};
 pub use stored::{Stored, digest_of};

@@ -1,6 +1,7 @@
-//! `--demo`: a small world, applied and shown.
+//! `--demo`: definitions are published, applications follow or do not, and each says why.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -9,92 +10,194 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
 use super::cluster::Cluster;
+use crate::table;
 
-/// What is applied, in this order: the same files a newcomer can apply by hand.
-const FILES: [(&str, &str); 2] = [
-    (
-        "examples/greeting-crd.yaml",
-        include_str!("../../../../examples/greeting-crd.yaml"),
-    ),
-    (
-        "examples/greetings.yaml",
-        include_str!("../../../../examples/greetings.yaml"),
-    ),
-];
+/// The same files a newcomer can apply by hand.
+const DEFINITIONS: (&str, &str) = (
+    "examples/versions/1-definitions.yaml",
+    include_str!("../../../../examples/versions/1-definitions.yaml"),
+);
+const APPLICATIONS: (&str, &str) = (
+    "examples/versions/2-applications.yaml",
+    include_str!("../../../../examples/versions/2-applications.yaml"),
+);
+const NEXT_VERSION: (&str, &str) = (
+    "examples/versions/3-next-version.yaml",
+    include_str!("../../../../examples/versions/3-next-version.yaml"),
+);
 
-/// What is shown.
-const SHOWN: [(&str, &str); 3] = [
-    (
-        "kubectl get crds",
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    ),
-    (
-        "kubectl get greetings",
-        "/apis/demo.cambium.dev/v1/namespaces/default/greetings",
-    ),
-    (
-        "kubectl get deployments",
-        "/apis/apps/v1/namespaces/default/deployments",
-    ),
-];
+const APPS: &str = "/apis/core.oam.dev/v1beta1/namespaces/default/applications";
+const SYSTEM: &str = "/apis/core.oam.dev/v1beta1/namespaces/vela-system";
 
-/// Applies the example and prints it as kubectl would.
+/// Tells the story, and leaves its objects behind.
 pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
-    let client = Client::new(cluster.server.clone(), "default");
-    let mut output = std::io::stdout();
-    for (name, text) in FILES {
+    let story = Story {
+        client: Client::new(cluster.server.clone(), "default"),
+    };
+    say("A platform team publishes web 1.2.2 and 1.2.3, and cache 4.4.2 and 4.5.6.")?;
+    story.apply(DEFINITIONS).await?;
+    story.published("web", "1.2.3").await?;
+    story.published("cache", "4.5.6").await?;
+    story
+        .show(
+            "kubectl get compdef -n vela-system",
+            &format!("{SYSTEM}/componentdefinitions"),
+        )
+        .await?;
+
+    say("Three teams use them: one by exact versions, one by series, one by name alone.")?;
+    story.apply(APPLICATIONS).await?;
+    for name in ["exact", "partial", "bare"] {
+        story.ready(name).await?;
+    }
+    story.show("kubectl get app", APPS).await?;
+
+    say("The platform team publishes web 1.2.5.")?;
+    story.apply(NEXT_VERSION).await?;
+    story.published("web", "1.2.5").await?;
+    story.moved("partial", "1.2.5").await?;
+    story.ready("partial").await?;
+    story.show("kubectl get app", APPS).await?;
+
+    say("Who moved, who did not, and why:")?;
+    story.why().await?;
+    story
+        .show(
+            "kubectl get defrev -n vela-system",
+            &format!("{SYSTEM}/definitionrevisions"),
+        )
+        .await?;
+    say("Everything is still there. With KUBECONFIG set as below, try:\n\
+         \n  kubectl get app partial -o yaml              # status.references: asked, resolved, since when, why\
+         \n  kubectl edit compdef web -n vela-system      # a published version cannot be changed: see what it says\
+         \n  kubectl delete compdef web -n vela-system    # nor deleted while somebody uses it\
+         \n  cambium outdated                             # who could move to what\
+         \n  cambium resolve partial --explain            # every version, and why it was passed over\
+         \n  cambium upgrade exact exact-web=1.2.5        # move one component, with a plan first\
+         \n  cambium history componentdefinition/web -n vela-system")
+}
+
+struct Story {
+    client: Client,
+}
+
+fn say(text: &str) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "\n# {text}\n")?;
+    Ok(())
+}
+
+impl Story {
+    async fn apply(&self, (name, text): (&str, &str)) -> anyhow::Result<()> {
+        let mut output = std::io::stdout();
         writeln!(output, "$ kubectl apply --server-side -f {name}")?;
-        let documents: Vec<DynamicObject> = serde_saphyr::from_multiple(text).context(name)?;
+        let documents: Vec<DynamicObject> = serde_saphyr::from_multiple(text).context(name.to_owned())?;
         for object in documents {
-            let line = apply(&client, &object)
+            let line = apply(&self.client, &object)
                 .await
                 .with_context(|| format!("{name}: {}", object.name_any()))?;
             writeln!(output, "{line}")?;
         }
+        Ok(())
     }
-    until_ready(&client).await?;
-    for (command, path) in SHOWN {
-        writeln!(output, "\n$ {command}")?;
+
+    async fn show(&self, command: &str, path: &str) -> anyhow::Result<()> {
         let request =
             http::Request::get(path).header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
-        let table: Value = client.request(request.body(Vec::new())?).await.context(command)?;
-        write!(output, "{}", print(&table))?;
+        let answer: Value = self
+            .client
+            .request(request.body(Vec::new())?)
+            .await
+            .context(command.to_owned())?;
+        let mut output = std::io::stdout();
+        write!(output, "\n$ {command}\n{}", table::of_server(&answer))?;
+        Ok(())
     }
-    writeln!(output)?;
-    Ok(())
-}
 
-/// Waits a moment for the example's pods, so that there is something to see.
-async fn until_ready(client: &Client) -> anyhow::Result<()> {
-    for _ in 0..200 {
-        let request =
-            http::Request::get("/apis/apps/v1/namespaces/default/deployments/greeter").body(Vec::new())?;
-        let deployment: Value = client.request(request).await?;
-        if deployment["status"]["readyReplicas"] == deployment["spec"]["replicas"] {
-            break;
+    /// One line for each reference of each application.
+    async fn why(&self) -> anyhow::Result<()> {
+        let list = self.get(APPS).await?;
+        let mut rows = vec![
+            ["APPLICATION", "COMPONENT", "ASKED", "GOT", "WHY"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
+        for application in list["items"].as_array().into_iter().flatten() {
+            for reference in application["status"]["references"]
+                .as_array()
+                .into_iter()
+                .flatten()
+            {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let path = text(&reference["path"]);
+                let component = path
+                    .trim_start_matches("components[")
+                    .trim_end_matches(']')
+                    .to_owned();
+                rows.push(vec![
+                    text(&application["metadata"]["name"]),
+                    component,
+                    text(&reference["asked"]),
+                    text(&reference["version"]),
+                    text(&reference["message"]),
+                ]);
+            }
         }
-        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+        write!(std::io::stdout(), "{}", table::print(&rows))?;
+        Ok(())
     }
-    Ok(())
+
+    async fn published(&self, name: &str, version: &str) -> anyhow::Result<()> {
+        let path = format!("{SYSTEM}/componentdefinitions/{name}");
+        self.wait(&path, |found| found["status"]["highestVersion"] == version)
+            .await
+    }
+
+    async fn ready(&self, name: &str) -> anyhow::Result<()> {
+        let ready = |found: &Value| {
+            let conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+            let mut ready = conditions.filter(|condition| condition["type"] == "Ready");
+            ready.any(|condition| condition["status"] == "True")
+        };
+        self.wait(&format!("{APPS}/{name}"), ready).await
+    }
+
+    async fn moved(&self, name: &str, version: &str) -> anyhow::Result<()> {
+        let moved = |found: &Value| {
+            let mut references = found["status"]["references"].as_array().into_iter().flatten();
+            references.any(|reference| reference["version"] == version)
+        };
+        self.wait(&format!("{APPS}/{name}"), moved).await
+    }
+
+    /// Waits a moment for something to become true; the story goes on in any case and shows what is.
+    async fn wait(&self, path: &str, is: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
+        for _ in 0..400 {
+            if is(&self.get(path).await?) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        Ok(())
+    }
+
+    async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        let request = http::Request::get(path).body(Vec::new())?;
+        Ok(self.client.request(request).await?)
+    }
 }
 
 async fn apply(client: &Client, object: &DynamicObject) -> anyhow::Result<String> {
     let types = object.types.clone().context("an object without kind")?;
     let gvk = kube::core::GroupVersionKind::try_from(&types)?;
-    // A new CRD is served as soon as it is established, which takes a moment.
-    let mut tries = 0;
-    let (resource, capabilities) = loop {
-        let discovery = Discovery::new(client.clone()).filter(&[&gvk.group]).run().await?;
-        match discovery.resolve_gvk(&gvk) {
-            Some(found) => break found,
-            None if tries < 100 => tries += 1,
-            None => anyhow::bail!("no resource of kind {}", gvk.kind),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    };
-    let api: Api<DynamicObject> = match capabilities.scope {
-        Scope::Cluster => Api::all_with(client.clone(), &resource),
-        Scope::Namespaced => Api::default_namespaced_with(client.clone(), &resource),
+    let discovery = Discovery::new(client.clone()).filter(&[&gvk.group]).run().await?;
+    let (resource, capabilities) = discovery
+        .resolve_gvk(&gvk)
+        .with_context(|| format!("no resource of kind {}", gvk.kind))?;
+    let namespace = object.namespace();
+    let api: Api<DynamicObject> = match (capabilities.scope, &namespace) {
+        (Scope::Cluster, _) => Api::all_with(client.clone(), &resource),
+        (Scope::Namespaced, Some(namespace)) => Api::namespaced_with(client.clone(), namespace, &resource),
+        (Scope::Namespaced, None) => Api::default_namespaced_with(client.clone(), &resource),
     };
     let parameters = PatchParams::apply("cambium-demo").force();
     api.patch(&object.name_any(), &parameters, &Patch::Apply(object))
@@ -104,64 +207,4 @@ async fn apply(client: &Client, object: &DynamicObject) -> anyhow::Result<String
         false => format!("{}.{}", resource.kind.to_lowercase(), resource.group),
     };
     Ok(format!("{kind}/{} serverside-applied", object.name_any()))
-}
-
-/// A Table as kubectl prints it: columns padded with three spaces.
-fn print(table: &Value) -> String {
-    let columns = table["columnDefinitions"].as_array().cloned().unwrap_or_default();
-    let shown: Vec<usize> = (0..columns.len())
-        .filter(|index| columns[*index]["priority"] == 0)
-        .collect();
-    let heading = shown.iter().map(|index| {
-        columns[*index]["name"]
-            .as_str()
-            .unwrap_or_default()
-            .to_uppercase()
-    });
-    let mut lines: Vec<Vec<String>> = vec![heading.collect()];
-    for row in table["rows"].as_array().into_iter().flatten() {
-        let cell = |index: &usize| match &row["cells"][*index] {
-            Value::String(text) => text.clone(),
-            Value::Null => "<none>".to_owned(),
-            other => other.to_string(),
-        };
-        lines.push(shown.iter().map(cell).collect());
-    }
-    let width = |column: usize| {
-        lines
-            .iter()
-            .map(|line| line[column].chars().count())
-            .max()
-            .unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..shown.len()).map(width).collect();
-    let mut text = String::new();
-    for line in &lines {
-        let padded: Vec<String> = line
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        text.push_str(padded.join("   ").trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn tables_look_as_kubectl_prints_them() {
-        let table = json!({
-            "columnDefinitions": [{"name": "Name", "priority": 0}, {"name": "Hidden", "priority": 1}, {"name": "Age", "priority": 0}],
-            "rows": [{"cells": ["a-long-name", "x", "5s"]}, {"cells": ["b", "x", null]}],
-        });
-        assert_eq!(
-            print(&table),
-            "NAME          AGE\na-long-name   5s\nb             <none>\n"
-        );
-    }
 }

@@ -69,6 +69,16 @@ impl DeclaredVersion {
     }
 }
 
+/// What the revisions of a definition are called by.
+pub fn scheme_of(definition: &Value) -> Scheme {
+    let version = definition["spec"]["version"].as_str();
+    match written_at(definition) {
+        Some(WrittenAt::V2beta1) => Scheme::Versioned,
+        _ if version.is_some_and(|version| !version.is_empty()) => Scheme::Versioned,
+        _ => Scheme::Numbered,
+    }
+}
+
 /// Reads a definition at either API version.
 pub fn declared(definition: &Value) -> Declared {
     match written_at(definition) {
@@ -148,10 +158,7 @@ fn one(definition: &Value) -> Declared {
         .filter(|name| !name.is_empty());
     let version = spec["version"].as_str().filter(|version| !version.is_empty());
     let mut declared = Declared {
-        scheme: match version {
-            Some(_) => Scheme::Versioned,
-            None => Scheme::Numbered,
-        },
+        scheme: scheme_of(definition),
         versions: Vec::new(),
         problems: Vec::new(),
     };

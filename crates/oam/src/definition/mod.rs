@@ -5,6 +5,6 @@ mod plan;
 mod revision;
 mod status;
 
-pub use declared::{Called, Declared, DeclaredVersion, Problem, declared};
+pub use declared::{Called, Declared, DeclaredVersion, Problem, declared, scheme_of};
 pub(crate) use plan::conflict_text;
 pub use plan::{Observed, Plan, Renumber, Uses, plan};

@@ -2,28 +2,53 @@
 //!
 //! A published version concerns the applications that would get another answer now, and nobody else.
 
-use crate::runtime::Key;
+use crate::application::Recorded;
+use crate::definition::Uses;
+use crate::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
 use cambium_api::names::condition;
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType};
 use cambium_lineage::{InUse, Lineage, Policy, Reference};
-use cambium_oam::application::Recorded;
-use cambium_oam::definition::Uses;
-use cambium_oam::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// Where a DefinitionRevision is: namespace and name.
-pub(crate) type Place = (String, String);
+pub type Place = (String, String);
+
+/// An application, by namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Consuming {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Consuming {
+    /// The application with this namespace and name.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+impl fmt::Display for Consuming {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
 
 /// All applications and their revisions, by what they use.
 #[derive(Default)]
-pub(crate) struct Consumers {
-    applications: HashMap<Arc<Key>, Consumer>,
-    by_definition: HashMap<(DefinitionType, String), HashSet<Arc<Key>>>,
+pub struct Consumers {
+    applications: HashMap<Arc<Consuming>, Consumer>,
+    by_definition: HashMap<(DefinitionType, String), HashSet<Arc<Consuming>>>,
     users: HashMap<Place, BTreeMap<User, i64>>,
     /// The revisions of each application.
-    recorded: HashMap<Arc<Key>, BTreeMap<String, Vec<Place>>>,
+    recorded: HashMap<Arc<Consuming>, BTreeMap<String, Vec<Place>>>,
 }
 
 /// An application, as far as publishing concerns it.
@@ -38,13 +63,13 @@ struct Consumer {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum User {
-    Application(Arc<Key>),
-    Revision(Arc<Key>, String),
+    Application(Arc<Consuming>),
+    Revision(Arc<Consuming>, String),
 }
 
 impl Consumers {
     /// Takes an application as it is now; the revisions that it uses now and did not before, or the reverse.
-    pub(crate) fn put(&mut self, key: &Key, application: &Value) -> BTreeSet<Place> {
+    pub fn put(&mut self, key: &Consuming, application: &Value) -> BTreeSet<Place> {
         let mut changed = self.remove(key);
         let key = Arc::new(key.clone());
         let status: ApplicationStatus =
@@ -106,7 +131,7 @@ impl Consumers {
     }
 
     /// Forgets an application; the revisions that it used.
-    pub(crate) fn remove(&mut self, key: &Key) -> BTreeSet<Place> {
+    pub fn remove(&mut self, key: &Consuming) -> BTreeSet<Place> {
         let Some((key, consumer)) = self.applications.remove_entry(key) else {
             return BTreeSet::new();
         };
@@ -128,7 +153,7 @@ impl Consumers {
     }
 
     /// Takes a revision of an application; the revisions that it keeps.
-    pub(crate) fn put_recorded(&mut self, application: &Key, recorded: &Recorded) -> BTreeSet<Place> {
+    pub fn put_recorded(&mut self, application: &Consuming, recorded: &Recorded) -> BTreeSet<Place> {
         let name = recorded.revision.name().to_string();
         let mut changed = self.remove_recorded(application, &name);
         let application = self.known(application);
@@ -149,7 +174,7 @@ impl Consumers {
     }
 
     /// Forgets a revision of an application; the revisions that it kept.
-    pub(crate) fn remove_recorded(&mut self, application: &Key, name: &str) -> BTreeSet<Place> {
+    pub fn remove_recorded(&mut self, application: &Consuming, name: &str) -> BTreeSet<Place> {
         let application = self.known(application);
         let Some(recorded) = self.recorded.get_mut(&application) else {
             return BTreeSet::new();
@@ -168,7 +193,7 @@ impl Consumers {
     }
 
     /// The names of an application's revisions.
-    pub(crate) fn recorded(&self, application: &Key) -> Vec<String> {
+    pub fn recorded(&self, application: &Consuming) -> Vec<String> {
         let names = self
             .recorded
             .get(application)
@@ -178,7 +203,7 @@ impl Consumers {
     }
 
     /// The applications that would get another answer now than the one they have.
-    pub(crate) fn concerned(&self, catalogue: &Catalogue, artifact: &Artifact) -> Vec<Arc<Key>> {
+    pub fn concerned(&self, catalogue: &Catalogue, artifact: &Artifact) -> Vec<Arc<Consuming>> {
         let definition = (artifact.type_, artifact.name.clone());
         let keys = self.by_definition.get(&definition).into_iter().flatten();
         keys.filter(|key| self.is_concerned(catalogue, artifact, key))
@@ -186,7 +211,7 @@ impl Consumers {
             .collect()
     }
 
-    fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Key) -> bool {
+    fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Consuming) -> bool {
         use cambium_api::names::SYSTEM_NAMESPACE;
         if artifact.namespace != key.namespace && artifact.namespace != SYSTEM_NAMESPACE {
             return false;
@@ -221,7 +246,7 @@ impl Consumers {
     }
 
     /// Who uses the revisions of a definition.
-    pub(crate) fn uses(&self, artifact: &Artifact, lineage: Option<&Lineage>) -> Uses {
+    pub fn uses(&self, artifact: &Artifact, lineage: Option<&Lineage>) -> Uses {
         let mut uses = Uses::default();
         let revisions = lineage.into_iter().flat_map(Lineage::revisions);
         for revision in revisions {
@@ -247,7 +272,7 @@ impl Consumers {
     }
 
     /// What an application would get, and what its lock names: neither may go, though nothing has it in use yet.
-    fn add_wishes(&self, artifact: &Artifact, lineage: Option<&Lineage>, key: &Key, uses: &mut Uses) {
+    fn add_wishes(&self, artifact: &Artifact, lineage: Option<&Lineage>, key: &Consuming, uses: &mut Uses) {
         let Some(consumer) = self.applications.get(key) else {
             return;
         };
@@ -287,7 +312,7 @@ impl Consumers {
     }
 
     /// The key that is shared already, if there is one.
-    fn known(&self, key: &Key) -> Arc<Key> {
+    fn known(&self, key: &Consuming) -> Arc<Consuming> {
         let known = self.applications.get_key_value(key).map(|(key, _)| key);
         let recorded = || self.recorded.get_key_value(key).map(|(key, _)| key);
         known

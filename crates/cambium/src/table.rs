@@ -1,0 +1,69 @@
+//! Tables as kubectl prints them: columns padded with three spaces.
+
+use serde_json::Value;
+
+/// Rows, the first of which is the heading.
+pub(crate) fn print(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let padded: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        text.push_str(padded.join("   ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A `Table` that an API server answered.
+pub(crate) fn of_server(table: &Value) -> String {
+    let columns = table["columnDefinitions"].as_array().cloned().unwrap_or_default();
+    let shown: Vec<usize> = (0..columns.len())
+        .filter(|index| columns[*index]["priority"] == 0)
+        .collect();
+    let heading = shown.iter().map(|index| {
+        columns[*index]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_uppercase()
+    });
+    let mut rows: Vec<Vec<String>> = vec![heading.collect()];
+    for row in table["rows"].as_array().into_iter().flatten() {
+        let cell = |index: &usize| match &row["cells"][*index] {
+            Value::String(text) => text.clone(),
+            Value::Null => "<none>".to_owned(),
+            other => other.to_string(),
+        };
+        rows.push(shown.iter().map(cell).collect());
+    }
+    print(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tables_look_as_kubectl_prints_them() {
+        let table = json!({
+            "columnDefinitions": [{"name": "Name", "priority": 0}, {"name": "Hidden", "priority": 1}, {"name": "Age", "priority": 0}],
+            "rows": [{"cells": ["a-long-name", "x", "5s"]}, {"cells": ["b", "x", null]}],
+        });
+        assert_eq!(
+            of_server(&table),
+            "NAME          AGE\na-long-name   5s\nb             <none>\n"
+        );
+    }
+}
