@@ -9,6 +9,7 @@
 //! table     what is printed
 //! ```
 
+mod definitions;
 mod growth;
 mod load;
 mod table;
@@ -19,11 +20,28 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
+/// `cargo xtask bench definitions`: how the cost of publishing grows with the number of applications.
+fn definitions(arguments: impl Iterator<Item = String>) -> Result<()> {
+    let sizes: Vec<usize> = arguments
+        .map(|size| size.parse().context("a number of applications"))
+        .collect::<Result<_>>()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut columns = Vec::new();
+    for size in sizes {
+        columns.push(runtime.block_on(definitions::measure(size))?);
+    }
+    definitions::print(&columns);
+    Ok(())
+}
+
 /// Objects of one kind, while another is measured.
 const MANY: usize = 100_000;
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|first| first == "definitions").is_some() {
+        return definitions(arguments);
+    }
     let cambium = PathBuf::from(
         arguments
             .next()

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use cambium_api::v1beta1::DefinitionType;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Version control for Kubernetes platform APIs.
@@ -31,6 +32,26 @@ pub(crate) enum Command {
     Up(Up),
     /// Run the controllers and webhooks against a Kubernetes that is there already.
     Manager(Manager),
+    /// Show the revisions of a definition or an application, and who uses each.
+    History(History),
+    /// Show what the references of an application get, and why.
+    Resolve(Resolve),
+    /// Show what changed between two versions of a definition.
+    Diff(Diff),
+    /// Move an application's components to other versions.
+    Upgrade(Upgrade),
+    /// Make an application what it was.
+    Rollback(Rollback),
+    /// Show every application that could move to something newer.
+    Outdated(Outdated),
+    /// Show which revisions would be deleted, which stay, and why.
+    Gc(Gc),
+    /// Compare what is published in several clusters.
+    Verify(Verify),
+    /// Write into an Application what each of its references must resolve to.
+    Lock(Lock),
+    /// Print completions for a shell.
+    Completions(Completions),
     /// Evaluate CUE, the language that definitions are written in.
     #[command(subcommand)]
     Cue(Cue),
@@ -90,6 +111,176 @@ pub(crate) struct Cluster {
     /// The context in it [default: the current one]
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
+}
+
+/// What is asked, and how the answer is printed.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Asking {
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
+    /// The namespace [default: that of the context]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Print for a program.
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<Format>,
+}
+
+/// `cambium history`.
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// What, as in componentdefinition/web or application/shop.
+    #[arg(value_name = "KIND/NAME")]
+    pub(crate) subject: String,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium resolve`.
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The Application in the cluster.
+    #[arg(
+        value_name = "APPLICATION",
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
+    pub(crate) application: Option<String>,
+    /// An Application that need not be in the cluster; `-` reads standard input.
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Say of every revision why it was chosen or passed over.
+    #[arg(long)]
+    pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium diff`.
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// A version, as in web@1.2.3.
+    pub(crate) from: String,
+    /// Another one.
+    pub(crate) to: String,
+    /// The kind of definition, if several have the name.
+    #[arg(long, value_enum)]
+    pub(crate) kind: Option<DefinitionKind>,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// Kinds of definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DefinitionKind {
+    /// ComponentDefinition.
+    Component,
+    /// TraitDefinition.
+    Trait,
+    /// PolicyDefinition.
+    Policy,
+    /// WorkflowStepDefinition.
+    WorkflowStep,
+}
+
+impl DefinitionKind {
+    pub(crate) fn type_(self) -> DefinitionType {
+        match self {
+            Self::Component => DefinitionType::Component,
+            Self::Trait => DefinitionType::Trait,
+            Self::Policy => DefinitionType::Policy,
+            Self::WorkflowStep => DefinitionType::WorkflowStep,
+        }
+    }
+}
+
+/// `cambium upgrade`.
+#[derive(Debug, Args)]
+pub(crate) struct Upgrade {
+    /// The Application.
+    pub(crate) application: String,
+    /// Which components, to which versions, as in web=1.2.5; all references to the highest release without them.
+    #[arg(value_name = "COMPONENT=VERSION")]
+    pub(crate) wishes: Vec<String>,
+    /// Show the plan, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium rollback`.
+#[derive(Debug, Args)]
+pub(crate) struct Rollback {
+    /// The Application.
+    pub(crate) application: String,
+    /// To which of its revisions, by name or number [default: the newest before the current one]
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) to: Option<String>,
+    /// Show the plan, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium outdated`.
+#[derive(Debug, Args)]
+pub(crate) struct Outdated {
+    /// In all namespaces.
+    #[arg(short = 'A', long)]
+    pub(crate) all_namespaces: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium gc`.
+#[derive(Debug, Args)]
+pub(crate) struct Gc {
+    /// Only show; the manager does the rest.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// What the manager was told.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) definition_revision_limit: usize,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium verify`.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The clusters, by their contexts; give two or more.
+    #[arg(long = "context", value_name = "NAME", required = true)]
+    pub(crate) contexts: Vec<String>,
+    /// The kubeconfig [default: $KUBECONFIG or ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Show what is the same, too.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print for a program.
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<Format>,
+}
+
+/// `cambium lock`.
+#[derive(Debug, Args)]
+pub(crate) struct Lock {
+    /// The file with the Application; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    /// Print the result instead of writing the file.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium completions`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Which shell.
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// `cambium render`.

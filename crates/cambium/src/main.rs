@@ -3,6 +3,7 @@
 mod caret;
 mod cli;
 mod client;
+mod commands;
 mod cue;
 mod exit;
 mod log;
@@ -14,7 +15,7 @@ mod up;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 use crate::cli::{Cli, Command};
 
@@ -24,6 +25,24 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Up(options) => up::run(&options),
         Command::Manager(options) => manager::run(&options),
+        Command::History(options) => commands::run(commands::history(&options)),
+        Command::Resolve(options) => commands::run(commands::resolve(&options)),
+        Command::Diff(options) => commands::run(commands::diff(&options)),
+        Command::Upgrade(options) => commands::run(commands::upgrade(&options)),
+        Command::Rollback(options) => commands::run(commands::rollback(&options)),
+        Command::Outdated(options) => commands::run(commands::outdated(&options)),
+        Command::Gc(options) => commands::run(commands::gc(&options)),
+        Command::Verify(options) => commands::run(commands::verify(&options)),
+        Command::Lock(options) => commands::run(commands::lock(&options)),
+        Command::Completions(options) => {
+            clap_complete::generate(
+                options.shell,
+                &mut Cli::command(),
+                "cambium",
+                &mut std::io::stdout(),
+            );
+            Ok(())
+        }
         Command::Cue(command) => cue::run(&command),
         Command::Render(options) => render::run(&options),
     };

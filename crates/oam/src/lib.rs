@@ -25,6 +25,7 @@ mod stored;
 pub mod admission;
 pub mod application;
 pub mod definition;
+pub mod moves;
 
 pub use artifact::Artifact;
 pub use catalogue::{Catalogue, Shelf};

@@ -61,7 +61,7 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-fn place(list: &str, item: &Value, index: usize) -> String {
+pub(crate) fn place(list: &str, item: &Value, index: usize) -> String {
     match item["name"].as_str().filter(|name| !name.is_empty()) {
         Some(name) => format!("{list}[{name}]"),
         None => format!("{list}[{index}]"),
@@ -255,7 +255,7 @@ fn not_found(namespace: &str, type_: DefinitionType, reference: &Reference) -> S
 }
 
 /// The reason in a condition that a refusal comes under.
-fn condition_reason(refusal: &Refusal) -> &'static str {
+pub(crate) fn condition_reason(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::OtherArtifact { .. } | Refusal::NotAVersion { .. } => reason::INVALID_REFERENCE,
         Refusal::NothingPublished { .. }

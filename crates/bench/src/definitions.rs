@@ -1,0 +1,314 @@
+//! What publishing costs: applications follow a definition, a version is published, all of them move.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use cambium_apiserver::ApiServer;
+use cambium_controllers::{Manager, Settings};
+use cambium_testing::faults::Faults;
+use futures::StreamExt as _;
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::runtime::watcher::{self, Event};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+/// What was measured with so many applications.
+pub(crate) struct Measured {
+    pub(crate) applications: usize,
+    /// Until all were running, from the first creation.
+    pub(crate) created: Duration,
+    /// From the publish until the first had moved, and the last.
+    pub(crate) first: Duration,
+    pub(crate) last: Duration,
+    /// Requests for each application that moved.
+    pub(crate) writes: f64,
+    pub(crate) reads: f64,
+    pub(crate) lists: usize,
+    /// Requests after a version that nobody follows, beside its own publication.
+    pub(crate) unfollowed: usize,
+    /// While nothing happened: writes, and the share of one core.
+    pub(crate) idle_writes: usize,
+    pub(crate) idle_share: f64,
+    /// Writes by a manager that starts when nothing has changed.
+    pub(crate) restart_writes: usize,
+}
+
+/// How long nothing happens.
+const IDLE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn measure(applications: usize) -> Result<Measured> {
+    let server = ApiServer::builder().build().await?;
+    let client = Client::new(server, "default");
+    install(&client).await?;
+    let faults = Faults::new();
+    let manager = start(&faults.client(&client)).await?;
+    let running = manager.clone();
+    let work = tokio::spawn(async move { running.run().await });
+
+    let moved = Moves::watch(&client);
+    publish(&client, "1.0.0").await?;
+    let begin = Instant::now();
+    create(&client, applications).await?;
+    moved.all_at("1.0.0", applications).await;
+    let created = begin.elapsed();
+    settle(&manager).await;
+
+    faults.recorder().clear();
+    let begin = Instant::now();
+    publish(&client, "1.0.1").await?;
+    moved.first_at("1.0.1").await;
+    let first = begin.elapsed();
+    moved.all_at("1.0.1", applications).await;
+    let last = begin.elapsed();
+    settle(&manager).await;
+    let recorder = faults.recorder();
+    let per_application = |count: usize| count as f64 / applications as f64;
+    let (writes, lists) = (recorder.writes().len(), recorder.lists());
+    let reads = recorder.calls().len() - writes - lists;
+
+    recorder.clear();
+    publish(&client, "2.0.0").await?;
+    settle(&manager).await;
+    let about_applications = |path: &str| !path.contains("definition");
+    let unfollowed = recorder.count(|call| about_applications(&call.path));
+
+    recorder.clear();
+    let before = processor_time()?;
+    tokio::time::sleep(IDLE).await;
+    let idle_share = (processor_time()? - before).as_secs_f64() / IDLE.as_secs_f64();
+    let idle_writes = recorder.writes().len();
+
+    work.abort();
+    let _ = work.await;
+    drop(manager);
+    let faults = Faults::new();
+    let manager = start(&faults.client(&client)).await?;
+    let running = manager.clone();
+    let work = tokio::spawn(async move { running.run().await });
+    settle(&manager).await;
+    work.abort();
+    Ok(Measured {
+        applications,
+        created,
+        first,
+        last,
+        writes: per_application(writes),
+        reads: per_application(reads),
+        lists,
+        unfollowed,
+        idle_writes,
+        idle_share,
+        restart_writes: faults.recorder().writes().len(),
+    })
+}
+
+async fn start(client: &Client) -> Result<Arc<Manager>> {
+    let settings = Settings {
+        serves_v2beta1: false,
+        ..Settings::default()
+    };
+    let manager = Arc::new(Manager::new(client.clone(), settings).await?);
+    manager.synced().await;
+    Ok(manager)
+}
+
+/// Waits until the manager has had nothing to do for a while.
+async fn settle(manager: &Manager) {
+    let mut quiet = 0;
+    while quiet < 30 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        quiet = if manager.is_idle() { quiet + 1 } else { 0 };
+    }
+}
+
+async fn install(client: &Client) -> Result<()> {
+    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for crd in cambium_api::crds::all() {
+        api.create(&PostParams::default(), &crd).await?;
+    }
+    while api_of(client, "Application")
+        .list(&Default::default())
+        .await
+        .is_err()
+    {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(())
+}
+
+fn api_of(client: &Client, kind: &str) -> Api<DynamicObject> {
+    let gvk = GroupVersionKind::gvk("core.oam.dev", "v1beta1", kind);
+    Api::namespaced_with(client.clone(), "default", &ApiResource::from_gvk(&gvk))
+}
+
+/// A definition like those that people write: a Deployment with a handful of parameters.
+fn definition(version: &str) -> Value {
+    let template = format!(
+        r#"
+output: {{
+	apiVersion: "apps/v1"
+	kind:       "Deployment"
+	metadata: annotations: "example.com/made-by": "{version}"
+	spec: {{
+		replicas: parameter.replicas
+		paused:   true
+		selector: matchLabels: "app.oam.dev/component": context.name
+		template: {{
+			metadata: labels: "app.oam.dev/component": context.name
+			spec: containers: [{{
+				name:  context.name
+				image: parameter.image
+				if parameter.env != _|_ {{
+					env: [for key, text in parameter.env {{name: key, value: text}}]
+				}}
+				if parameter.cpu != _|_ {{
+					resources: requests: cpu: parameter.cpu
+				}}
+			}}]
+		}}
+	}}
+}}
+parameter: {{
+	image:    string
+	replicas: *0 | int
+	env?: [string]: string
+	cpu?: string
+}}
+"#
+    );
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "web"},
+        "spec": {
+            "version": version,
+            "workload": {"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}},
+            "schematic": {"cue": {"template": template}},
+        },
+    })
+}
+
+async fn publish(client: &Client, version: &str) -> Result<()> {
+    let params = PatchParams::apply("bench").force();
+    api_of(client, "ComponentDefinition")
+        .patch("web", &params, &Patch::Apply(definition(version)))
+        .await?;
+    Ok(())
+}
+
+async fn create(client: &Client, applications: usize) -> Result<()> {
+    let api = api_of(client, "Application");
+    for number in 0..applications {
+        let name = format!("app-{number:05}");
+        let object: DynamicObject = serde_json::from_value(json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": name},
+            "spec": {"components": [{
+                "name": name, "type": "web@1",
+                "properties": {"image": "nginx:1.27", "env": {"NAME": name, "MODE": "production"}, "cpu": "100m"},
+            }]},
+        }))?;
+        api.create(&PostParams::default(), &object)
+            .await
+            .context("an application")?;
+    }
+    Ok(())
+}
+
+/// How many applications run each version, as a watch tells it.
+struct Moves(watch::Receiver<std::collections::HashMap<String, String>>);
+
+impl Moves {
+    fn watch(client: &Client) -> Self {
+        let (tell, moves) = watch::channel(std::collections::HashMap::new());
+        let api = api_of(client, "Application");
+        tokio::spawn(async move {
+            let mut events = watcher::watcher(api, watcher::Config::default()).boxed();
+            while let Some(event) = events.next().await {
+                let Ok(Event::Apply(object) | Event::InitApply(object)) = event else {
+                    continue;
+                };
+                let status = &object.data["status"];
+                let version = status["references"][0]["version"].as_str().unwrap_or_default();
+                let running = status["status"] == "running";
+                if running {
+                    let name = object.metadata.name.clone().unwrap_or_default();
+                    tell.send_modify(|moves| drop(moves.insert(name, version.to_owned())));
+                }
+            }
+        });
+        Self(moves)
+    }
+
+    async fn first_at(&self, version: &str) {
+        let mut moves = self.0.clone();
+        let _ = moves
+            .wait_for(|moves| moves.values().any(|known| known == version))
+            .await;
+    }
+
+    async fn all_at(&self, version: &str, count: usize) {
+        let counted = AtomicUsize::new(0);
+        let mut moves = self.0.clone();
+        loop {
+            let there = moves
+                .borrow_and_update()
+                .values()
+                .filter(|known| *known == version)
+                .count();
+            counted.store(there, Ordering::Relaxed);
+            if there >= count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// What this process has used of its processors.
+fn processor_time() -> Result<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let ticks: u64 = fields[11].parse::<u64>()? + fields[12].parse::<u64>()?;
+    Ok(Duration::from_millis(ticks * 10))
+}
+
+/// Prints what was measured, one column for each number of applications.
+#[expect(clippy::print_stdout, reason = "the table is the program's answer")]
+pub(crate) fn print(columns: &[Measured]) {
+    let row = |name: &str, cell: &dyn Fn(&Measured) -> String| {
+        let cells: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{:>12}", cell(column)))
+            .collect();
+        println!("{name:<44}{}", cells.join(""));
+    };
+    row("applications", &|one| one.applications.to_string());
+    row("all created and running, s", &|one| {
+        format!("{:.1}", one.created.as_secs_f64())
+    });
+    row("first moved after a publish, ms", &|one| {
+        format!("{:.0}", one.first.as_secs_f64() * 1e3)
+    });
+    row("last moved after a publish, s", &|one| {
+        format!("{:.2}", one.last.as_secs_f64())
+    });
+    row("writes for each that moved", &|one| format!("{:.2}", one.writes));
+    row("reads for each that moved", &|one| format!("{:.2}", one.reads));
+    row("lists", &|one| one.lists.to_string());
+    row("requests after a publish nobody follows", &|one| {
+        one.unfollowed.to_string()
+    });
+    row("writes while idle for 10 s", &|one| one.idle_writes.to_string());
+    row("processor while idle, % of a core", &|one| {
+        format!("{:.2}", one.idle_share * 100.0)
+    });
+    row("writes after a restart", &|one| one.restart_writes.to_string());
+}

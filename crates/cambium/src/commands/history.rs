@@ -1,0 +1,137 @@
+//! `cambium history`: the revisions of a definition or an application, and who uses each.
+
+use anyhow::Result;
+use cambium_api::names::SYSTEM_NAMESPACE;
+use cambium_api::v1beta1::DefinitionType;
+use serde_json::json;
+
+use super::world::World;
+use super::{age, answer, ask, heading};
+use crate::cli::History;
+use crate::exit::{NotFound, WrongUse};
+
+pub(crate) async fn history(options: &History) -> Result<()> {
+    let (client, namespace) = ask(&options.asking).await?;
+    let Some((kind, name)) = options.subject.split_once('/') else {
+        return Err(WrongUse(format!(
+            "{:?} is not KIND/NAME, as in componentdefinition/web or application/shop",
+            options.subject
+        ))
+        .into());
+    };
+    let world = World::read(&client).await?;
+    match kind_of(kind) {
+        Some(Subject::Application) => of_application(&world, &namespace, name, options),
+        Some(Subject::Definition(type_)) => of_definition(&world, &namespace, type_, name, options),
+        None => Err(WrongUse(format!(
+            "{kind:?} has no revisions; kinds are application, componentdefinition, traitdefinition, policydefinition and workflowstepdefinition"
+        ))
+        .into()),
+    }
+}
+
+enum Subject {
+    Application,
+    Definition(DefinitionType),
+}
+
+fn kind_of(text: &str) -> Option<Subject> {
+    Some(match text.to_lowercase().trim_end_matches('s') {
+        "app" | "application" | "velaapp" => Subject::Application,
+        "component" | "componentdefinition" | "compdef" | "comp" => {
+            Subject::Definition(DefinitionType::Component)
+        }
+        "trait" | "traitdefinition" | "traitdef" => Subject::Definition(DefinitionType::Trait),
+        "policy" | "policie" | "policydefinition" | "policydef" => {
+            Subject::Definition(DefinitionType::Policy)
+        }
+        "workflowstep" | "workflowstepdefinition" | "workflowstepdef" => {
+            Subject::Definition(DefinitionType::WorkflowStep)
+        }
+        _ => return None,
+    })
+}
+
+fn of_definition(
+    world: &World,
+    namespace: &str,
+    type_: DefinitionType,
+    name: &str,
+    options: &History,
+) -> Result<()> {
+    let Some((artifact, shelf)) = world.catalogue.find(namespace, type_, name) else {
+        return Err(NotFound(format!(
+            "no {} {name:?} in namespace {namespace} or {SYSTEM_NAMESPACE}",
+            type_.kind()
+        ))
+        .into());
+    };
+    let lineage = shelf.lineage().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let uses = world.consumers.uses(artifact, Some(lineage));
+    let mut rows = vec![heading([
+        "REVISION", "VERSION", "NUMBER", "DIGEST", "AGE", "USED BY",
+    ])];
+    let mut all = Vec::new();
+    for revision in lineage.revisions().iter().rev() {
+        let users: Vec<&String> = uses.by.get(revision.name()).into_iter().flatten().collect();
+        let used_by = match users.as_slice() {
+            [] => "<none>".to_owned(),
+            [one] => (*one).clone(),
+            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        };
+        rows.push(vec![
+            revision.name().to_string(),
+            revision
+                .version()
+                .map_or_else(|| "<none>".to_owned(), ToString::to_string),
+            revision.number().to_string(),
+            revision.digest().short(),
+            age(revision.created()),
+            used_by,
+        ]);
+        all.push(json!({
+            "revision": revision.name(), "version": revision.version(), "number": revision.number(),
+            "digest": revision.digest(), "created": revision.created(), "altered": revision.altered(),
+            "usedBy": users,
+        }));
+    }
+    let all = json!({"definition": artifact, "revisions": all});
+    answer(&rows, &all, options.asking.output)
+}
+
+fn of_application(world: &World, namespace: &str, name: &str, options: &History) -> Result<()> {
+    let (key, application) = world.application(namespace, name)?;
+    let current = application["status"]["latestRevision"]["name"].as_str();
+    let mut rows = vec![heading([
+        "REVISION",
+        "NUMBER",
+        "DIGEST",
+        "AGE",
+        "CURRENT",
+        "DEFINITIONS",
+    ])];
+    let mut all = Vec::new();
+    for recorded in world.recorded.get(&key).into_iter().flatten().rev() {
+        let revision = &recorded.revision;
+        let is_current = Some(revision.name().as_str()) == current;
+        let definitions: Vec<&str> = recorded
+            .definitions
+            .iter()
+            .map(|used| used.revision.as_str())
+            .collect();
+        rows.push(vec![
+            revision.name().to_string(),
+            revision.number().to_string(),
+            revision.digest().short(),
+            age(revision.created()),
+            if is_current { "yes" } else { "" }.to_owned(),
+            definitions.join(","),
+        ]);
+        all.push(json!({
+            "revision": revision.name(), "number": revision.number(), "digest": revision.digest(),
+            "created": revision.created(), "current": is_current, "definitions": recorded.definitions,
+        }));
+    }
+    let all = json!({"application": {"namespace": key.namespace, "name": key.name}, "revisions": all});
+    answer(&rows, &all, options.asking.output)
+}

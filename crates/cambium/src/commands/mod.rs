@@ -1,0 +1,81 @@
+//! The commands that ask a cluster, and those that move applications in it.
+
+mod diff;
+mod gc;
+mod history;
+mod locking;
+mod moving;
+mod outdated;
+mod resolving;
+mod verify;
+mod world;
+
+use anyhow::Result;
+use kube::Client;
+use serde::Serialize;
+use std::io::Write as _;
+
+use crate::cli::{Asking, Format};
+use crate::client;
+
+pub(crate) use diff::diff;
+pub(crate) use gc::gc;
+pub(crate) use history::history;
+pub(crate) use locking::lock;
+pub(crate) use moving::{rollback, upgrade};
+pub(crate) use outdated::outdated;
+pub(crate) use resolving::resolve;
+pub(crate) use verify::verify;
+
+/// Runs one command to its end.
+pub(crate) fn run<F: Future<Output = Result<()>>>(command: F) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(command)
+}
+
+/// A client and the namespace that is meant.
+pub(crate) async fn ask(asking: &Asking) -> Result<(Client, String)> {
+    let client = client::connect(&asking.cluster).await?;
+    let namespace = asking
+        .namespace
+        .clone()
+        .unwrap_or_else(|| client.default_namespace().to_owned());
+    Ok((client, namespace))
+}
+
+/// Prints rows for a person, or everything for a program.
+fn answer(rows: &[Vec<String>], all: &impl Serialize, output: Option<Format>) -> Result<()> {
+    match output {
+        None => {
+            std::io::stdout().write_all(crate::table::print(rows).as_bytes())?;
+            Ok(())
+        }
+        Some(format) => print(all, format),
+    }
+}
+
+fn print(all: &impl Serialize, format: Format) -> Result<()> {
+    let mut output = std::io::stdout();
+    match format {
+        Format::Json => writeln!(output, "{}", serde_json::to_string_pretty(all)?)?,
+        Format::Yaml => write!(output, "{}", serde_saphyr::to_string(all)?)?,
+    }
+    Ok(())
+}
+
+fn heading<const N: usize>(names: [&str; N]) -> Vec<String> {
+    names.map(str::to_owned).to_vec()
+}
+
+/// How long ago, as kubectl says it.
+fn age(since: jiff::Timestamp) -> String {
+    let seconds = jiff::Timestamp::now().duration_since(since).as_secs().max(0);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7200 => format!("{}m", seconds / 60),
+        7200..172_800 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,140 @@
+//! `cambium upgrade` and `cambium rollback`: a plan first, then the move.
+
+use anyhow::{Context as _, Result};
+use cambium_api::names::annotation;
+use cambium_oam::moves::{MovePlan, rollback as plan_rollback, upgrade as plan_upgrade};
+use kube::Client;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use super::world::{World, api};
+use super::{answer, ask, heading};
+use crate::cli::{Format, Rollback, Upgrade};
+use crate::exit::{NotFound, Refusals, WrongUse};
+
+pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
+    let mut wishes = BTreeMap::new();
+    for wish in &options.wishes {
+        let Some((component, version)) = wish.split_once('=').filter(|(_, version)| !version.is_empty())
+        else {
+            return Err(WrongUse(format!("{wish:?} is not COMPONENT=VERSION, as in web=1.2.5")).into());
+        };
+        wishes.insert(component.to_owned(), version.to_owned());
+    }
+    let (client, namespace) = ask(&options.asking).await?;
+    let world = World::read(&client).await?;
+    let (_, application) = world.application(&namespace, &options.application)?;
+    let plan = plan_upgrade(application, &world.catalogue, &wishes).map_err(Refusals::from)?;
+    carry_out(
+        &client,
+        application,
+        &plan,
+        options.dry_run,
+        options.asking.output,
+    )
+    .await
+}
+
+pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
+    let (client, namespace) = ask(&options.asking).await?;
+    let world = World::read(&client).await?;
+    let (key, application) = world.application(&namespace, &options.application)?;
+    let revisions = world.recorded.get(&key).map(Vec::as_slice).unwrap_or_default();
+    let current = application["status"]["latestRevision"]["name"].as_str();
+    let is_current = |name: &str| Some(name) == current;
+    let to = match &options.to {
+        Some(wanted) => revisions.iter().find(|one| {
+            let revision = &one.revision;
+            revision.name().as_str() == wanted
+                || wanted.trim_start_matches('v').parse() == Ok(revision.number())
+        }),
+        None => revisions
+            .iter()
+            .rev()
+            .find(|one| !is_current(one.revision.name().as_str())),
+    };
+    let Some(to) = to else {
+        let names: Vec<&str> = revisions.iter().map(|one| one.revision.name().as_str()).collect();
+        let there = match names.is_empty() {
+            true => "it has none".to_owned(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        let wanted = options.to.as_deref().unwrap_or("before the current one");
+        return Err(NotFound(format!("{key} has no revision {wanted}; {there}")).into());
+    };
+    let plan = plan_rollback(application, to);
+    carry_out(
+        &client,
+        application,
+        &plan,
+        options.dry_run,
+        options.asking.output,
+    )
+    .await
+}
+
+/// Shows a plan, and carries it out unless it is only to be shown.
+async fn carry_out(
+    client: &Client,
+    application: &Value,
+    plan: &MovePlan,
+    dry_run: bool,
+    output: Option<Format>,
+) -> Result<()> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "<none>".to_owned());
+    let mut rows = vec![heading([
+        "PLACE",
+        "REFERENCE",
+        "NEW REFERENCE",
+        "VERSION",
+        "NEW VERSION",
+    ])];
+    for one in &plan.moves {
+        rows.push(vec![
+            one.path.clone(),
+            text(&one.from),
+            text(&one.to),
+            text(&one.version),
+            text(&one.new_version),
+        ]);
+    }
+    answer(&rows, plan, output)?;
+    let name = application["metadata"]["name"].as_str().unwrap_or_default();
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let mut said = std::io::stderr();
+    if plan.spec == application["spec"] {
+        writeln!(said, "application/{name}: nothing to change")?;
+        return Ok(());
+    }
+    let frozen = application["metadata"]["annotations"][annotation::PUBLISH_VERSION].as_str();
+    if let Some(version) = frozen {
+        return Err(WrongUse(format!(
+            "application/{name} is frozen by {}={version}; change or remove that first",
+            annotation::PUBLISH_VERSION
+        ))
+        .into());
+    }
+    if dry_run {
+        writeln!(said, "application/{name}: not changed (dry run)")?;
+        return Ok(());
+    }
+    let api = api(client, "Application", namespace);
+    // As it is now, with all its fields; if somebody was faster since, the server says so.
+    let mut object = api.get(name).await?;
+    let version = &application["metadata"]["resourceVersion"];
+    if json!(object.metadata.resource_version) != *version && object.data["spec"] != application["spec"] {
+        return Err(WrongUse(format!("application/{name} was changed meanwhile; try again")).into());
+    }
+    object.data["spec"] = plan.spec.clone();
+    let params = PostParams {
+        field_manager: Some("cambium-cli".to_owned()),
+        ..Default::default()
+    };
+    api.replace(name, &params, &object)
+        .await
+        .with_context(|| format!("application/{name} was not changed"))?;
+    writeln!(said, "application/{name} changed")?;
+    Ok(())
+}

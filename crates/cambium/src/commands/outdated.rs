@@ -1,0 +1,60 @@
+//! `cambium outdated`: every application, and what it could move to.
+
+use anyhow::Result;
+use cambium_oam::{asked, follow, resolve};
+use serde_json::json;
+
+use super::resolving::in_use;
+use super::world::World;
+use super::{answer, ask, heading};
+use crate::cli::Outdated;
+
+pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
+    let (client, namespace) = ask(&options.asking).await?;
+    let world = World::read(&client).await?;
+    let mut rows = vec![heading([
+        "NAMESPACE",
+        "APPLICATION",
+        "PLACE",
+        "ASKED",
+        "AT",
+        "NEWEST",
+        "WHY NOT",
+    ])];
+    let mut all = Vec::new();
+    for (key, application) in &world.applications {
+        if !options.all_namespaces && key.namespace != namespace {
+            continue;
+        }
+        let Ok(follow) = follow(application) else {
+            continue;
+        };
+        for asked in asked(application) {
+            let in_use = in_use(application, &asked);
+            let answered = resolve(&world.catalogue, &key.namespace, &follow, &asked, in_use.as_ref());
+            let (at, newest, why) = match &answered.outcome {
+                Ok(resolved) => match &resolved.newer {
+                    Some((newest, why)) => {
+                        (resolved.stored.revision.to_string(), newest.clone(), why.clone())
+                    }
+                    None => continue,
+                },
+                Err(refused) => ("<none>".to_owned(), "<none>".to_owned(), refused.message.clone()),
+            };
+            all.push(json!({
+                "namespace": key.namespace, "application": key.name, "path": asked.path,
+                "asked": asked.text, "at": at, "newest": newest, "whyNot": why,
+            }));
+            rows.push(vec![
+                key.namespace.clone(),
+                key.name.clone(),
+                asked.path,
+                asked.text,
+                at,
+                newest,
+                why,
+            ]);
+        }
+    }
+    answer(&rows, &all, options.asking.output)
+}

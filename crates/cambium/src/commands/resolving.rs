@@ -1,0 +1,100 @@
+//! `cambium resolve`: what the references of an application get, and why.
+
+use anyhow::Result;
+use cambium_lineage::InUse;
+use cambium_oam::moves::explain;
+use cambium_oam::{Asked, asked, follow, resolve as resolve_one};
+use serde_json::{Value, json};
+use std::io::Write as _;
+
+use super::world::World;
+use super::{ask, heading, print};
+use crate::cli::Resolve;
+use crate::exit::Refusals;
+use crate::table;
+
+pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
+    let (client, mut namespace) = ask(&options.asking).await?;
+    let world = World::read(&client).await?;
+    let application = match (&options.file, &options.application) {
+        (Some(file), _) => super::locking::application_in(file)?,
+        (None, Some(name)) => world.application(&namespace, name)?.1.clone(),
+        (None, None) => Value::Null,
+    };
+    if let Some(own) = application["metadata"]["namespace"].as_str() {
+        own.clone_into(&mut namespace);
+    }
+    let follow = follow(&application).map_err(Refusals::from)?;
+    let mut rows = vec![heading(["PLACE", "ASKED", "GOT", "FROM", "WHY"])];
+    let mut all = Vec::new();
+    let mut problems = Vec::new();
+    let mut text = String::new();
+    for asked in asked(&application) {
+        let in_use = in_use(&application, &asked);
+        let answer = resolve_one(&world.catalogue, &namespace, &follow, &asked, in_use.as_ref());
+        let explained = explain(&world.catalogue, &namespace, &follow, &asked, in_use.as_ref());
+        let (got, from, why) = match &answer.outcome {
+            Ok(resolved) => (
+                resolved.stored.revision.to_string(),
+                resolved.stored.artifact.namespace.clone(),
+                resolved.reason.to_string(),
+            ),
+            Err(refused) => {
+                problems.push(refused.clone());
+                ("<none>".to_owned(), "<none>".to_owned(), refused.message.clone())
+            }
+        };
+        rows.push(vec![
+            asked.path.clone(),
+            asked.text.clone(),
+            got.clone(),
+            from,
+            why.clone(),
+        ]);
+        if options.explain {
+            text.push_str(&format!("\n{} {}\n", asked.path, asked.text));
+            if let Err(refused) = &answer.outcome {
+                text.push_str(&format!("  refused: {}\n", refused.message));
+            }
+            for line in explained.iter().flatten() {
+                let mark = if line.chosen { "*" } else { " " };
+                text.push_str(&format!("  {mark} {:<16} {}\n", line.version, line.why));
+            }
+        }
+        let resolved = answer.outcome.as_ref().ok();
+        all.push(json!({
+            "path": asked.path, "type": asked.type_, "asked": asked.text,
+            "version": resolved.map(|resolved| resolved.stored.revision.to_string()),
+            "revision": resolved.map(|resolved| resolved.stored.revision.name()),
+            "digest": resolved.map(|resolved| resolved.stored.revision.digest()),
+            "namespace": resolved.map(|resolved| &resolved.stored.artifact.namespace),
+            "why": why,
+            "newer": resolved.and_then(|resolved| resolved.newer.as_ref()),
+            "revisions": options.explain.then(|| explained.ok()).flatten(),
+        }));
+    }
+    match options.asking.output {
+        Some(format) => print(&all, format)?,
+        None => {
+            let mut output = std::io::stdout();
+            output.write_all(table::print(&rows).as_bytes())?;
+            output.write_all(text.as_bytes())?;
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Refusals::from(problems).into()),
+    }
+}
+
+/// What a reference uses now, as the status says.
+pub(super) fn in_use(application: &Value, asked: &Asked) -> Option<InUse> {
+    let references = application["status"]["references"].as_array()?;
+    let known = references.iter().find(|known| {
+        known["asked"] == asked.text.as_str() && known["definitionType"] == json!(asked.type_)
+    })?;
+    Some(InUse {
+        name: known["revision"].as_str()?.parse().ok()?,
+        digest: known["digest"].as_str().and_then(|digest| digest.parse().ok()),
+    })
+}

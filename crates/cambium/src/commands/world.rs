@@ -1,0 +1,134 @@
+//! What is in a cluster, read once.
+
+use anyhow::{Context as _, Result};
+use cambium_api::names::label;
+use cambium_api::v1beta1::{API_VERSION, DefinitionType};
+use cambium_oam::application::Recorded;
+use cambium_oam::definition::scheme_of;
+use cambium_oam::{Artifact, Catalogue, Consumers, Consuming, Stored};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::{Client, ResourceExt as _};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::exit::NotFound;
+
+/// Definitions, applications and all their revisions.
+pub(super) struct World {
+    pub(super) catalogue: Catalogue,
+    pub(super) consumers: Consumers,
+    /// Definitions at v1beta1.
+    pub(super) definitions: BTreeMap<Artifact, Value>,
+    pub(super) applications: BTreeMap<Consuming, Value>,
+    pub(super) recorded: BTreeMap<Consuming, Vec<Recorded>>,
+}
+
+/// Pages are this large.
+const PAGE: u32 = 500;
+
+impl World {
+    /// Reads all namespaces: what a reference means depends on two, and who uses a revision on all.
+    pub(super) async fn read(client: &Client) -> Result<Self> {
+        let mut world = Self {
+            catalogue: Catalogue::default(),
+            consumers: Consumers::default(),
+            definitions: BTreeMap::new(),
+            applications: BTreeMap::new(),
+            recorded: BTreeMap::new(),
+        };
+        for type_ in DefinitionType::ALL {
+            for definition in list(client, type_.kind()).await? {
+                if let Some(artifact) = Artifact::of(&definition) {
+                    let issued = definition["status"]["highWaterMark"].as_u64().unwrap_or(0);
+                    world.catalogue.declare(&artifact, scheme_of(&definition), issued);
+                    world.definitions.insert(artifact, definition);
+                }
+            }
+        }
+        for revision in list(client, "DefinitionRevision").await? {
+            match Stored::read(&revision) {
+                Ok(stored) => world.catalogue.put(Arc::new(stored)),
+                Err(error) => tracing::warn!(%error, "a DefinitionRevision is left out"),
+            }
+        }
+        for application in list(client, "Application").await? {
+            let key = consuming(&application, "name");
+            world.consumers.put(&key, &application);
+            world.applications.insert(key, application);
+        }
+        for revision in list(client, "ApplicationRevision").await? {
+            let name = revision["metadata"]["labels"][label::APPLICATION].as_str();
+            let namespace = revision["metadata"]["namespace"].as_str().unwrap_or_default();
+            match (name, Recorded::read(&revision)) {
+                (Some(name), Ok(recorded)) => {
+                    let key = Consuming::new(namespace, name);
+                    world.consumers.put_recorded(&key, &recorded);
+                    world.recorded.entry(key).or_default().push(recorded);
+                }
+                (None, _) => {}
+                (_, Err(error)) => tracing::warn!(%error, "an ApplicationRevision is left out"),
+            }
+        }
+        for recorded in world.recorded.values_mut() {
+            recorded.sort_by_key(|one| one.revision.number());
+        }
+        Ok(world)
+    }
+
+    /// One application.
+    pub(super) fn application(&self, namespace: &str, name: &str) -> Result<(Consuming, &Value)> {
+        let key = Consuming::new(namespace, name);
+        match self.applications.get(&key) {
+            Some(application) => Ok((key, application)),
+            None => Err(NotFound(format!("no Application {name:?} in namespace {namespace}")).into()),
+        }
+    }
+}
+
+/// The API of one of our kinds, in one namespace.
+pub(super) fn api(client: &Client, kind: &str, namespace: &str) -> Api<DynamicObject> {
+    Api::namespaced_with(client.clone(), namespace, &resource(kind))
+}
+
+fn resource(kind: &str) -> ApiResource {
+    ApiResource {
+        group: cambium_api::GROUP.to_owned(),
+        version: "v1beta1".to_owned(),
+        api_version: API_VERSION.to_owned(),
+        kind: kind.to_owned(),
+        plural: format!("{}s", kind.to_lowercase()),
+    }
+}
+
+async fn list(client: &Client, kind: &str) -> Result<Vec<Value>> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind));
+    let mut params = ListParams::default().limit(PAGE);
+    let mut objects = Vec::new();
+    loop {
+        let page = match api.list(&params).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                anyhow::bail!(NotFound(format!(
+                    "the cluster has no {kind}s; `cambium manager` installs the kinds"
+                )));
+            }
+            other => other.with_context(|| format!("failed to list {kind}s"))?,
+        };
+        for mut object in page.items {
+            object.managed_fields_mut().clear();
+            let mut value = serde_json::to_value(&object)?;
+            value["apiVersion"] = Value::String(API_VERSION.to_owned());
+            value["kind"] = Value::String(kind.to_owned());
+            objects.push(value);
+        }
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(objects),
+        }
+    }
+}
+
+fn consuming(object: &Value, field: &str) -> Consuming {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    Consuming::new(text("namespace"), text(field))
+}

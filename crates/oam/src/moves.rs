@@ -1,0 +1,379 @@
+//! Moving an application by hand: up to other versions, back to an earlier revision, or nowhere, by a lock.
+
+use crate::application::Recorded;
+use crate::resolve::{condition_reason, kind_in_lock};
+use crate::{Answer, Asked, Catalogue, Follow, Refused, asked, resolve};
+use cambium_api::names::reason;
+use cambium_api::v1beta1::DefinitionType;
+use cambium_lineage::{Explanation, InUse, Lock, Policy, Question, Reference, Revision, Verdict, Wanted};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a move would do to an application.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MovePlan {
+    /// The references that change.
+    pub moves: Vec<Move>,
+    /// The spec that the application would get.
+    pub spec: Value,
+}
+
+/// One reference that changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Move {
+    /// Where it stands, such as `components[web]`.
+    pub path: String,
+    /// The reference as it is; none if it is not there yet.
+    pub from: Option<String>,
+    /// The reference as it would be; none if it would go.
+    pub to: Option<String>,
+    /// What it resolves to now.
+    pub version: Option<String>,
+    /// What it would resolve to.
+    pub new_version: Option<String>,
+}
+
+/// A plan to move components (by name) to versions; all references to the highest release if none is named.
+pub fn upgrade(
+    application: &Value,
+    catalogue: &Catalogue,
+    wishes: &BTreeMap<String, String>,
+) -> Result<MovePlan, Vec<Refused>> {
+    let refuse = |reason, message| Refused { reason, message };
+    let references = asked(application);
+    let mut problems = Vec::new();
+    for component in wishes.keys() {
+        let path = format!("components[{component}]");
+        if references.iter().all(|asked| asked.path != path) {
+            problems.push(refuse(
+                reason::INVALID_REFERENCE,
+                format!(
+                    "there is no component {component:?}; there are {}",
+                    components(&references)
+                ),
+            ));
+        }
+    }
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let mut moves = Vec::new();
+    for asked in &references {
+        let wish = wishes
+            .iter()
+            .find(|(component, _)| asked.path == format!("components[{component}]"))
+            .map(|(_, version)| version);
+        if wish.is_none() && !wishes.is_empty() {
+            continue;
+        }
+        match wanted(catalogue, namespace, asked, wish) {
+            Ok(None) => {}
+            Ok(Some(to)) if to == asked.text => {}
+            Ok(Some(to)) => {
+                let answer = resolve(
+                    catalogue,
+                    namespace,
+                    &unbound(),
+                    &Asked {
+                        text: to.clone(),
+                        ..asked.clone()
+                    },
+                    None,
+                );
+                match answer.outcome {
+                    Ok(resolved) => moves.push(Move {
+                        path: asked.path.clone(),
+                        from: Some(asked.text.clone()),
+                        to: Some(to),
+                        version: current_version(application, asked),
+                        new_version: Some(resolved.stored.revision.to_string()),
+                    }),
+                    Err(problem) => problems.push(problem),
+                }
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let spec = with_references(application, &moves);
+    Ok(MovePlan { moves, spec })
+}
+
+/// A plan to make an application what it was: its spec, with every reference at exactly what it resolved to then.
+pub fn rollback(application: &Value, to: &Recorded) -> MovePlan {
+    let mut snapshot = to.application.clone();
+    let then: Vec<Asked> = asked(&snapshot);
+    let pins: Vec<Move> = then
+        .iter()
+        .filter_map(|asked| {
+            let used = to
+                .definitions
+                .iter()
+                .find(|used| used.type_ == asked.type_ && used.reference == asked.text)?;
+            let name = asked.text.split('@').next().unwrap_or_default();
+            let called = used
+                .version
+                .clone()
+                .or_else(|| used.revision.strip_prefix(&format!("{name}-")).map(str::to_owned))?;
+            Some(Move {
+                path: asked.path.clone(),
+                from: Some(asked.text.clone()),
+                to: Some(format!("{name}@{called}")),
+                version: None,
+                new_version: Some(called),
+            })
+        })
+        .collect();
+    snapshot["spec"] = with_references(&snapshot, &pins);
+    let now = asked(application);
+    let mut moves: Vec<Move> = asked(&snapshot)
+        .into_iter()
+        .filter_map(|asked| {
+            let known = now.iter().find(|known| known.path == asked.path);
+            if known.is_some_and(|known| known.text == asked.text) {
+                return None;
+            }
+            let pin = pins.iter().find(|pin| pin.path == asked.path);
+            Some(Move {
+                version: known.and_then(|known| current_version(application, known)),
+                from: known.map(|known| known.text.clone()),
+                new_version: pin.and_then(|pin| pin.new_version.clone()),
+                path: asked.path,
+                to: Some(asked.text),
+            })
+        })
+        .collect();
+    let stays = |path: &str| then.iter().any(|asked| asked.path == path);
+    moves.extend(now.iter().filter(|known| !stays(&known.path)).map(|known| Move {
+        path: known.path.clone(),
+        from: Some(known.text.clone()),
+        to: None,
+        version: current_version(application, known),
+        new_version: None,
+    }));
+    MovePlan {
+        moves,
+        spec: snapshot["spec"].clone(),
+    }
+}
+
+/// A lock on what the references of an application get now.
+pub fn lock(answers: &[Answer]) -> Result<Lock, Vec<Refused>> {
+    let mut lock = Lock::default();
+    let mut problems = Vec::new();
+    for answer in answers {
+        match (&answer.outcome, answer.asked.text.parse::<Reference>()) {
+            (Ok(resolved), Ok(reference)) => {
+                lock.record(
+                    kind_in_lock(answer.asked.type_),
+                    reference,
+                    &resolved.stored.revision,
+                );
+            }
+            (Err(problem), _) => problems.push(Refused {
+                reason: problem.reason,
+                message: format!("{}: {}", answer.asked.path, problem.message),
+            }),
+            (Ok(_), Err(error)) => problems.push(Refused {
+                reason: reason::INVALID_REFERENCE,
+                message: error.to_string(),
+            }),
+        }
+    }
+    if problems.is_empty() {
+        Ok(lock)
+    } else {
+        Err(problems)
+    }
+}
+
+/// Every revision that a reference could mean, and what became of it: what it is called, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explained {
+    /// What a person calls the revision.
+    pub version: String,
+    /// Its name.
+    pub revision: String,
+    /// Whether it was chosen.
+    pub chosen: bool,
+    /// Why, or why not.
+    pub why: String,
+}
+
+/// Says of every revision why a reference got it or did not.
+pub fn explain(
+    catalogue: &Catalogue,
+    namespace: &str,
+    follow: &Follow,
+    asked: &Asked,
+    in_use: Option<&InUse>,
+) -> Result<Vec<Explained>, Refused> {
+    let refuse = |reason, message: String| Refused { reason, message };
+    let reference: Reference = asked
+        .text
+        .parse()
+        .map_err(|error: cambium_lineage::ReferenceError| {
+            refuse(reason::INVALID_REFERENCE, error.to_string())
+        })?;
+    let Some((_, shelf)) = catalogue.find(namespace, asked.type_, reference.artifact()) else {
+        let answer = resolve(catalogue, namespace, follow, asked, in_use);
+        return Err(answer
+            .outcome
+            .err()
+            .unwrap_or_else(|| refuse(reason::DEFINITION_NOT_FOUND, asked.text.clone())));
+    };
+    let lineage = shelf
+        .lineage()
+        .map_err(|error| refuse(reason::REVISION_CHANGED, error.to_string()))?;
+    let mut question = Question::new(&reference, follow.policy, lineage).using(in_use);
+    let locked = follow
+        .lock
+        .as_ref()
+        .map(|lock| lock.locked(kind_in_lock(asked.type_), &reference))
+        .transpose()
+        .map_err(|error| refuse(reason::LOCKED, error.to_string()))?;
+    if let Some(locked) = locked {
+        question = question.locked_to(locked);
+    }
+    let Explanation { resolution, lines } = question.explain();
+    if lines.is_empty()
+        && let Err(refusal) = resolution.decision
+    {
+        return Err(refuse(condition_reason(&refusal), refusal.to_string()));
+    }
+    let line = |(revision, verdict): (&Revision, Verdict)| {
+        let (chosen, why) = match verdict {
+            Verdict::Chosen(reason) => (true, reason.to_string()),
+            Verdict::PassedOver(reason) => (false, reason.to_string()),
+        };
+        Explained {
+            version: revision.to_string(),
+            revision: revision.name().to_string(),
+            chosen,
+            why,
+        }
+    };
+    Ok(lines.into_iter().map(line).collect())
+}
+
+/// What a reference should become: exactly the wish, or the highest release in the shape it has.
+fn wanted(
+    catalogue: &Catalogue,
+    namespace: &str,
+    asked: &Asked,
+    wish: Option<&String>,
+) -> Result<Option<String>, Refused> {
+    let reference: Reference = asked
+        .text
+        .parse()
+        .map_err(|error: cambium_lineage::ReferenceError| Refused {
+            reason: reason::INVALID_REFERENCE,
+            message: error.to_string(),
+        })?;
+    let name = reference.artifact();
+    if let Some(version) = wish {
+        return Ok(Some(format!("{name}@{version}")));
+    }
+    let Some((_, shelf)) = catalogue.find(namespace, asked.type_, name) else {
+        return Ok(None);
+    };
+    let highest = shelf
+        .lineage()
+        .ok()
+        .and_then(|lineage| lineage.highest_release())
+        .and_then(|revision| revision.version());
+    let Some(highest) = highest else {
+        return Ok(None);
+    };
+    Ok(match reference.wanted() {
+        Wanted::Newest => Some(format!("{name}@{highest}")),
+        Wanted::Exact(version) if version < highest => Some(format!("{name}@{highest}")),
+        Wanted::Series(series) if !series.contains(highest) && series.is_below(highest) => {
+            let minor = asked
+                .text
+                .rsplit('@')
+                .next()
+                .is_some_and(|tail| tail.contains('.'));
+            Some(match minor {
+                true => format!("{name}@{}.{}", highest.major(), highest.minor()),
+                false => format!("{name}@{}", highest.major()),
+            })
+        }
+        _ => None,
+    })
+}
+
+fn unbound() -> Follow {
+    Follow {
+        policy: Policy::ByReference,
+        lock: None,
+        publish_version: None,
+    }
+}
+
+fn components(references: &[Asked]) -> String {
+    let names: Vec<&str> = references
+        .iter()
+        .filter(|asked| asked.type_ == DefinitionType::Component)
+        .filter_map(|asked| asked.path.strip_prefix("components[")?.strip_suffix(']'))
+        .collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+fn current_version(application: &Value, asked: &Asked) -> Option<String> {
+    let references = application["status"]["references"].as_array()?;
+    let known = references
+        .iter()
+        .find(|known| known["path"] == asked.path.as_str() && known["asked"] == asked.text.as_str())?;
+    known["version"]
+        .as_str()
+        .or_else(|| known["revision"].as_str())
+        .map(str::to_owned)
+}
+
+/// The spec with references replaced, at the places that `asked` names.
+fn with_references(application: &Value, moves: &[Move]) -> Value {
+    let mut spec = application["spec"].clone();
+    let to = |path: &str| {
+        moves
+            .iter()
+            .find(|one| one.path == path)
+            .and_then(|one| one.to.clone())
+    };
+    let lists: [(&str, &[&str], &str); 3] = [
+        ("components", &["components"], "traits"),
+        ("policies", &["policies"], ""),
+        ("workflow.steps", &["workflow", "steps"], "subSteps"),
+    ];
+    for (prefix, path, inner) in lists {
+        let mut list = Some(&mut spec);
+        for field in path {
+            list = list.and_then(|value| value.get_mut(*field));
+        }
+        let Some(items) = list.and_then(Value::as_array_mut) else {
+            continue;
+        };
+        for (index, item) in items.iter_mut().enumerate() {
+            let place = crate::resolve::place(prefix, item, index);
+            if let Some(to) = to(&place) {
+                item["type"] = Value::String(to);
+            }
+            let Some(parts) = item.get_mut(inner).and_then(Value::as_array_mut) else {
+                continue;
+            };
+            for (index, part) in parts.iter_mut().enumerate() {
+                if let Some(to) = to(&format!("{place}.{inner}[{index}]")) {
+                    part["type"] = Value::String(to);
+                }
+            }
+        }
+    }
+    spec
+}
