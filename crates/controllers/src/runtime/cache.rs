@@ -319,3 +319,6 @@ impl Ahead {
             .is_some_and(|deleted| *deleted.uid == *record.uid() || record.version() < deleted.version)
     }
 }
+
+#[cfg(test)]
+mod tests;
