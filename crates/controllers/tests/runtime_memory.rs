@@ -18,13 +18,17 @@ const APPLICATIONS: usize = 10_000;
 /// A server that streams objects for ever, made as they are sent so that they take no memory here.
 fn server(object: fn(usize) -> Value) -> Client {
     let service = tower::service_fn(move |_: http::Request<Body>| async move {
-        let events = (0..APPLICATIONS).map(move |number| json!({"type": "ADDED", "object": object(number)}));
+        // The type first, as servers send it: otherwise the object is decoded twice.
+        let line = |kind: &str, object: Value| format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
+        let events = (0..APPLICATIONS).map(move |number| line("ADDED", object(number)));
         let metadata =
             json!({"resourceVersion": "999999", "annotations": {"k8s.io/initial-events-end": "true"}});
-        let end =
-            json!({"type": "BOOKMARK", "object": {"apiVersion": "v1", "kind": "X", "metadata": metadata}});
-        let lines = events.chain([end]).map(|event| {
-            let line = format!("{event}\n").into_bytes();
+        let end = line(
+            "BOOKMARK",
+            json!({"apiVersion": "v1", "kind": "X", "metadata": metadata}),
+        );
+        let lines = events.chain([end]).map(|line| {
+            let line = line.into_bytes();
             Ok::<_, std::convert::Infallible>(http_body::Frame::data(bytes::Bytes::from(line)))
         });
         let body = StreamBody::new(futures::stream::iter(lines).chain(futures::stream::pending()));

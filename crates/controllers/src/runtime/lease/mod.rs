@@ -224,9 +224,10 @@ impl Candidate {
                 }
                 return None;
             }
-            // Somebody was faster, or our own last write was carried out and its answer lost: look, and decide again.
+            // Somebody was faster, the lease was deleted, or our own last write was carried out and its answer lost: look,
+            // and decide again.
             Ok(Err(kube::Error::Api(status)))
-                if status.code == 409 || (status.code == 404 && self.lease.is_some()) =>
+                if status.code == 409 || (matches!(status.code, 400 | 404) && self.lease.is_some()) =>
             {
                 self.observed.stale = true;
                 return std::mem::replace(&mut self.conflicted, true).then_some(self.settings.retry);
