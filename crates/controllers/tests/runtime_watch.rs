@@ -1,5 +1,4 @@
 //! Caches against a server, embedded or real.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

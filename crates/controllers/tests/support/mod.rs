@@ -32,15 +32,15 @@ pub(crate) struct Told(Arc<Mutex<Vec<Change>>>);
 impl Told {
     pub(crate) fn handler(&self) -> impl Fn(Change) + Send + Sync + 'static {
         let told = self.0.clone();
-        move |change| told.lock().unwrap().push(change)
+        move |change| told.lock().expect("no panic").push(change)
     }
 
     pub(crate) fn changes(&self) -> Vec<Change> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().expect("no panic").clone()
     }
 
     pub(crate) fn clear(&self) {
-        self.0.lock().unwrap().clear();
+        self.0.lock().expect("no panic").clear();
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
