@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::ApiResource;
 use tokio::sync::watch;
 
-use super::record::{Key, Record};
+use super::record::{Key, Object, Record};
 
 /// What has become of one object.
 #[derive(Debug, Clone)]
@@ -149,8 +149,8 @@ impl Cache {
     }
 
     /// Takes the answer to a write of our own, so that whoever looks next sees it even if the watch is late.
-    pub fn learn(&self, object: DynamicObject) {
-        let (key, record) = self.record(object);
+    pub fn learn(&self, object: impl Into<Object>) {
+        let (key, record) = self.record(object.into());
         let mut ahead = self.ahead();
         if ahead.has_deleted(&key, &record) || !self.is_news(&key, &record) {
             return;
@@ -179,7 +179,7 @@ impl Cache {
     }
 
     /// An object as the watch shows it.
-    pub(super) fn seen(&self, object: DynamicObject) -> Key {
+    pub(super) fn seen(&self, object: Object) -> Key {
         let (key, record) = self.record(object);
         let mut ahead = self.ahead();
         if ahead.has_deleted(&key, &record) {
@@ -200,7 +200,7 @@ impl Cache {
     }
 
     /// An object whose deletion the watch shows.
-    pub(super) fn seen_gone(&self, object: DynamicObject) {
+    pub(super) fn seen_gone(&self, object: Object) {
         let (key, record) = self.record(object);
         let mut ahead = self.ahead();
         if ahead
@@ -260,8 +260,8 @@ impl Cache {
         });
     }
 
-    fn record(&self, object: DynamicObject) -> (Key, Record) {
-        (Key::of(&object.metadata), Record::new(object, &self.resource))
+    fn record(&self, object: Object) -> (Key, Record) {
+        (object.key(), Record::new(object, &self.resource))
     }
 
     fn is_news(&self, key: &Key, record: &Record) -> bool {
@@ -319,3 +319,6 @@ impl Ahead {
             .is_some_and(|deleted| *deleted.uid == *record.uid() || record.version() < deleted.version)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,8 @@ pub struct Children {
 
 struct Kind {
     cache: Arc<Cache>,
-    watching: Watching,
+    /// Nobody, if the kind was taken for gone.
+    watching: Option<Watching>,
 }
 
 /// Why a kind cannot be watched.
@@ -104,6 +105,25 @@ impl Children {
             .collect()
     }
 
+    /// Takes the kinds of a group for gone, because their definition is: what a watch would find out itself, but
+    /// not at once on every server.
+    pub fn forget(&self, group: &str) {
+        let mut gone = Vec::new();
+        self.kinds().retain(|gvk, kind| {
+            let stays = gvk.group != group;
+            if !stays {
+                gone.push((gvk.clone(), kind.cache.clone()));
+            }
+            stays
+        });
+        for (gvk, cache) in gone {
+            cache.clear();
+            cache.set_state(State::Gone);
+            let watching = None;
+            self.kinds().entry(gvk).or_insert(Kind { cache, watching });
+        }
+    }
+
     fn start(&self, resource: &Resource) -> Arc<Cache> {
         let mut kinds = self.kinds();
         let gvk = resource.gvk();
@@ -125,7 +145,7 @@ impl Children {
                 if let Some(selector) = &self.selector {
                     watch = watch.labels(selector.clone());
                 }
-                let watching = watch.spawn(cache.clone());
+                let watching = Some(watch.spawn(cache.clone()));
                 kinds.insert(
                     gvk,
                     Kind {
@@ -145,6 +165,7 @@ impl Children {
 
 impl Kind {
     fn over(&self) -> bool {
-        self.watching.is_finished() || *self.cache.state().borrow() == State::Gone
+        self.watching.as_ref().is_none_or(Watching::is_finished)
+            || *self.cache.state().borrow() == State::Gone
     }
 }

@@ -103,7 +103,8 @@ impl Mapper {
             api_version: api_version.to_owned(),
         };
         let parsed: GroupVersion = api_version.parse().map_err(|_| malformed())?;
-        if parsed.version.is_empty() || (parsed.group.is_empty() && api_version.contains('/')) {
+        let versioned = !parsed.version.is_empty() && !parsed.version.contains('/');
+        if !versioned || (parsed.group.is_empty() && api_version.contains('/')) {
             return Err(malformed());
         }
         let version = self.versions().entry(parsed.clone()).or_default().clone();

@@ -31,5 +31,5 @@ pub use lease::{Election, Leadership, run_while_leader};
 pub use mapper::{Mapper, Resource};
 pub use patience::patience;
 pub use queue::{Backoff, Outcome, Queue};
-pub use record::{Key, Record};
+pub use record::{Key, Object, Record};
 pub use watch::Watch;

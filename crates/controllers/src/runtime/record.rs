@@ -4,11 +4,14 @@
 //! parts that no controller reads (who manages which field, what kubectl last applied), and trees and structs
 //! are made of it for as long as somebody looks at them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{ApiResource, DynamicObject};
-use serde::de::DeserializeOwned;
+use kube::core::DynamicResourceScope;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer};
 use serde_json::{Map, Value};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -57,6 +60,83 @@ impl fmt::Display for Key {
     }
 }
 
+/// An object as a server sends it, decoded once and no further than to a tree.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// Name, namespace and resource version, for whoever watches; the tree has the rest.
+    metadata: ObjectMeta,
+    tree: Map<String, Value>,
+}
+
+impl Object {
+    /// Which object it is.
+    pub fn key(&self) -> Key {
+        Key::of(&self.metadata)
+    }
+
+    /// The object's unique identifier.
+    pub fn uid(&self) -> Option<&str> {
+        self.tree.get("metadata")?.get("uid")?.as_str()
+    }
+}
+
+impl From<Map<String, Value>> for Object {
+    fn from(tree: Map<String, Value>) -> Self {
+        let text = |field: &str| Some(tree.get("metadata")?.get(field)?.as_str()?.to_owned());
+        let metadata = ObjectMeta {
+            name: text("name"),
+            namespace: text("namespace"),
+            resource_version: text("resourceVersion"),
+            ..ObjectMeta::default()
+        };
+        Self { metadata, tree }
+    }
+}
+
+impl From<DynamicObject> for Object {
+    fn from(object: DynamicObject) -> Self {
+        match serde_json::to_value(object) {
+            Ok(Value::Object(tree)) => tree.into(),
+            _ => Map::new().into(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl kube::Resource for Object {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        resource.group.as_str().into()
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.version.as_str().into()
+    }
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        resource.kind.as_str().into()
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        resource.plural.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
 /// One object as it was at one resource version.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Record {
@@ -71,36 +151,30 @@ pub struct Record {
 
 impl Record {
     /// The record of an object that a server answered. Objects of lists may lack their type: `resource` has it.
-    pub fn new(object: DynamicObject, resource: &ApiResource) -> Self {
-        let mut metadata = object.metadata;
-        metadata.managed_fields = None;
-        if let Some(annotations) = &mut metadata.annotations {
-            annotations.remove(LAST_APPLIED);
-            if annotations.is_empty() {
-                metadata.annotations = None;
-            }
-        }
-        let version = metadata.resource_version.take().unwrap_or_default();
-        let (uid, generation) = (metadata.uid.clone(), metadata.generation);
-        let terminating = metadata.deletion_timestamp.is_some();
-        let mut rest = match object.data {
-            Value::Object(rest) => rest,
+    pub fn new(object: Object, resource: &ApiResource) -> Self {
+        let mut rest = object.tree;
+        let mut metadata = match rest.remove("metadata") {
+            Some(Value::Object(metadata)) => metadata,
             _ => Map::new(),
         };
-        let types = object.types.unwrap_or_default();
-        let or = |given: String, known: &str| {
-            Value::String(if given.is_empty() { known.to_owned() } else { given })
-        };
-        rest.insert(
-            "apiVersion".to_owned(),
-            or(types.api_version, &resource.api_version),
-        );
-        rest.insert("kind".to_owned(), or(types.kind, &resource.kind));
+        metadata.remove("managedFields");
+        metadata.remove("resourceVersion");
+        if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+            annotations.remove(LAST_APPLIED);
+            if annotations.is_empty() {
+                metadata.remove("annotations");
+            }
+        }
+        for (field, known) in [("apiVersion", &resource.api_version), ("kind", &resource.kind)] {
+            rest.entry(field).or_insert_with(|| Value::String(known.clone()));
+        }
+        let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default();
+        let version = object.metadata.resource_version.unwrap_or_default();
         Self {
-            uid: uid.unwrap_or_default().into(),
+            uid: text("uid").into(),
             version: version.parse().unwrap_or(0),
-            generation: generation.unwrap_or(0),
-            terminating,
+            generation: metadata.get("generation").and_then(Value::as_i64).unwrap_or(0),
+            terminating: !text("deletionTimestamp").is_empty(),
             bytes: encode(&metadata, &rest).into(),
         }
     }
@@ -176,8 +250,8 @@ impl fmt::Debug for Record {
     }
 }
 
-fn encode(metadata: &ObjectMeta, rest: &Map<String, Value>) -> Vec<u8> {
-    let encoded = "metadata and trees have only text as keys";
+fn encode(metadata: &Map<String, Value>, rest: &Map<String, Value>) -> Vec<u8> {
+    let encoded = "trees have only text as keys";
     let mut text = br#"{"metadata":"#.to_vec();
     serde_json::to_writer(&mut text, metadata).expect(encoded);
     text.push(b',');
@@ -196,7 +270,7 @@ mod tests {
         ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&())
     }
 
-    fn object(value: Value) -> DynamicObject {
+    fn object(value: Value) -> Object {
         serde_json::from_value(value).expect("an object")
     }
 

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::api::{Api, ApiResource, DynamicObject};
+use kube::api::{Api, ApiResource};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Error};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::cache::{Cache, State};
-use super::record::Key;
+use super::record::{Key, Object};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -70,7 +70,7 @@ impl Watch {
 
     /// Keeps the cache like the server. Ends only if the resource is missing and [`Missing::End`] was asked for.
     pub async fn run(self, cache: Arc<Cache>) {
-        let api: Api<DynamicObject> = Api::all_with(self.client, cache.resource());
+        let api: Api<Object> = Api::all_with(self.client, cache.resource());
         let mut config = watcher::Config::default().streaming_lists();
         config.label_selector = self.selector;
         let mut events = watcher(api.clone(), config.clone()).boxed();
@@ -137,13 +137,13 @@ impl Drop for Watching {
 }
 
 /// Objects that a list did not have, and that we wrote not long ago: the list may be the older of the two.
-async fn ask_for_doubtful(api: &Api<DynamicObject>, cache: &Cache, listed: &HashSet<Key>) {
+async fn ask_for_doubtful(api: &Api<Object>, cache: &Cache, listed: &HashSet<Key>) {
     for key in cache.vanished(|key| listed.contains(key)) {
         let Some(record) = cache.get(&key) else { continue };
         let one = api.clone().constrain(&key.namespace);
         // Whoever cannot be asked is taken for gone: if it is not, the watch says so next.
         if let Ok(Some(object)) = one.get_opt(&key.name).await
-            && object.metadata.uid.as_deref() == Some(record.uid())
+            && object.uid() == Some(record.uid())
         {
             cache.learn(object);
         } else {

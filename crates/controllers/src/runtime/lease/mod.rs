@@ -21,7 +21,7 @@ mod decide;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::PostParams;
@@ -70,7 +70,10 @@ impl Settings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leadership {
     /// We may, until told otherwise.
-    Leading,
+    Leading {
+        /// Counts the times that we came to lead, so that a loss too short to be noticed is.
+        term: u64,
+    },
     /// Somebody else may, or nobody.
     Following {
         /// Who, as far as we know.
@@ -81,7 +84,7 @@ pub enum Leadership {
 impl Leadership {
     /// Whether we may write.
     pub fn is_leading(&self) -> bool {
-        *self == Self::Leading
+        matches!(self, Self::Leading { .. })
     }
 }
 
@@ -107,6 +110,7 @@ impl Election {
             lease: None,
             warned: false,
             conflicted: false,
+            term: 0,
         };
         let task = tokio::spawn(candidate.run(stopped));
         Self {
@@ -140,10 +144,10 @@ where
     W: Future,
 {
     loop {
-        leadership.wait_for(Leadership::is_leading).await.ok()?;
+        let term = leadership.wait_for(Leadership::is_leading).await.ok()?.clone();
         tokio::select! {
             biased;
-            lost = leadership.wait_for(|now| !now.is_leading()) => drop(lost.ok()?),
+            lost = leadership.wait_for(|now| *now != term) => drop(lost.ok()?),
             output = make() => return Some(output),
         }
     }
@@ -159,6 +163,7 @@ struct Candidate {
     warned: bool,
     /// Whether the last write met a newer lease; twice in a row is a reason to wait.
     conflicted: bool,
+    term: u64,
 }
 
 impl Candidate {
@@ -219,9 +224,10 @@ impl Candidate {
                 }
                 return None;
             }
-            // Somebody was faster, or our own last write was carried out and its answer lost: look, and decide again.
+            // Somebody was faster, the lease was deleted, or our own last write was carried out and its answer lost: look,
+            // and decide again.
             Ok(Err(kube::Error::Api(status)))
-                if status.code == 409 || (status.code == 404 && self.lease.is_some()) =>
+                if status.code == 409 || (matches!(status.code, 400 | 404) && self.lease.is_some()) =>
             {
                 self.observed.stale = true;
                 return std::mem::replace(&mut self.conflicted, true).then_some(self.settings.retry);
@@ -257,20 +263,25 @@ impl Candidate {
         self.observed.renewed = Some(begun);
         self.note(Some(lease));
         if begun + self.settings.renew_deadline > Instant::now() {
+            let mut term = self.term;
             self.tell.send_if_modified(|now| {
                 let news = !now.is_leading();
-                *now = Leadership::Leading;
+                if news {
+                    term += 1;
+                    *now = Leadership::Leading { term };
+                }
                 news
             });
+            self.term = term;
         }
         Ok(())
     }
 
     /// What the lease should be while we hold it.
     fn wanted(&self) -> Lease {
-        let now = Some(MicroTime((self.settings.clock)()));
         let known = self.lease.clone().unwrap_or_default();
         let spec = known.spec.unwrap_or_default();
+        let now = Some(self.now_after(spec.renew_time.as_ref()));
         let ours = spec.holder_identity.as_deref() == Some(&self.settings.identity);
         let transitions = spec.lease_transitions.unwrap_or(0);
         let metadata = ObjectMeta {
@@ -292,6 +303,16 @@ impl Candidate {
                 }),
                 ..spec
             }),
+        }
+    }
+
+    /// The time, but always another than before: a renewal that changes nothing is not seen by anybody.
+    fn now_after(&self, before: Option<&MicroTime>) -> MicroTime {
+        let now = (self.settings.clock)();
+        let tick = SignedDuration::from_micros(1);
+        match before.and_then(|before| before.0.checked_add(tick).ok()) {
+            Some(next) if now < next && next.duration_since(now) <= tick => MicroTime(next),
+            _ => MicroTime(now),
         }
     }
 
@@ -370,10 +391,13 @@ impl Candidate {
         let spec = lease.spec.get_or_insert_default();
         spec.holder_identity = Some(String::new());
         spec.lease_duration_seconds = Some(1);
-        spec.renew_time = Some(MicroTime((self.settings.clock)()));
+        spec.renew_time = Some(self.now_after(spec.renew_time.as_ref()));
         self.api
             .replace(&self.settings.name, &PostParams::default(), &lease)
             .await
             .map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests;
