@@ -202,7 +202,7 @@ impl Run<'_> {
             // Ours are watched: what is not among them is not there, or somebody else's.
             let api = resource.api(self.context.client.clone(), &object.namespace);
             if let Some(found) = api.get_opt(&object.name).await? {
-                let found = crate::runtime::Record::new(found, &resource.api_resource).value();
+                let found = crate::runtime::Record::new(found.into(), &resource.api_resource).value();
                 live.insert(object, found);
             }
         }
@@ -336,7 +336,7 @@ impl Run<'_> {
         let api = resource.api(self.context.client.clone(), &object.namespace);
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let applied = api.patch(&object.name, &params, &Patch::Apply(manifest)).await?;
-        let value = crate::runtime::Record::new(applied.clone(), &resource.api_resource).value();
+        let value = crate::runtime::Record::new(applied.clone().into(), &resource.api_resource).value();
         if let Some(cache) = self.context.children.get(&resource.gvk()) {
             cache.learn(applied);
         }
