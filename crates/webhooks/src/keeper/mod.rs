@@ -136,8 +136,9 @@ impl Keeper {
 
     /// Observe, decide, act. `None` if there may be more to do.
     async fn step(&self, extent: Extent) -> Result<Option<Rest>, KeepError> {
-        let now = (self.clock)();
         let seen = self.observe().await?;
+        // After looking, so that what is recorded as seen by now has been there by now.
+        let now = (self.clock)();
         let plan = self.decide(&seen, now);
         if plan.secret != SecretStep::Keep {
             self.write_secret(&seen, &plan.secret, now).await?;
