@@ -1,7 +1,6 @@
 //! The server and its clients, good and bad.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::panic, reason = "a converter that panics is part of the play")]
 
 mod support;
 
