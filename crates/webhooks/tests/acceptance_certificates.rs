@@ -325,7 +325,9 @@ async fn a_damaged_secret_is_replaced_and_somebody_is_told() -> Result<()> {
         "leaves that the first signed are still believed"
     );
     eventually("the API server has heard of it", || async {
-        Ok(write_and_read(&stage, &stage.cluster.unique("replaced")).await.is_ok())
+        Ok(write_and_read(&stage, &stage.cluster.unique("replaced"))
+            .await
+            .is_ok())
     })
     .await?;
     let events = format!("/apis/events.k8s.io/v1/namespaces/{}/events", stage.namespace);
