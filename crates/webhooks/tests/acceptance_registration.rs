@@ -1,7 +1,5 @@
 //! What is registered, kept, put back and left alone.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,6 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use anyhow::Result;
+use http::Method;
 use serde_json::{Value, json};
 use support::{AsAnnotated, Stage, definition};
 
@@ -68,6 +69,29 @@ async fn definitions_are_read_at_both_versions() -> Result<()> {
             .map(|one| &one["metadata"]["name"])
             .collect();
         assert_eq!(names, ["new", "old"], "{kind}");
+        // As `kubectl get` asks.
+        for version in ["v1beta1", "v2beta1"] {
+            let path = stage.collection(&definition(version, kind, "", Value::Null));
+            let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+            let table = stage
+                .raw
+                .send(Method::GET, &path, &accept, &Value::Null)
+                .await?
+                .body;
+            let rows = table["rows"].as_array().into_iter().flatten();
+            let cells: Vec<&Value> = rows.map(|row| &row["cells"][0]).collect();
+            assert_eq!(cells, ["new", "old"], "{kind} at {version}: {table}");
+        }
+        // An edit through either version counts.
+        let path = stage.path("v1beta1", kind, "new");
+        let edit = json!({"spec": {"schematic": {"cue": {"template": "edited"}}}});
+        assert_eq!(stage.raw.patch("merge", &path, &edit).await?.code, 200);
+        let read = stage.raw.get(&stage.path("v2beta1", kind, "new")).await?.body;
+        let versions = &read["spec"]["versions"];
+        assert_eq!(
+            (&versions[0], &versions[1]["schematic"]["cue"]["template"]),
+            (&new["spec"]["versions"][0], &json!("edited"))
+        );
     }
     webhooks.stop().await;
     Ok(())

@@ -196,25 +196,26 @@ impl Keeper {
         plan(&observed, &self.lifetimes, now)
     }
 
-    /// Writes what differs. How many objects that were.
+    /// Writes what differs. How many objects that were. One that cannot be written does not keep the others from it.
     async fn register(&self, seen: &Seen, plan: &Plan) -> Result<usize, KeepError> {
         let certificates = seen.stored.certificates();
         let pem = |id: &Fingerprint| {
-            certificates
-                .iter()
-                .find(|one| one.facts().id == *id)
-                .map(|one| one.pem())
+            let found = certificates.iter().find(|one| one.facts().id == *id);
+            found.map(|one| one.pem())
         };
         let bundle: String = plan.bundle.iter().filter_map(pem).collect();
-        let mut written = 0;
+        let (mut written, mut failed) = (0, None);
         for (target, found) in &seen.targets {
             let write = registration::plan(&self.registration, target, found.as_ref(), &bundle);
-            if write != Write::Nothing {
-                self.write_target(target, write).await?;
-                written += 1;
+            if write == Write::Nothing {
+                continue;
+            }
+            match self.write_target(target, write).await {
+                Ok(()) => written += 1,
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
-        Ok(written)
+        failed.map_or(Ok(written), Err)
     }
 
     fn secrets(&self) -> Api<Secret> {
