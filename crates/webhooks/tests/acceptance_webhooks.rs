@@ -3,8 +3,10 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
+use cambium_webhooks::Webhooks;
 use http::Method;
 use serde_json::{Value, json};
 use support::{AsAnnotated, Stage, definition};
@@ -147,6 +149,68 @@ async fn a_validator_is_heard_by_the_client() -> Result<()> {
         stage.create(&annotated("v1beta1", "fine", json!({}))).await?.code,
         201
     );
+    webhooks.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_validator_that_does_not_decide_is_a_no_in_words() -> Result<()> {
+    let stage = Stage::set().await?;
+    let listener = Stage::listener().await?;
+    let mut options = stage.options(&listener)?;
+    options.limits.validation = Duration::from_millis(100);
+    let client = stage.cluster.client();
+    let webhooks = Webhooks::start(client, listener, options, vec![Arc::new(AsAnnotated)]).await?;
+    let mut object = definition("v1beta1", "ComponentDefinition", "slow", json!({}));
+    object["metadata"]["annotations"] = json!({"hang": ""});
+    let answer = stage.create(&object).await?;
+    let message = "admission webhook \"as-annotated.webhooks.cambium.dev\" denied the request: \
+        the validator \"as-annotated\" did not decide within 100ms; try again";
+    assert_eq!(
+        (answer.code, answer.reason(), answer.message()),
+        (500, "InternalError", message)
+    );
+    webhooks.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_panic_in_conversion_names_the_object_and_spares_the_others() -> Result<()> {
+    let stage = Stage::set().await?;
+    let listener = Stage::listener().await?;
+    let mut options = stage.options(&listener)?;
+    let convert = options.converter.clone();
+    options.converter = Arc::new(move |object, desired| {
+        if object["metadata"]["name"] == "bad" {
+            panic!("cannot bear it");
+        }
+        convert(object, desired)
+    });
+    let webhooks = Webhooks::start(stage.cluster.client(), listener, options, Vec::new()).await?;
+    for name in ["fine", "bad"] {
+        let made = stage
+            .create(&definition("v1beta1", "PolicyDefinition", name, json!({})))
+            .await?;
+        assert_eq!(made.code, 201, "stored as it is written: {made:?}");
+    }
+    let answer = stage
+        .raw
+        .get(&stage.path("v2beta1", "PolicyDefinition", "bad"))
+        .await?;
+    let expected = format!("objects[0], PolicyDefinition {}/bad", stage.namespace);
+    assert!(
+        answer.code == 500
+            && answer.message().contains(&expected)
+            && answer.message().contains("cannot bear it"),
+        "{answer:?}"
+    );
+    let answer = stage
+        .raw
+        .get(&stage.path("v2beta1", "PolicyDefinition", "fine"))
+        .await?;
+    assert_eq!(answer.code, 200, "{answer:?}");
+    let path = stage.path("v1beta1", "PolicyDefinition", "bad");
+    assert_eq!(stage.raw.delete(&path, &Value::Null).await?.code, 200);
     webhooks.stop().await;
     Ok(())
 }

@@ -433,7 +433,7 @@ async fn a_panic_is_an_answer_about_one_object() -> Result<()> {
 
     for (annotation, code, text) in [
         ("panic", 500, "its log says why"),
-        ("hang", 504, "did not decide within 100ms"),
+        ("hang", 500, "did not decide within 100ms"),
     ] {
         let object = annotated(annotation, "");
         let answer = play

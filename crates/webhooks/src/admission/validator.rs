@@ -115,7 +115,8 @@ pub(crate) async fn ask(
         Err(_) => {
             tracing::warn!(validator = path, ?timeout, "a validator took too long");
             let message = format!("the validator {path:?} did not decide within {timeout:?}; try again");
-            Verdict::denied(504, "Timeout", message)
+            // As the API server says it of a webhook that is late. At 504, clients would try again by themselves, and hang.
+            Verdict::denied(500, "InternalError", message)
         }
     }
 }

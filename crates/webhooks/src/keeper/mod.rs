@@ -10,7 +10,7 @@ mod watch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::GetParams;
@@ -204,18 +204,16 @@ impl Keeper {
             found.map(|one| one.pem())
         };
         let bundle: String = plan.bundle.iter().filter_map(pem).collect();
-        let (mut written, mut failed) = (0, None);
-        for (target, found) in &seen.targets {
-            let write = registration::plan(&self.registration, target, found.as_ref(), &bundle);
-            if write == Write::Nothing {
-                continue;
+        let targets = seen.targets.iter();
+        let writes = targets.filter_map(|(target, found)| {
+            match registration::plan(&self.registration, target, found.as_ref(), &bundle) {
+                Write::Nothing => None,
+                write => Some(self.write_target(target, write)),
             }
-            match self.write_target(target, write).await {
-                Ok(()) => written += 1,
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        failed.map_or(Ok(written), Err)
+        });
+        let written = join_all(writes).await;
+        let count = written.len();
+        written.into_iter().collect::<Result<(), _>>().map(|()| count)
     }
 
     fn secrets(&self) -> Api<Secret> {
