@@ -27,7 +27,7 @@ pub struct Options {
     pub secret: String,
     /// The name of the `ValidatingWebhookConfiguration`.
     pub configuration: String,
-    /// How the API server reaches us.
+    /// How the API server reaches us. The same for all replicas: there is one address in a CRD.
     pub reach: Reach,
     /// The CRDs to install and to convert.
     pub crds: Vec<CustomResourceDefinition>,

@@ -3,8 +3,11 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
+use cambium_webhooks::Webhooks;
+use http::Method;
 use serde_json::{Value, json};
 use support::{AsAnnotated, Stage, definition};
 
@@ -68,6 +71,29 @@ async fn definitions_are_read_at_both_versions() -> Result<()> {
             .map(|one| &one["metadata"]["name"])
             .collect();
         assert_eq!(names, ["new", "old"], "{kind}");
+        // As `kubectl get` asks.
+        for version in ["v1beta1", "v2beta1"] {
+            let path = stage.collection(&definition(version, kind, "", Value::Null));
+            let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+            let table = stage
+                .raw
+                .send(Method::GET, &path, &accept, &Value::Null)
+                .await?
+                .body;
+            let rows = table["rows"].as_array().into_iter().flatten();
+            let cells: Vec<&Value> = rows.map(|row| &row["cells"][0]).collect();
+            assert_eq!(cells, ["new", "old"], "{kind} at {version}: {table}");
+        }
+        // An edit through either version counts.
+        let path = stage.path("v1beta1", kind, "new");
+        let edit = json!({"spec": {"schematic": {"cue": {"template": "edited"}}}});
+        assert_eq!(stage.raw.patch("merge", &path, &edit).await?.code, 200);
+        let read = stage.raw.get(&stage.path("v2beta1", kind, "new")).await?.body;
+        let versions = &read["spec"]["versions"];
+        assert_eq!(
+            (&versions[0], &versions[1]["schematic"]["cue"]["template"]),
+            (&new["spec"]["versions"][0], &json!("edited"))
+        );
     }
     webhooks.stop().await;
     Ok(())
@@ -123,6 +149,68 @@ async fn a_validator_is_heard_by_the_client() -> Result<()> {
         stage.create(&annotated("v1beta1", "fine", json!({}))).await?.code,
         201
     );
+    webhooks.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_validator_that_does_not_decide_is_a_no_in_words() -> Result<()> {
+    let stage = Stage::set().await?;
+    let listener = Stage::listener().await?;
+    let mut options = stage.options(&listener)?;
+    options.limits.validation = Duration::from_millis(100);
+    let client = stage.cluster.client();
+    let webhooks = Webhooks::start(client, listener, options, vec![Arc::new(AsAnnotated)]).await?;
+    let mut object = definition("v1beta1", "ComponentDefinition", "slow", json!({}));
+    object["metadata"]["annotations"] = json!({"hang": ""});
+    let answer = stage.create(&object).await?;
+    let message = "admission webhook \"as-annotated.webhooks.cambium.dev\" denied the request: \
+        the validator \"as-annotated\" did not decide within 100ms; try again";
+    assert_eq!(
+        (answer.code, answer.reason(), answer.message()),
+        (500, "InternalError", message)
+    );
+    webhooks.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_panic_in_conversion_names_the_object_and_spares_the_others() -> Result<()> {
+    let stage = Stage::set().await?;
+    let listener = Stage::listener().await?;
+    let mut options = stage.options(&listener)?;
+    let convert = options.converter.clone();
+    options.converter = Arc::new(move |object, desired| {
+        if object["metadata"]["name"] == "bad" {
+            panic!("cannot bear it");
+        }
+        convert(object, desired)
+    });
+    let webhooks = Webhooks::start(stage.cluster.client(), listener, options, Vec::new()).await?;
+    for name in ["fine", "bad"] {
+        let made = stage
+            .create(&definition("v1beta1", "PolicyDefinition", name, json!({})))
+            .await?;
+        assert_eq!(made.code, 201, "stored as it is written: {made:?}");
+    }
+    let answer = stage
+        .raw
+        .get(&stage.path("v2beta1", "PolicyDefinition", "bad"))
+        .await?;
+    let expected = format!("objects[0], PolicyDefinition {}/bad", stage.namespace);
+    assert!(
+        answer.code == 500
+            && answer.message().contains(&expected)
+            && answer.message().contains("cannot bear it"),
+        "{answer:?}"
+    );
+    let answer = stage
+        .raw
+        .get(&stage.path("v2beta1", "PolicyDefinition", "fine"))
+        .await?;
+    assert_eq!(answer.code, 200, "{answer:?}");
+    let path = stage.path("v1beta1", "PolicyDefinition", "bad");
+    assert_eq!(stage.raw.delete(&path, &Value::Null).await?.code, 200);
     webhooks.stop().await;
     Ok(())
 }

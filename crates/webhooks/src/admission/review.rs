@@ -22,7 +22,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<(String, AdmissionRequest), NotARevi
         #[serde(default)]
         kind: String,
         #[serde(default)]
-        request: Option<AdmissionRequest>,
+        request: Option<Value>,
     }
     let review: Review = serde_json::from_slice(body).map_err(|error| NotAReview(error.to_string()))?;
     let known = matches!(review.api_version.strip_prefix(GROUP), Some("v1" | "v1beta1"));
@@ -32,9 +32,11 @@ pub(crate) fn decode(body: &[u8]) -> Result<(String, AdmissionRequest), NotARevi
             "apiVersion {version:?} and kind {kind:?} are not those of v1 or v1beta1"
         )));
     }
-    let request = review
-        .request
-        .ok_or_else(|| NotAReview("it has no request".to_owned()))?;
+    let Some(request) = review.request else {
+        return Err(NotAReview("it has no request".to_owned()));
+    };
+    let request: AdmissionRequest =
+        serde_json::from_value(request).map_err(|error| NotAReview(format!("request: {error}")))?;
     if request.uid.is_empty() {
         return Err(NotAReview("request.uid is empty".to_owned()));
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use tokio::task::JoinSet;
 
 use super::AdmissionRequest;
 
@@ -98,21 +99,24 @@ pub(crate) async fn ask(
     timeout: Duration,
 ) -> Verdict {
     let path = validator.path();
-    let mut task = tokio::spawn(async move { validator.validate(&request).await });
-    match tokio::time::timeout(timeout, &mut task).await {
-        Ok(Ok(verdict)) => verdict,
-        Ok(Err(error)) => {
-            tracing::error!(validator = path, %error, "a validator failed");
+    // Which ends with this value: nobody decides for a client that has gone.
+    let mut task = JoinSet::new();
+    task.spawn(async move { validator.validate(&request).await });
+    match tokio::time::timeout(timeout, task.join_next()).await {
+        Ok(Some(Ok(verdict))) => verdict,
+        Ok(failed) => {
+            let error = failed.and_then(Result::err).map(|error| error.to_string());
+            tracing::error!(validator = path, error, "a validator failed");
             let message = format!(
                 "the validator {path:?} failed and cannot say whether this is right; its log says why"
             );
             Verdict::denied(500, "InternalError", message)
         }
         Err(_) => {
-            task.abort();
             tracing::warn!(validator = path, ?timeout, "a validator took too long");
             let message = format!("the validator {path:?} did not decide within {timeout:?}; try again");
-            Verdict::denied(504, "Timeout", message)
+            // As the API server says it of a webhook that is late. At 504, clients would try again by themselves, and hang.
+            Verdict::denied(500, "InternalError", message)
         }
     }
 }

@@ -165,7 +165,7 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan 
     Plan {
         secret: rotate(observed, authorities, lifetimes, now),
         bundle: bundle.into_iter().map(|facts| facts.id.clone()).collect(),
-        leaf: leaf(observed.leaf.as_ref(), current, lifetimes, now),
+        leaf: leaf(observed, current, lifetimes, now),
         look_again: look_again(observed.leaf.as_ref(), authorities, lifetimes, now),
     }
 }
@@ -217,9 +217,11 @@ fn rotate(
     }
 }
 
-fn leaf(leaf: Option<&LeafFacts>, current: &Facts, lifetimes: &Lifetimes, now: Timestamp) -> LeafStep {
-    match leaf {
-        Some(leaf) if leaf.by == current.id && now < leaf.renewal() => LeafStep::Keep,
+fn leaf(observed: &Observed, current: &Facts, lifetimes: &Lifetimes, now: Timestamp) -> LeafStep {
+    let everywhere = observed.bundles.iter().all(|bundle| bundle.contains(&current.id));
+    match &observed.leaf {
+        // An authority that came without warning: bundles first.
+        Some(leaf) if now < leaf.renewal() && (leaf.by == current.id || !everywhere) => LeafStep::Keep,
         _ => LeafStep::Sign {
             until: later(now, lifetimes.leaf).min(current.until),
         },

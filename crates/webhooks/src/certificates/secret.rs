@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 
-use super::authority::{Authority, AuthorityCertificate};
-use super::facts::{Facts, Fingerprint};
-use super::plan::{AuthorityFacts, NextFacts, SecretFacts};
+use super::authority::{Authority, AuthorityCertificate, CertificateError};
+use super::facts::{Facts, Fingerprint, Lifetimes};
+use super::plan::{AuthorityFacts, NextFacts, SecretFacts, SecretStep};
 use crate::names;
 
 /// What a Secret turned out to be.
@@ -130,6 +130,40 @@ impl Stored {
         }
     }
 
+    /// What it holds after a step. `None` if it is not to be written.
+    pub fn after(
+        &self,
+        step: &SecretStep,
+        lifetimes: &Lifetimes,
+        now: Timestamp,
+    ) -> Result<Option<Authorities>, CertificateError> {
+        let new = || Authority::generate(now, lifetimes.authority);
+        let whole = match self {
+            Self::Whole(authorities) => Some(Authorities::clone(authorities)),
+            _ => None,
+        };
+        Ok(match step {
+            SecretStep::Keep | SecretStep::Refuse { .. } => None,
+            SecretStep::Create => Some(Authorities::only(new()?)),
+            SecretStep::Replace { keep, .. } => {
+                let kept = self.certificates().into_iter();
+                let kept = kept.filter(|one| keep.contains(&one.facts().id)).cloned();
+                Some(Authorities {
+                    previous: kept.collect(),
+                    ..Authorities::only(new()?)
+                })
+            }
+            SecretStep::AddNext => {
+                let next = new()?;
+                whole.map(|whole| whole.followed_by(next))
+            }
+            SecretStep::RecordPublished => whole.map(|whole| whole.published(Some(now))),
+            SecretStep::ForgetPublished => whole.map(|whole| whole.published(None)),
+            SecretStep::Promote => whole.map(Authorities::promoted),
+            SecretStep::Forget { expired } => whole.map(|whole| whole.without(expired)),
+        })
+    }
+
     /// All certificates that can be read.
     pub fn certificates(&self) -> Vec<&AuthorityCertificate> {
         match self {
@@ -154,8 +188,23 @@ impl Authorities {
         }
     }
 
+    fn followed_by(mut self, authority: Authority) -> Self {
+        self.next = Some(Next {
+            authority,
+            published: None,
+        });
+        self
+    }
+
+    fn published(mut self, at: Option<Timestamp>) -> Self {
+        if let Some(next) = &mut self.next {
+            next.published = at;
+        }
+        self
+    }
+
     /// The next becomes the current one; the current one's key is forgotten.
-    pub fn promoted(mut self) -> Self {
+    fn promoted(mut self) -> Self {
         if let Some(next) = self.next.take() {
             let old = std::mem::replace(&mut self.current, next.authority);
             self.previous.push(old.certificate().clone());
@@ -163,8 +212,7 @@ impl Authorities {
         self
     }
 
-    /// Without these.
-    pub fn without(mut self, expired: &[Fingerprint]) -> Self {
+    fn without(mut self, expired: &[Fingerprint]) -> Self {
         let is_expired = |certificate: &AuthorityCertificate| expired.contains(&certificate.facts().id);
         self.previous.retain(|certificate| !is_expired(certificate));
         self.next = self.next.filter(|next| !is_expired(next.authority.certificate()));

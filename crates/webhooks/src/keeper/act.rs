@@ -6,9 +6,7 @@ use kube::api::{ObjectMeta, PostParams};
 use serde_json::Value;
 
 use super::{KeepError, Keeper, Seen};
-use crate::certificates::{
-    Authorities, Authority, AuthorityCertificate, Fingerprint, Next, SecretStep, Stored,
-};
+use crate::certificates::SecretStep;
 use crate::names;
 use crate::registration::{Target, Write};
 
@@ -20,7 +18,14 @@ impl Keeper {
         step: &SecretStep,
         now: Timestamp,
     ) -> Result<(), KeepError> {
-        let Some(authorities) = self.after(&seen.stored, step, now)? else {
+        if let SecretStep::Refuse { why } = step {
+            return Err(KeepError::Refused {
+                namespace: self.namespace.clone(),
+                name: self.secret.clone(),
+                why: why.clone(),
+            });
+        }
+        let Some(authorities) = seen.stored.after(step, &self.lifetimes, now)? else {
             return Ok(());
         };
         let (secrets, parameters) = (self.secrets(), parameters());
@@ -38,15 +43,15 @@ impl Keeper {
                     data: Some(authorities.data()),
                     ..Secret::default()
                 };
-                secrets.create(&parameters, &secret).await
+                made(secrets.create(&parameters, &secret).await)
             }
             Some(secret) => {
                 let mut secret = secret.clone();
                 secret.data = Some(authorities.data());
-                secrets.replace(&self.secret, &parameters, &secret).await
+                replaced(secrets.replace(&self.secret, &parameters, &secret).await)
             }
         };
-        match raced(written).map_err(KeepError::api("write the Secret", &self.secret))? {
+        match written.map_err(KeepError::api("write the Secret", &self.secret))? {
             Some(secret) => {
                 self.tell(&secret, step).await;
                 Ok(())
@@ -55,86 +60,27 @@ impl Keeper {
         }
     }
 
-    /// What the Secret holds after a step.
-    fn after(
-        &self,
-        stored: &Stored,
-        step: &SecretStep,
-        now: Timestamp,
-    ) -> Result<Option<Authorities>, KeepError> {
-        let new = || Authority::generate(now, self.lifetimes.authority);
-        let published = |authorities: &Authorities, at| {
-            let next = authorities.next.clone();
-            next.map(|next| Next {
-                published: at,
-                ..next
-            })
-        };
-        Ok(match (step, stored) {
-            (SecretStep::Create, _) => Some(Authorities::only(new()?)),
-            (SecretStep::Replace { keep, .. }, _) => Some(Authorities {
-                previous: chosen(stored, keep),
-                ..Authorities::only(new()?)
-            }),
-            (SecretStep::Refuse { why }, _) => {
-                return Err(KeepError::Refused {
-                    namespace: self.namespace.clone(),
-                    name: self.secret.clone(),
-                    why: why.clone(),
-                });
-            }
-            (SecretStep::AddNext, Stored::Whole(authorities)) => {
-                let next = Next {
-                    authority: new()?,
-                    published: None,
-                };
-                Some(Authorities {
-                    next: Some(next),
-                    ..Authorities::clone(authorities)
-                })
-            }
-            (SecretStep::RecordPublished, Stored::Whole(authorities)) => Some(Authorities {
-                next: published(authorities, Some(now)),
-                ..Authorities::clone(authorities)
-            }),
-            (SecretStep::ForgetPublished, Stored::Whole(authorities)) => Some(Authorities {
-                next: published(authorities, None),
-                ..Authorities::clone(authorities)
-            }),
-            (SecretStep::Promote, Stored::Whole(authorities)) => Some(authorities.clone().promoted()),
-            (SecretStep::Forget { expired }, Stored::Whole(authorities)) => {
-                Some(authorities.clone().without(expired))
-            }
-            _ => None,
-        })
-    }
-
     /// Carries out a write of the registration.
     pub(super) async fn write_target(&self, target: &Target, write: Write) -> Result<(), KeepError> {
         let request = kube::core::Request::new(target.collection());
         let name = target.name();
         let bytes = |object: &Value| object.to_string().into_bytes();
-        let request = match &write {
+        let written = match &write {
             Write::Nothing => return Ok(()),
-            Write::Create(object) => request.create(&parameters(), bytes(object)),
-            Write::Replace(object) => request.replace(name, &parameters(), bytes(object)),
-        };
-        let request = request.map_err(kube::Error::BuildRequest);
-        let written = match request {
-            Ok(request) => raced(self.client.request::<Value>(request).await),
-            Err(error) => Err(error),
+            Write::Create(object) => match request.create(&parameters(), bytes(object)) {
+                Ok(request) => made(self.client.request::<Value>(request).await),
+                Err(error) => Err(kube::Error::BuildRequest(error)),
+            },
+            Write::Replace(object) => match request.replace(name, &parameters(), bytes(object)) {
+                Ok(request) => replaced(self.client.request::<Value>(request).await),
+                Err(error) => Err(kube::Error::BuildRequest(error)),
+            },
         };
         if written.map_err(KeepError::api("register in", name))?.is_some() {
             tracing::info!(name, "registered");
         }
         Ok(())
     }
-}
-
-/// Certificates by their fingerprints.
-fn chosen(stored: &Stored, ids: &[Fingerprint]) -> Vec<AuthorityCertificate> {
-    let all = stored.certificates().into_iter();
-    all.filter(|one| ids.contains(&one.facts().id)).cloned().collect()
 }
 
 fn parameters() -> PostParams {
@@ -152,10 +98,15 @@ pub(super) fn existing<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     }
 }
 
-/// `None` if somebody else was faster: made it, changed it, removed it.
-fn raced<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
+/// `None` if somebody else made it first. That there is no place to make it in is an error.
+fn made<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     match result {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
-        other => existing(other),
+        other => other.map(Some),
     }
+}
+
+/// `None` if somebody else changed or removed it first.
+fn replaced<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
+    made(existing(result)).map(Option::flatten)
 }

@@ -5,12 +5,13 @@
 //! the one that the bundle was written from, and a certificate that was published is not taken back by somebody who had not heard of it.
 
 mod act;
+mod pace;
 mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::GetParams;
@@ -18,6 +19,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use self::pace::Pace;
 use crate::certificates::{
     CertificateError, Fingerprint, Leaf, LeafStep, Lifetimes, Observed, Plan, Resolver, SecretStep, Stored,
     plan,
@@ -96,6 +98,8 @@ pub(crate) enum Extent {
 pub(crate) struct Rest {
     /// When time alone will make a difference.
     pub(crate) look_again: Timestamp,
+    /// Steps that it took to get here.
+    pub(crate) steps: usize,
     /// CRDs that are not served yet.
     pub(crate) unserved: Vec<String>,
 }
@@ -126,9 +130,9 @@ const STEPS: usize = 20;
 impl Keeper {
     /// One step after another, until there is none to take.
     pub(crate) async fn settle(&self, extent: Extent) -> Result<Rest, KeepError> {
-        for _ in 0..STEPS {
+        for steps in 0..STEPS {
             if let Some(rest) = self.step(extent).await? {
-                return Ok(rest);
+                return Ok(Rest { steps, ..rest });
             }
         }
         Err(KeepError::Restless)
@@ -136,8 +140,9 @@ impl Keeper {
 
     /// Observe, decide, act. `None` if there may be more to do.
     async fn step(&self, extent: Extent) -> Result<Option<Rest>, KeepError> {
-        let now = (self.clock)();
         let seen = self.observe().await?;
+        // After looking, so that what is recorded as seen by now has been there by now.
+        let now = (self.clock)();
         let plan = self.decide(&seen, now);
         if plan.secret != SecretStep::Keep {
             self.write_secret(&seen, &plan.secret, now).await?;
@@ -159,6 +164,7 @@ impl Keeper {
         let unserved = crds.filter(|(_, found)| !found.as_ref().is_some_and(registration::is_established));
         Ok(Some(Rest {
             look_again: plan.look_again,
+            steps: 0,
             unserved: unserved.map(|(target, _)| target.name().to_owned()).collect(),
         }))
     }
@@ -195,25 +201,24 @@ impl Keeper {
         plan(&observed, &self.lifetimes, now)
     }
 
-    /// Writes what differs. How many objects that were.
+    /// Writes what differs. How many objects that were. One that cannot be written does not keep the others from it.
     async fn register(&self, seen: &Seen, plan: &Plan) -> Result<usize, KeepError> {
         let certificates = seen.stored.certificates();
         let pem = |id: &Fingerprint| {
-            certificates
-                .iter()
-                .find(|one| one.facts().id == *id)
-                .map(|one| one.pem())
+            let found = certificates.iter().find(|one| one.facts().id == *id);
+            found.map(|one| one.pem())
         };
         let bundle: String = plan.bundle.iter().filter_map(pem).collect();
-        let mut written = 0;
-        for (target, found) in &seen.targets {
-            let write = registration::plan(&self.registration, target, found.as_ref(), &bundle);
-            if write != Write::Nothing {
-                self.write_target(target, write).await?;
-                written += 1;
+        let targets = seen.targets.iter();
+        let writes = targets.filter_map(|(target, found)| {
+            match registration::plan(&self.registration, target, found.as_ref(), &bundle) {
+                Write::Nothing => None,
+                write => Some(self.write_target(target, write)),
             }
-        }
-        Ok(written)
+        });
+        let written = join_all(writes).await;
+        let count = written.len();
+        written.into_iter().collect::<Result<(), _>>().map(|()| count)
     }
 
     fn secrets(&self) -> Api<Secret> {
@@ -222,30 +227,31 @@ impl Keeper {
 
     /// Keeps everything until it is dropped: at every change, and when it is time.
     pub(crate) async fn run(&self, mut look_again: Timestamp) {
-        /// Clocks are set, machines sleep: look at least so often.
-        const LONGEST: Duration = Duration::from_secs(3600);
-        let mut patience = PATIENCE;
+        let mut pace = Pace::default();
         loop {
             let wait = Duration::try_from((self.clock)().duration_until(look_again)).unwrap_or_default();
             tokio::select! {
                 () = self.wake.notified() => {}
-                () = tokio::time::sleep(wait.clamp(PATIENCE, LONGEST)) => {}
+                () = tokio::time::sleep(wait.clamp(SHORTEST, LONGEST)) => {}
             }
             match self.settle(Extent::Everything).await {
                 Ok(rest) => {
                     look_again = rest.look_again;
-                    patience = PATIENCE;
+                    pace.settled(rest.steps);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to keep certificates and registration");
-                    tokio::time::sleep(patience).await;
-                    patience = (patience * 2).min(LONGEST / 60);
+                    pace.failed();
                     self.wake.notify_one();
                 }
             }
+            tokio::time::sleep(pace.pause).await;
         }
     }
 }
 
-/// Before the first retry.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Clocks are set, machines sleep: look at least so often.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Time that has come already is no reason to hurry.
+const SHORTEST: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ pub struct Limits {
     pub connections: usize,
     /// Bytes in the body of a request.
     pub body: usize,
-    /// Bytes in the head of a request.
+    /// Bytes in the head of a request. An HTTP/1.1 head that comes in one piece may have twice as many.
     pub head: usize,
     /// Conversions at a time.
     pub conversions: usize,

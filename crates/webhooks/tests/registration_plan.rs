@@ -1,0 +1,139 @@
+//! What is written, given what is there.
+
+use cambium_api::crds;
+use cambium_webhooks::names;
+use cambium_webhooks::registration::{Reach, Registration, Target, Webhook, Write, plan};
+use serde_json::{Value, json};
+
+fn registration(webhooks: &[&str]) -> Registration {
+    Registration {
+        reach: Reach::Service {
+            namespace: "system".to_owned(),
+            name: "hooks".to_owned(),
+            port: 443,
+        },
+        configuration: "cambium".to_owned(),
+        crds: crds::all(),
+        webhooks: webhooks
+            .iter()
+            .map(|path| Webhook {
+                path: (*path).to_owned(),
+                rules: Vec::new(),
+            })
+            .collect(),
+        timeout_seconds: 10,
+        namespace_selector: None,
+    }
+}
+
+fn made(registration: &Registration, target: &Target, bundle: &str) -> Value {
+    match plan(registration, target, None, bundle) {
+        Write::Create(object) => object,
+        other => unreachable!("{}: {other:?}", target.name()),
+    }
+}
+
+fn replaced(registration: &Registration, target: &Target, observed: &Value, bundle: &str) -> Value {
+    match plan(registration, target, Some(observed), bundle) {
+        Write::Replace(object) => object,
+        other => unreachable!("{}: {other:?}", target.name()),
+    }
+}
+
+#[test]
+fn what_was_written_is_not_written_again() {
+    let registration = registration(&["one", "two"]);
+    for target in registration.targets() {
+        let mut object = made(&registration, &target, "bundle");
+        assert_eq!(
+            plan(&registration, &target, Some(&object), "bundle"),
+            Write::Nothing
+        );
+        // What a server adds is nobody's business.
+        object["metadata"]["resourceVersion"] = json!("7");
+        object["metadata"]["labels"]["others"] = json!("label");
+        object["status"] = json!({"conditions": []});
+        for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
+            webhook["objectSelector"] = json!({});
+        }
+        assert_eq!(
+            plan(&registration, &target, Some(&object), "bundle"),
+            Write::Nothing
+        );
+        if registration.carried(&target, None).is_some() {
+            let new = replaced(&registration, &target, &object, "another bundle");
+            assert_eq!(
+                new["metadata"], object["metadata"],
+                "the version that was read is the one that is replaced"
+            );
+            assert_eq!(
+                plan(&registration, &target, Some(&new), "another bundle"),
+                Write::Nothing
+            );
+        } else {
+            assert_eq!(
+                plan(&registration, &target, Some(&object), "another bundle"),
+                Write::Nothing
+            );
+        }
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        assert_eq!(
+            plan(&registration, &target, Some(&object), "other"),
+            Write::Nothing,
+            "what goes may go"
+        );
+    }
+}
+
+#[test]
+fn a_service_is_named_in_full() {
+    let registration = registration(&["one"]);
+    let targets = registration.targets();
+    let crd = made(&registration, &targets[0], "bundle");
+    let expected = json!({"caBundle": "YnVuZGxl", "service":
+        {"name": "hooks", "namespace": "system", "path": "/convert", "port": 443}});
+    assert_eq!(crd["spec"]["conversion"]["webhook"]["clientConfig"], expected);
+    let names = registration.reach.names().unwrap_or_default();
+    assert_eq!(names, ["hooks.system.svc", "hooks.system.svc.cluster.local"]);
+}
+
+#[test]
+fn versions_that_we_do_not_know_stay_and_ours_are_served() {
+    let registration = registration(&[]);
+    let target = &registration.targets()[0];
+    let wanted = made(&registration, target, "bundle");
+    let mut observed = wanted.clone();
+    observed["spec"]["versions"][1]["served"] = json!(false);
+    observed["spec"]["conversion"] = json!({"strategy": "None"});
+    let unknown = json!({"name": "v3", "served": true, "storage": false});
+    observed["spec"]["versions"]
+        .as_array_mut()
+        .into_iter()
+        .for_each(|all| all.insert(0, unknown.clone()));
+    let result = replaced(&registration, target, &observed, "bundle");
+    assert_eq!(result["spec"]["versions"][0], unknown);
+    assert_eq!(result["spec"]["versions"][2], wanted["spec"]["versions"][1]);
+    assert_eq!(result["spec"]["conversion"], wanted["spec"]["conversion"]);
+}
+
+#[test]
+fn webhooks_that_we_no_longer_have_go_and_an_empty_configuration_is_not_made() {
+    let both = registration(&["one", "two"]);
+    let configuration = |of: &Registration| Target::Configuration(of.configuration.clone());
+    let observed = made(&both, &configuration(&both), "bundle");
+    let one = registration(&["two"]);
+    let result = replaced(&one, &configuration(&one), &observed, "bundle");
+    let left: Vec<&Value> = result["webhooks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| &one["name"])
+        .collect();
+    assert_eq!(left, [&json!(format!("two{}", names::WEBHOOK_SUFFIX))]);
+    let none = registration(&[]);
+    assert_eq!(plan(&none, &configuration(&none), None, "bundle"), Write::Nothing);
+    assert_eq!(
+        replaced(&none, &configuration(&none), &observed, "bundle")["webhooks"],
+        json!([])
+    );
+}
