@@ -91,6 +91,7 @@ pub(crate) async fn measure(applications: usize) -> Result<Measured> {
     let work = tokio::spawn(async move { running.run().await });
     settle(&manager).await;
     work.abort();
+    for (call, count) in faults.recorder().summary() { eprintln!("{call}: {count}"); }
     Ok(Measured {
         applications,
         created,

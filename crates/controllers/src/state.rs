@@ -216,11 +216,8 @@ impl State {
         if !self.ready.load(Ordering::Acquire) {
             return;
         }
-        let concerned = {
-            let catalogue = self.catalogue();
-            self.consumers().concerned(&catalogue, artifact)
-        };
-        for key in concerned {
+        let (catalogue, consumers) = (self.catalogue(), self.consumers());
+        for key in consumers.concerned(&catalogue, artifact) {
             self.applications.add(Key::new(&key.namespace, &key.name));
         }
     }

@@ -202,13 +202,16 @@ impl Consumers {
         names.cloned().collect()
     }
 
-    /// The applications that would get another answer now than the one they have.
-    pub fn concerned(&self, catalogue: &Catalogue, artifact: &Artifact) -> Vec<Arc<Consuming>> {
+    /// The applications that would get another answer now than the one they have, as they are found.
+    pub fn concerned<'a>(
+        &'a self,
+        catalogue: &'a Catalogue,
+        artifact: &'a Artifact,
+    ) -> impl Iterator<Item = &'a Consuming> {
         let definition = (artifact.type_, artifact.name.clone());
         let keys = self.by_definition.get(&definition).into_iter().flatten();
-        keys.filter(|key| self.is_concerned(catalogue, artifact, key))
-            .cloned()
-            .collect()
+        keys.map(|key| &**key)
+            .filter(move |key| self.is_concerned(catalogue, artifact, key))
     }
 
     fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Consuming) -> bool {
