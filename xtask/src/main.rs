@@ -17,7 +17,9 @@ const USAGE: &str = "usage: cargo xtask <task>
   cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
   cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module
   bench apiserver   the embedded API server beside Kubernetes, under the same load
-  bench cue         crates/cue beside Go's cue library, on the same definitions";
+  bench cue         crates/cue beside Go's cue library, on the same definitions
+  bench definitions [APPLICATIONS…]       what publishing a version costs, as applications grow in number
+  bench definitions --peer [APPLICATIONS]  the same on Kubernetes, beside KubeVela's controller";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {
@@ -28,7 +30,10 @@ fn main() -> ExitCode {
         Some("peers") => peers::build(),
         Some("cue-oracle") => oracle::prepare(),
         Some("cue-conformance") => conformance::run(std::env::args().nth(2).as_deref()),
-        Some("bench") => bench::run(std::env::args().nth(2).as_deref()),
+        Some("bench") => {
+            let options: Vec<String> = std::env::args().skip(3).collect();
+            bench::run(std::env::args().nth(2).as_deref(), &options)
+        }
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match result {

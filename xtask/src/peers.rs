@@ -39,3 +39,16 @@ fn kubevela() -> Result<PathBuf> {
     }
     Ok(binary)
 }
+
+/// KubeVela's controller, built if it is not there, and the directory of its CRDs.
+pub(crate) fn kubevela_core() -> Result<(PathBuf, PathBuf)> {
+    let source = KUBEVELA.download()?;
+    let binary = kubernetes::cache()?
+        .join("kubevela")
+        .join(KUBEVELA.version)
+        .join("bin/vela-core");
+    if !binary.is_file() {
+        go::build(&source, "./cmd/core", &binary)?;
+    }
+    Ok((binary, source.join("charts/vela-core/crds")))
+}

@@ -91,7 +91,6 @@ pub(crate) async fn measure(applications: usize) -> Result<Measured> {
     let work = tokio::spawn(async move { running.run().await });
     settle(&manager).await;
     work.abort();
-    for (call, count) in faults.recorder().summary() { eprintln!("{call}: {count}"); }
     Ok(Measured {
         applications,
         created,
@@ -105,6 +104,74 @@ pub(crate) async fn measure(applications: usize) -> Result<Measured> {
         idle_share,
         restart_writes: faults.recorder().writes().len(),
     })
+}
+
+/// Resident memory of a manager in a process of its own: with nothing to do, and with so many applications that have moved once.
+pub(crate) async fn memory(cambium: &std::path::Path, applications: usize) -> Result<(u64, u64)> {
+    let directory = tempfile::tempdir()?;
+    let server = ApiServer::builder().build().await?;
+    let client = Client::new(server.clone(), "default");
+    install(&client).await?;
+    let kubeconfig = directory.path().join("kubeconfig");
+    serve(server, &kubeconfig).await?;
+    let mut manager = std::process::Command::new(cambium)
+        .args(["manager", "--no-webhooks", "--no-leader-election", "--kubeconfig"])
+        .arg(&kubeconfig)
+        .stderr(std::process::Stdio::null())
+        .spawn()?;
+    let measured = async {
+        let moved = Moves::watch(&client);
+        publish(&client, "1.0.0").await?;
+        create_one(&client, "first").await?;
+        moved.all_at("1.0.0", 1).await;
+        let base = crate::target::resident(manager.id())?;
+        create(&client, applications).await?;
+        moved.all_at("1.0.0", applications + 1).await;
+        publish(&client, "1.0.1").await?;
+        moved.all_at("1.0.1", applications + 1).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        Ok((base, crate::target::resident(manager.id())?))
+    }
+    .await;
+    // Gone already is as good as gone now.
+    let _ = manager.kill();
+    let _ = manager.wait();
+    measured
+}
+
+/// Serves over TLS, and writes a kubeconfig.
+async fn serve(server: ApiServer, kubeconfig: &std::path::Path) -> Result<()> {
+    use base64::Engine as _;
+    use cambium_apiserver::pki::Authority;
+    let now = jiff::Timestamp::now();
+    let authority = Authority::generate(now)?;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let acceptor = cambium_apiserver::serve::tls(
+        &authority.server(&["127.0.0.1".to_owned()], now)?,
+        authority.certificate(),
+    )?;
+    let admin = authority.client("admin", &[cambium_apiserver::MASTERS], now)?;
+    let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "bench",
+        "clusters": [{"name": "bench", "cluster": {
+            "server": format!("https://{address}"),
+            "certificate-authority-data": encode(authority.certificate()),
+        }}],
+        "users": [{"name": "bench", "user": {
+            "client-certificate-data": encode(&admin.certificate), "client-key-data": encode(&admin.key),
+        }}],
+        "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+    });
+    std::fs::write(kubeconfig, config.to_string())?;
+    tokio::spawn(cambium_apiserver::serve::serve(
+        listener,
+        acceptor,
+        server,
+        std::future::pending(),
+    ));
+    Ok(())
 }
 
 async fn start(client: &Client) -> Result<Arc<Manager>> {
@@ -142,13 +209,13 @@ async fn install(client: &Client) -> Result<()> {
     Ok(())
 }
 
-fn api_of(client: &Client, kind: &str) -> Api<DynamicObject> {
+pub(crate) fn api_of(client: &Client, kind: &str) -> Api<DynamicObject> {
     let gvk = GroupVersionKind::gvk("core.oam.dev", "v1beta1", kind);
     Api::namespaced_with(client.clone(), "default", &ApiResource::from_gvk(&gvk))
 }
 
 /// A definition like those that people write: a Deployment with a handful of parameters.
-fn definition(version: &str) -> Value {
+pub(crate) fn definition(version: &str) -> Value {
     let template = format!(
         r#"
 output: {{
@@ -201,20 +268,24 @@ async fn publish(client: &Client, version: &str) -> Result<()> {
 }
 
 async fn create(client: &Client, applications: usize) -> Result<()> {
-    let api = api_of(client, "Application");
     for number in 0..applications {
-        let name = format!("app-{number:05}");
-        let object: DynamicObject = serde_json::from_value(json!({
-            "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": name},
-            "spec": {"components": [{
-                "name": name, "type": "web@1",
-                "properties": {"image": "nginx:1.27", "env": {"NAME": name, "MODE": "production"}, "cpu": "100m"},
-            }]},
-        }))?;
-        api.create(&PostParams::default(), &object)
-            .await
-            .context("an application")?;
+        create_one(client, &format!("app-{number:05}")).await?;
     }
+    Ok(())
+}
+
+async fn create_one(client: &Client, name: &str) -> Result<()> {
+    let object: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": name},
+        "spec": {"components": [{
+            "name": name, "type": "web@1",
+            "properties": {"image": "nginx:1.27", "env": {"NAME": name, "MODE": "production"}, "cpu": "100m"},
+        }]},
+    }))?;
+    api_of(client, "Application")
+        .create(&PostParams::default(), &object)
+        .await
+        .context("an application")?;
     Ok(())
 }
 

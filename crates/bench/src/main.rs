@@ -12,6 +12,7 @@
 mod definitions;
 mod growth;
 mod load;
+mod rivals;
 mod table;
 mod target;
 mod wire;
@@ -21,16 +22,47 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 /// `cargo xtask bench definitions`: how the cost of publishing grows with the number of applications.
-fn definitions(arguments: impl Iterator<Item = String>) -> Result<()> {
+#[expect(clippy::print_stdout, reason = "the figures are the program's answer")]
+fn definitions(mut arguments: impl Iterator<Item = String>) -> Result<()> {
+    let usage = "usage: cambium-bench definitions CAMBIUM APPLICATIONS…";
+    let cambium = PathBuf::from(arguments.next().context(usage)?);
     let sizes: Vec<usize> = arguments
-        .map(|size| size.parse().context("a number of applications"))
+        .map(|size| size.parse().context(usage))
         .collect::<Result<_>>()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut columns = Vec::new();
-    for size in sizes {
-        columns.push(runtime.block_on(definitions::measure(size))?);
+    for size in &sizes {
+        columns.push(runtime.block_on(definitions::measure(*size))?);
     }
     definitions::print(&columns);
+    if let Some(largest) = sizes.into_iter().max() {
+        let (base, full) = runtime.block_on(definitions::memory(&cambium, largest))?;
+        let each = full.saturating_sub(base) as f64 / largest as f64;
+        println!(
+            "memory of `cambium manager`: {:.1} MB with one application, and {:.1} KB for each of {largest}",
+            base as f64 / 1e6,
+            each / 1e3
+        );
+    }
+    Ok(())
+}
+
+/// `cargo xtask bench definitions --peer`: the same on Kubernetes, beside KubeVela.
+fn rivals(mut arguments: impl Iterator<Item = String>) -> Result<()> {
+    let usage = "usage: cambium-bench rivals CAMBIUM VELA-CORE VELA-CRDS KUBERNETES-BINARIES APPLICATIONS";
+    let mut path = || arguments.next().map(PathBuf::from).context(usage);
+    let (cambium, vela, crds, assets) = (path()?, path()?, path()?, path()?);
+    let applications: usize = arguments.next().context(usage)?.parse()?;
+    let rivals = [
+        rivals::Rival::Cambium { binary: cambium },
+        rivals::Rival::KubeVela { binary: vela, crds },
+    ];
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut columns = Vec::new();
+    for rival in &rivals {
+        columns.push(runtime.block_on(rivals::measure(rival, &assets, applications))?);
+    }
+    rivals::print(&columns, applications);
     Ok(())
 }
 
@@ -41,6 +73,9 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.next_if(|first| first == "definitions").is_some() {
         return definitions(arguments);
+    }
+    if arguments.next_if(|first| first == "rivals").is_some() {
+        return rivals(arguments);
     }
     let cambium = PathBuf::from(
         arguments

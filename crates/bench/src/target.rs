@@ -1,13 +1,13 @@
 //! Servers under test.
 
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::wire::Address;
 
@@ -17,24 +17,59 @@ pub(crate) struct Target {
     /// From the first process's start until it said it was ready.
     pub(crate) start: Duration,
     children: Vec<Child>,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
+
+/// The user whose requests are counted.
+pub(crate) const PEER: &str = "peer";
 
 impl Target {
     /// Resident memory of all its processes, in bytes.
     pub(crate) fn memory(&self) -> Result<u64> {
-        let mut total = 0;
-        for child in &self.children {
-            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
-            let line = status
-                .lines()
-                .find_map(|line| line.strip_prefix("VmRSS:"))
-                .context("VmRSS")?;
-            let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
-            total += kilobytes * 1024;
-        }
-        Ok(total)
+        self.children.iter().map(|child| resident(child.id())).sum()
     }
+
+    /// A file of its own.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// How long its audit log is.
+    pub(crate) fn audit(&self) -> Result<u64> {
+        Ok(std::fs::metadata(self.file("audit.log"))?.len())
+    }
+
+    /// A kubeconfig for one of its users.
+    pub(crate) fn kubeconfig(&self, user: &str) -> Result<PathBuf> {
+        let server = format!("https://127.0.0.1:{}", self.address.port);
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": user,
+            "clusters": [{"name": "one", "cluster": {"server": server, "insecure-skip-tls-verify": true}}],
+            "users": [{"name": user, "user": {"token": user}}],
+            "contexts": [{"name": user, "context": {"cluster": "one", "user": user, "namespace": "default"}}],
+        });
+        let path = self.file(&format!("{user}.kubeconfig"));
+        std::fs::write(&path, config.to_string())?;
+        Ok(path)
+    }
+
+    /// A client that is not counted.
+    pub(crate) async fn client(&self) -> Result<kube::Client> {
+        let kubeconfig = kube::config::Kubeconfig::read_from(self.kubeconfig("bench")?)?;
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await?;
+        Ok(kube::Client::try_from(config)?)
+    }
+}
+
+/// Resident memory of a process, in bytes.
+pub(crate) fn resident(process: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .context("VmRSS")?;
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024)
 }
 
 impl Drop for Target {
@@ -90,12 +125,27 @@ pub(crate) async fn cambium(binary: &Path) -> Result<Target> {
         address,
         start: begin.elapsed(),
         children: vec![child],
-        _directory: directory,
+        directory,
     })
 }
 
 /// etcd and kube-apiserver, as `cargo xtask kubernetes` builds them.
 pub(crate) async fn kubernetes(assets: &Path) -> Result<Target> {
+    start_kubernetes(assets, Audit::Off).await
+}
+
+/// The same, and every request is written into `audit.log`.
+pub(crate) async fn kubernetes_with_audit(assets: &Path) -> Result<Target> {
+    start_kubernetes(assets, Audit::On).await
+}
+
+#[derive(PartialEq)]
+enum Audit {
+    On,
+    Off,
+}
+
+async fn start_kubernetes(assets: &Path, audit: Audit) -> Result<Target> {
     let directory = tempfile::tempdir()?;
     let root = directory.path();
     let [etcd, peer, port] = free_ports()?;
@@ -103,7 +153,15 @@ pub(crate) async fn kubernetes(assets: &Path) -> Result<Target> {
     let keys = cambium_apiserver::pki::Authority::generate(now)?.client("service-accounts", &[], now)?;
     std::fs::write(root.join("sa.key"), &keys.key)?;
     std::fs::write(root.join("sa.crt"), &keys.certificate)?;
-    std::fs::write(root.join("tokens.csv"), "bench,admin,admin,\"system:masters\"\n")?;
+    std::fs::write(
+        root.join("tokens.csv"),
+        format!("bench,admin,admin,\"system:masters\"\n{PEER},{PEER},{PEER},\"system:masters\"\n"),
+    )?;
+    let policy = json!({
+        "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+        "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}],
+    });
+    std::fs::write(root.join("audit.json"), policy.to_string())?;
     let path = |name: &str| root.join(name).display().to_string();
     let (client, peers) = (
         format!("http://127.0.0.1:{etcd}"),
@@ -119,7 +177,15 @@ pub(crate) async fn kubernetes(assets: &Path) -> Result<Target> {
         format!("--initial-advertise-peer-urls={peers}"),
         format!("--initial-cluster=default={peers}"),
     ]))?;
-    let server = quiet(Command::new(assets.join("kube-apiserver")).args([
+    let mut server = Command::new(assets.join("kube-apiserver"));
+    if audit == Audit::On {
+        server.args([
+            format!("--audit-policy-file={}", path("audit.json")),
+            format!("--audit-log-path={}", path("audit.log")),
+            "--audit-log-mode=blocking".to_owned(),
+        ]);
+    }
+    let server = quiet(server.args([
         format!("--etcd-servers={client}"),
         "--bind-address=127.0.0.1".to_owned(),
         format!("--secure-port={port}"),
@@ -142,7 +208,7 @@ pub(crate) async fn kubernetes(assets: &Path) -> Result<Target> {
         address,
         start: begin.elapsed(),
         children: vec![server, store],
-        _directory: directory,
+        directory,
     })
 }
 
@@ -159,7 +225,7 @@ async fn until_ready(address: &Address) -> Result<()> {
     bail!("the server did not become ready")
 }
 
-fn free_ports<const N: usize>() -> Result<[u16; N]> {
+pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
     let listeners: Vec<TcpListener> = (0..N)
         .map(|_| TcpListener::bind("127.0.0.1:0"))
         .collect::<std::io::Result<_>>()?;
