@@ -5,12 +5,10 @@ use crate::eval::closed::GroupId;
 use crate::eval::disjunction::Branch;
 use crate::eval::error::Error;
 use crate::eval::scalar::Scalar;
-use crate::program::ir::{ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
+use crate::program::ir::{Comment, ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
 use crate::program::symbols::Label;
-use crate::syntax::ast::Comment;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// A place in the tree of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,7 +56,7 @@ pub(crate) struct Conjunct<'p> {
     pub cyclic: bool,
     /// The field that it was declared for, when its aliases need a scope level.
     pub frame: Option<NodeId>,
-    pub comments: Option<&'p Arc<[Comment]>>,
+    pub comments: Option<&'p Vec<Comment>>,
 }
 
 #[derive(Debug, Clone)]

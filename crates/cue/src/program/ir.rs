@@ -8,7 +8,7 @@ use crate::eval::kind::Kind;
 use crate::number::Number;
 use crate::program::symbols::Label;
 use crate::source::Span;
-use crate::syntax::ast::Comment;
+use crate::syntax::ast::CommentPosition;
 use std::sync::Arc;
 
 /// A place in one of the program's sources.
@@ -18,6 +18,15 @@ pub(crate) struct Position {
     pub source: u32,
     /// The range in it.
     pub span: Span,
+}
+
+/// A comment of a field or an element.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Comment {
+    /// Where its text is.
+    pub position: Position,
+    /// Where it stands relative to what it belongs to.
+    pub stands: CommentPosition,
 }
 
 /// An expression and where it stands.
@@ -202,7 +211,7 @@ pub(crate) struct FieldExpr {
     pub value: Expr,
     /// The value sees a scope level for its own label or value.
     pub frame: bool,
-    pub comments: Arc<[Comment]>,
+    pub comments: Vec<Comment>,
     pub position: Position,
 }
 
@@ -247,7 +256,7 @@ pub(crate) struct ListExpr {
 
 #[derive(Debug)]
 pub(crate) enum ElementExpr {
-    Value(Expr, Arc<[Comment]>),
+    Value(Expr, Vec<Comment>),
     Comprehension(ComprehensionExpr),
 }
 

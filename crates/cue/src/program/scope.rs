@@ -14,7 +14,7 @@ pub(super) enum Level {
         value: Option<Alias>,
     },
     /// A `for` or `let` clause.
-    Clause { key: Option<String>, value: String },
+    Clause { key: Option<Symbol>, value: Symbol },
 }
 
 /// The names that a struct literal declares, in order. Most have few, and a symbol is quickly compared.
@@ -48,7 +48,7 @@ impl Names {
 /// A name for a field's own label or value.
 #[derive(Debug)]
 pub(super) struct Alias {
-    pub(super) name: String,
+    pub(super) name: Symbol,
     pub(super) span: Span,
     pub(super) used: bool,
 }

@@ -1,6 +1,7 @@
 //! The value of a string or bytes literal.
 
 use super::lexer::describe;
+use std::borrow::Cow;
 
 /// How a string is quoted: `"`, `'`, three of them, with any number of `#` around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +79,15 @@ impl Quote {
     }
 
     /// The value of a piece: escapes replaced, indentation taken away.
-    pub(super) fn unquote(self, piece: Piece<'_>, indentation: &str) -> Result<Vec<u8>, InvalidLiteral> {
+    pub(super) fn unquote<'text>(
+        self,
+        piece: Piece<'text>,
+        indentation: &str,
+    ) -> Result<Cow<'text, [u8]>, InvalidLiteral> {
+        let bytes = piece.text.as_bytes();
+        if !self.multiline && !bytes.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r')) {
+            return Ok(Cow::Borrowed(bytes));
+        }
         let mut reader = Reader {
             quote: self,
             text: piece.text,
@@ -110,7 +119,7 @@ impl Quote {
         if piece.last && ends_with_newline {
             reader.value.pop();
         }
-        Ok(reader.value)
+        Ok(Cow::Owned(reader.value))
     }
 }
 

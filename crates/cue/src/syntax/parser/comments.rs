@@ -7,7 +7,7 @@ use super::Parser;
 use crate::syntax::ast::{Comment, CommentPosition, Declaration, Element, Expr, ExprKind, Field, Label};
 use crate::syntax::token::{Token, TokenKind};
 
-impl Parser<'_> {
+impl<'source> Parser<'source> {
     /// Moves to the next token that is not a comment; the comments before it become [`Parser::pending`].
     pub(super) fn advance_over_comments(&mut self) {
         let previous = self.token;
@@ -21,15 +21,12 @@ impl Parser<'_> {
         let mut previous = previous;
         while self.kind() == TokenKind::Comment {
             let gap = self.newlines_since(previous);
-            let text = self.text(self.token)["//".len()..]
-                .trim_end_matches('\r')
-                .to_owned();
-            let span = self.token.span();
+            let (text, span) = (self.text(self.token), self.token.span());
             let group = self.pending[first..].last_mut();
             match group.filter(|group| gap == 1 && group.position != CommentPosition::Line) {
                 Some(group) => {
-                    group.lines.push(text);
                     group.span = group.span.to(span);
+                    group.text = &self.source.text[group.span.start as usize..self.token.end];
                 }
                 None => {
                     let position = if beside {
@@ -37,11 +34,7 @@ impl Parser<'_> {
                     } else {
                         CommentPosition::Detached
                     };
-                    self.pending.push(Comment {
-                        lines: vec![text],
-                        position,
-                        span,
-                    });
+                    self.pending.push(Comment { text, position, span });
                 }
             }
             beside = false;
@@ -64,7 +57,7 @@ impl Parser<'_> {
     }
 
     /// The comments above the declaration that starts here.
-    pub(super) fn comments_above(&mut self) -> Vec<Comment> {
+    pub(super) fn comments_above(&mut self) -> Vec<Comment<'source>> {
         let mut comments = std::mem::take(&mut self.pending);
         for comment in comments
             .iter_mut()
@@ -88,7 +81,7 @@ impl Parser<'_> {
     }
 
     /// The comment behind the comma that was just taken, when it is on the same line.
-    pub(super) fn comments_beside(&mut self) -> Vec<Comment> {
+    pub(super) fn comments_beside(&mut self) -> Vec<Comment<'source>> {
         let count = self
             .pending
             .iter()
@@ -98,7 +91,7 @@ impl Parser<'_> {
     }
 
     /// Gives the comments before a closing bracket to the last declaration before it.
-    pub(super) fn comments_before_closing(&mut self, last: Option<&mut Vec<Comment>>) {
+    pub(super) fn comments_before_closing(&mut self, last: Option<&mut Vec<Comment<'source>>>) {
         let start = self.inside.len();
         self.keep_inside();
         if let Some(comments) = last {
@@ -108,7 +101,9 @@ impl Parser<'_> {
 }
 
 /// Where a declaration keeps its comments. Those of `a: b: c: 1` belong to the innermost field.
-pub(super) fn comments_of(declaration: &mut Declaration) -> Option<&mut Vec<Comment>> {
+pub(super) fn comments_of<'tree, 'text>(
+    declaration: &'tree mut Declaration<'text>,
+) -> Option<&'tree mut Vec<Comment<'text>>> {
     match declaration {
         Declaration::Field(field) => Some(&mut innermost(field).comments),
         Declaration::Let(clause) => Some(&mut clause.comments),
@@ -119,7 +114,9 @@ pub(super) fn comments_of(declaration: &mut Declaration) -> Option<&mut Vec<Comm
 }
 
 /// Where an element keeps its comments.
-pub(super) fn comments_of_element(element: &mut Element) -> &mut Vec<Comment> {
+pub(super) fn comments_of_element<'tree, 'text>(
+    element: &'tree mut Element<'text>,
+) -> &'tree mut Vec<Comment<'text>> {
     match element {
         Element::Value(embedding) => &mut embedding.comments,
         Element::Comprehension(comprehension) => &mut comprehension.comments,
@@ -127,7 +124,7 @@ pub(super) fn comments_of_element(element: &mut Element) -> &mut Vec<Comment> {
 }
 
 /// Follows `a: b: c: 1` to `c`, as long as the labels are names.
-fn innermost(mut field: &mut Field) -> &mut Field {
+fn innermost<'tree, 'text>(mut field: &'tree mut Field<'text>) -> &'tree mut Field<'text> {
     let mut depth = 0;
     let mut value = &field.value;
     while let Some(inner) = brief_field(value).filter(|inner| is_name(&inner.label)) {
@@ -140,7 +137,7 @@ fn innermost(mut field: &mut Field) -> &mut Field {
     field
 }
 
-fn brief_field(value: &Expr) -> Option<&Field> {
+fn brief_field<'tree, 'text>(value: &'tree Expr<'text>) -> Option<&'tree Field<'text>> {
     match &value.kind {
         ExprKind::Struct(literal) if literal.brief => match literal.declarations.as_slice() {
             [Declaration::Field(field)] => Some(field),
@@ -150,7 +147,7 @@ fn brief_field(value: &Expr) -> Option<&Field> {
     }
 }
 
-fn brief_field_mut(value: &mut Expr) -> Option<&mut Field> {
+fn brief_field_mut<'tree, 'text>(value: &'tree mut Expr<'text>) -> Option<&'tree mut Field<'text>> {
     match &mut value.kind {
         ExprKind::Struct(literal) => match literal.declarations.as_mut_slice() {
             [Declaration::Field(field)] => Some(field),
@@ -160,6 +157,6 @@ fn brief_field_mut(value: &mut Expr) -> Option<&mut Field> {
     }
 }
 
-fn is_name(label: &Label) -> bool {
+fn is_name(label: &Label<'_>) -> bool {
     matches!(label, Label::Identifier(_) | Label::String(..))
 }

@@ -7,9 +7,9 @@ use crate::syntax::ast::{
 };
 use crate::syntax::token::TokenKind;
 
-impl Parser<'_> {
+impl<'source> Parser<'source> {
     /// Declarations up to the closing brace or the end of the file.
-    pub(super) fn declarations(&mut self, declarations: &mut Vec<Declaration>) {
+    pub(super) fn declarations(&mut self, declarations: &mut Vec<Declaration<'source>>) {
         let mut height = 0;
         while !matches!(self.kind(), TokenKind::RightBrace | TokenKind::End) {
             let open = self.open.len();
@@ -25,7 +25,7 @@ impl Parser<'_> {
         self.height = height;
     }
 
-    fn declaration(&mut self) -> Parsed<Declaration> {
+    fn declaration(&mut self) -> Parsed<Declaration<'source>> {
         let mut comments = self.comments_above();
         let mut declaration = match self.kind() {
             TokenKind::Attribute => Declaration::Attribute(self.attribute()),
@@ -35,10 +35,10 @@ impl Parser<'_> {
                 Declaration::Ellipsis(Ellipsis { value: None, span })
             }
             TokenKind::For | TokenKind::If if self.at_clause() => {
-                Declaration::Comprehension(self.nested(Self::comprehension)?)
+                Declaration::Comprehension(Box::new(self.nested(Self::comprehension)?))
             }
             TokenKind::Let if self.lexer.peek().kind == TokenKind::Identifier => {
-                Declaration::Let(self.let_declaration()?)
+                Declaration::Let(Box::new(self.let_declaration()?))
             }
             _ => self.field_or_embedding()?,
         };
@@ -68,7 +68,7 @@ impl Parser<'_> {
     }
 
     /// Clauses and the struct that they yield.
-    pub(super) fn comprehension(&mut self) -> Parsed<Comprehension> {
+    pub(super) fn comprehension(&mut self) -> Parsed<Comprehension<'source>> {
         let start = self.token.start;
         let mut clauses = Vec::new();
         let mut height = 0;
@@ -117,7 +117,7 @@ impl Parser<'_> {
         })
     }
 
-    fn let_declaration(&mut self) -> Parsed<LetClause> {
+    fn let_declaration(&mut self) -> Parsed<LetClause<'source>> {
         let start = self.token.start;
         self.advance();
         let name = self.identifier()?;
@@ -131,7 +131,7 @@ impl Parser<'_> {
         })
     }
 
-    fn field_or_embedding(&mut self) -> Parsed<Declaration> {
+    fn field_or_embedding(&mut self) -> Parsed<Declaration<'source>> {
         let start = self.token.start;
         let aliased = self.aliased_expression()?;
         if let ExprKind::Identifier(name) = &aliased.value.kind
@@ -162,21 +162,21 @@ impl Parser<'_> {
     }
 
     /// `a: b: 1` after `a:`, as a struct without braces around the field that starts here.
-    pub(super) fn brief_struct(&mut self, field: Field) -> Expr {
+    pub(super) fn brief_struct(&mut self, field: Field<'source>) -> Expr<'source> {
         let span = field.span;
         let declarations = vec![Declaration::Field(Box::new(field))];
         Expr {
-            kind: ExprKind::Struct(StructLiteral {
+            kind: ExprKind::Struct(Box::new(StructLiteral {
                 declarations,
                 brief: true,
                 span,
-            }),
+            })),
             span,
         }
     }
 
     /// `{…}`.
-    pub(super) fn structure(&mut self) -> Parsed<StructLiteral> {
+    pub(super) fn structure(&mut self) -> Parsed<StructLiteral<'source>> {
         let start = self.token.start;
         self.keep_inside();
         self.expect(TokenKind::LeftBrace)?;

@@ -3,12 +3,14 @@
 use super::{Abandoned, Parsed, Parser};
 use crate::number::Number;
 use crate::source::Span;
-use crate::syntax::ast::{ExprKind, InterpolationPart};
+use crate::syntax::ast::{Expr, ExprKind, Interpolation, InterpolationPart};
 use crate::syntax::literal::{Piece, Quote};
 use crate::syntax::token::TokenKind;
+use std::borrow::Cow;
+use std::str::Utf8Error;
 
-impl Parser<'_> {
-    pub(super) fn number(&mut self) -> Parsed<ExprKind> {
+impl<'source> Parser<'source> {
+    pub(super) fn number(&mut self) -> Parsed<ExprKind<'source>> {
         let (token, text) = (self.token, self.text(self.token));
         match Number::from_literal(text) {
             Ok(number) => {
@@ -19,14 +21,14 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn string(&mut self) -> Parsed<ExprKind> {
+    pub(super) fn string(&mut self) -> Parsed<ExprKind<'source>> {
         let quote = Quote::at(self.text(self.token));
         let (value, _) = self.string_value()?;
         Ok(literal(quote, value))
     }
 
     /// The value of the string token and its place.
-    pub(super) fn string_value(&mut self) -> Parsed<(Vec<u8>, Span)> {
+    pub(super) fn string_value(&mut self) -> Parsed<(Cow<'source, [u8]>, Span)> {
         let token = self.token;
         let quote = Quote::at(self.text(token));
         let start = self.content_start(token.start, quote);
@@ -43,7 +45,7 @@ impl Parser<'_> {
     }
 
     /// A string with `\(…)` in it.
-    pub(super) fn interpolation(&mut self) -> Parsed<ExprKind> {
+    pub(super) fn interpolation(&mut self) -> Parsed<ExprKind<'source>> {
         let beginning = self.token.start;
         let quote = Quote::at(self.text(self.token));
         let interruption = quote.hashes + r"\(".len();
@@ -78,18 +80,18 @@ impl Parser<'_> {
         let parts = self.parts(quote, &pieces, expressions)?;
         self.advance();
         self.grow(height, beginning)?;
-        Ok(ExprKind::Interpolation {
+        Ok(ExprKind::Interpolation(Box::new(Interpolation {
             bytes: quote.mark == b'\'',
             parts,
-        })
+        })))
     }
 
     fn parts(
         &mut self,
         quote: Quote,
         pieces: &[(usize, usize)],
-        expressions: Vec<crate::syntax::ast::Expr>,
-    ) -> Parsed<Vec<InterpolationPart>> {
+        expressions: Vec<Expr<'source>>,
+    ) -> Parsed<Vec<InterpolationPart<'source>>> {
         let (start, end) = pieces.last().copied().unwrap_or_default();
         let indentation = quote.indentation(&self.source.text[start..end]);
         let mut parts = Vec::new();
@@ -121,7 +123,13 @@ impl Parser<'_> {
     }
 
     /// The value of a piece that starts at an offset of the text.
-    fn piece(&mut self, quote: Quote, indentation: &str, piece: Piece<'_>, start: usize) -> Parsed<Vec<u8>> {
+    fn piece(
+        &mut self,
+        quote: Quote,
+        indentation: &str,
+        piece: Piece<'source>,
+        start: usize,
+    ) -> Parsed<Cow<'source, [u8]>> {
         quote.unquote(piece, indentation).map_err(|invalid| {
             let at = start + invalid.offset;
             self.report(Span::new(at, at + 1), invalid.message);
@@ -130,9 +138,20 @@ impl Parser<'_> {
     }
 }
 
-fn literal(quote: Quote, value: Vec<u8>) -> ExprKind {
+fn literal(quote: Quote, value: Cow<'_, [u8]>) -> ExprKind<'_> {
     match quote.mark {
         b'\'' => ExprKind::Bytes(value),
-        _ => ExprKind::String(String::from_utf8(value).expect("only bytes literals have escapes for bytes")),
+        _ => ExprKind::String(text_of(value).expect("only bytes literals have escapes for bytes")),
+    }
+}
+
+/// The value of a literal as text.
+pub(super) fn text_of(value: Cow<'_, [u8]>) -> Result<Cow<'_, str>, Utf8Error> {
+    match value {
+        Cow::Borrowed(value) => std::str::from_utf8(value).map(Cow::Borrowed),
+        Cow::Owned(value) => match String::from_utf8(value) {
+            Ok(text) => Ok(Cow::Owned(text)),
+            Err(error) => Err(error.utf8_error()),
+        },
     }
 }

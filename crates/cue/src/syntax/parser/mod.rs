@@ -19,33 +19,13 @@ use crate::source::{Source, Span};
 use crate::syntax::ast::{Comment, File, Identifier};
 
 /// Parses a whole file; on failure, every independent problem of it.
-pub fn parse(source: &Source) -> Result<File, Diagnostics> {
+pub fn parse(source: &Source) -> Result<File<'_>, Diagnostics> {
     let mut parser = Parser::new(source);
     let file = parser.file();
     if parser.problems.is_empty() {
         Ok(file)
     } else {
         Err(Diagnostics(parser.problems))
-    }
-}
-
-/// Parses a file of unknown bytes; text that is not UTF-8 is refused with the place of its first wrong byte.
-pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<(Source, File), Diagnostics> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            let source = Source::new(name, text);
-            let file = parse(&source)?;
-            Ok((source, file))
-        }
-        Err(error) => {
-            let source = Source::new(name, String::from_utf8_lossy(bytes));
-            let at = Span::new(error.valid_up_to(), error.valid_up_to() + 1);
-            Err(Diagnostics(vec![Diagnostic::syntax(
-                &source,
-                at,
-                "illegal UTF-8 encoding",
-            )]))
-        }
     }
 }
 
@@ -73,11 +53,11 @@ struct Parser<'source> {
     /// The closing brackets that the tokens read so far ask for.
     open: Vec<TokenKind>,
     /// Comments between the previous token and this one that no node has taken yet.
-    pending: Vec<Comment>,
+    pending: Vec<Comment<'source>>,
     /// Comments inside the declaration being read that no inner declaration has taken.
-    inside: Vec<Comment>,
+    inside: Vec<Comment<'source>>,
     /// The alias in the list just read, when it is `[alias=pattern]`.
-    pattern_alias: Option<Identifier>,
+    pattern_alias: Option<Identifier<'source>>,
     depth: usize,
     /// The height of the expression or declaration just read.
     height: usize,
@@ -195,7 +175,7 @@ impl<'source> Parser<'source> {
         self.fail(self.token.span(), format!("missing ',' in {context}"))
     }
 
-    fn identifier(&mut self) -> Parsed<Identifier> {
+    fn identifier(&mut self) -> Parsed<Identifier<'source>> {
         if self.kind() != TokenKind::Identifier {
             return self.expected("'IDENT'");
         }
@@ -203,9 +183,9 @@ impl<'source> Parser<'source> {
     }
 
     /// The current token as a name, keyword or not.
-    fn word(&mut self) -> Identifier {
+    fn word(&mut self) -> Identifier<'source> {
         let identifier = Identifier {
-            name: self.text(self.token).to_owned(),
+            name: self.text(self.token),
             span: self.token.span(),
         };
         self.advance();
