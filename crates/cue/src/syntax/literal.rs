@@ -34,7 +34,7 @@ pub(super) struct InvalidLiteral {
 impl Quote {
     /// The quote that the text starts with.
     pub(super) fn at(text: &str) -> Self {
-        let hashes = text.len() - text.trim_start_matches('#').len();
+        let hashes = text.bytes().take_while(|byte| *byte == b'#').count();
         let bytes = &text.as_bytes()[hashes..];
         let mark = bytes.first().copied().unwrap_or(b'"');
         let multiline = bytes.starts_with(&[mark; 3]);
@@ -73,6 +73,9 @@ impl Quote {
 
     /// The white space before the closing quote, which every line of a multi-line string starts with.
     pub(super) fn indentation(self, last_piece: &str) -> &str {
+        if !self.multiline {
+            return "";
+        }
         let line = last_piece.rfind('\n').map_or(0, |at| at + 1);
         let text = &last_piece[line..];
         &text[text.trim_end().len()..]
