@@ -237,7 +237,7 @@ pub enum ExprKind<'text> {
     /// A string without interpolation, unescaped.
     String(Cow<'text, str>),
     /// Bytes without interpolation, unescaped.
-    Bytes(Cow<'text, [u8]>),
+    Bytes(Box<[u8]>),
     /// A string or bytes with `\(…)` in it.
     Interpolation(Box<Interpolation<'text>>),
     /// A name: a reference, or a predeclared identifier such as `string` or `len`. Resolved later.

@@ -44,29 +44,17 @@ impl<'text> Lexer<'text> {
         let start = self.offset;
         let comment = self.rest_bytes().starts_with(b"//");
         if (comment || start == self.text.len()) && std::mem::take(&mut self.inserts_comma) {
-            return Token {
-                kind: TokenKind::Newline,
-                start,
-                end: start,
-            };
+            return Token::new(TokenKind::Newline, start, start);
         }
         if comment {
             self.offset += self.rest().find('\n').unwrap_or(self.rest().len());
-            return Token {
-                kind: TokenKind::Comment,
-                start,
-                end: self.offset,
-            };
+            return Token::new(TokenKind::Comment, start, self.offset);
         }
         let kind = self.word();
         if kind != TokenKind::Illegal {
             self.inserts_comma = kind.ends_declaration();
         }
-        Token {
-            kind,
-            start,
-            end: self.offset,
-        }
+        Token::new(kind, start, self.offset)
     }
 
     /// The token that [`Self::scan`] would give, without taking it.
@@ -88,11 +76,7 @@ impl<'text> Lexer<'text> {
             None => TokenKind::Illegal,
         };
         self.inserts_comma = kind.ends_declaration();
-        Token {
-            kind,
-            start,
-            end: self.offset,
-        }
+        Token::new(kind, start, self.offset)
     }
 
     /// Leaves the rest of the text unread.
@@ -141,11 +125,7 @@ impl<'text> Lexer<'text> {
             return None;
         }
         self.inserts_comma = false;
-        Some(Token {
-            kind: TokenKind::Newline,
-            start: at,
-            end: at,
-        })
+        Some(Token::new(TokenKind::Newline, at, at))
     }
 
     fn word(&mut self) -> TokenKind {

@@ -14,7 +14,7 @@ pub use parser::parse;
 /// The value of a string or bytes literal without interpolation, when the text is that and nothing more.
 pub(crate) fn unquote(text: &str) -> Option<Vec<u8>> {
     let token = lexer::Lexer::new(text).scan();
-    if token.kind != token::TokenKind::String || (token.start, token.end) != (0, text.len()) {
+    if token.kind != token::TokenKind::String || (token.start(), token.end()) != (0, text.len()) {
         return None;
     }
     let quote = literal::Quote::at(text);

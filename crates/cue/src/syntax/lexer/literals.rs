@@ -144,14 +144,18 @@ impl Lexer<'_> {
                 }
                 TokenKind::End => {
                     self.problem(
-                        token.start,
-                        token.end,
+                        token.start(),
+                        token.end(),
                         format!("attribute missing '{}'", close.name()),
                     );
                     return TokenKind::Illegal;
                 }
                 TokenKind::Interpolation => {
-                    self.problem(token.start, token.end, "interpolation not allowed in attribute");
+                    self.problem(
+                        token.start(),
+                        token.end(),
+                        "interpolation not allowed in attribute",
+                    );
                     self.interrupted.pop();
                     return TokenKind::Illegal;
                 }
@@ -159,7 +163,11 @@ impl Lexer<'_> {
                 TokenKind::LeftBracket => open.push(TokenKind::RightBracket),
                 TokenKind::LeftBrace => open.push(TokenKind::RightBrace),
                 kind @ (TokenKind::RightParenthesis | TokenKind::RightBracket | TokenKind::RightBrace) => {
-                    self.problem(token.start, token.end, format!("unexpected '{}'", kind.name()));
+                    self.problem(
+                        token.start(),
+                        token.end(),
+                        format!("unexpected '{}'", kind.name()),
+                    );
                     return TokenKind::Illegal;
                 }
                 _ => {}

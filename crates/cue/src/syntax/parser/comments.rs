@@ -17,16 +17,16 @@ impl<'source> Parser<'source> {
         }
         let first = self.pending.len();
         // Nothing stands before a comment that starts the file.
-        let mut beside = previous.end > 0 && self.newlines_since(previous) == 0;
+        let mut beside = previous.end() > 0 && self.newlines_since(previous) == 0;
         let mut previous = previous;
         while self.kind() == TokenKind::Comment {
             let gap = self.newlines_since(previous);
-            let (text, span) = (self.text(self.token), self.token.span());
+            let (text, span) = (self.text(self.token), self.token.span);
             let group = self.pending[first..].last_mut();
             match group.filter(|group| gap == 1 && group.position != CommentPosition::Line) {
                 Some(group) => {
                     group.span = group.span.to(span);
-                    group.text = &self.source.text[group.span.start as usize..self.token.end];
+                    group.text = &self.source.text[group.span.start as usize..self.token.end()];
                 }
                 None => {
                     let position = if beside {
@@ -51,7 +51,7 @@ impl<'source> Parser<'source> {
     }
 
     fn newlines_since(&self, token: Token) -> usize {
-        self.source.text[token.end..self.token.start]
+        self.source.text[token.end()..self.token.start()]
             .matches('\n')
             .count()
     }
@@ -70,6 +70,9 @@ impl<'source> Parser<'source> {
 
     /// Keeps the comments before the current token for the declaration being read.
     pub(super) fn keep_inside(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
         let comments = std::mem::take(&mut self.pending);
         self.inside.extend(comments.into_iter().map(|comment| Comment {
             position: match comment.position {
@@ -97,6 +100,15 @@ impl<'source> Parser<'source> {
         if let Some(comments) = last {
             comments.extend(self.inside.drain(start..));
         }
+    }
+}
+
+/// Most often there are none yet, and then none are copied.
+pub(super) fn add_comments<'text>(to: &mut Vec<Comment<'text>>, mut more: Vec<Comment<'text>>) {
+    if to.is_empty() {
+        *to = more;
+    } else {
+        to.append(&mut more);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What stands in a struct.
 
-use super::comments::comments_of;
+use super::comments::{add_comments, comments_of};
 use super::{Parsed, Parser};
 use crate::syntax::ast::{
     Clause, Comprehension, Declaration, Ellipsis, Embedding, Expr, ExprKind, Field, LetClause, StructLiteral,
@@ -30,7 +30,7 @@ impl<'source> Parser<'source> {
         let mut declaration = match self.kind() {
             TokenKind::Attribute => Declaration::Attribute(self.attribute()),
             TokenKind::Ellipsis => {
-                let span = self.token.span();
+                let span = self.token.span;
                 self.advance();
                 Declaration::Ellipsis(Ellipsis { value: None, span })
             }
@@ -43,13 +43,13 @@ impl<'source> Parser<'source> {
             _ => self.field_or_embedding()?,
         };
         self.keep_inside();
-        comments.append(&mut self.inside);
+        add_comments(&mut comments, std::mem::take(&mut self.inside));
         if self.kind() != TokenKind::End {
             self.separator("struct literal", TokenKind::RightBrace)?;
         }
-        comments.append(&mut self.comments_beside());
+        add_comments(&mut comments, self.comments_beside());
         if let Some(own) = comments_of(&mut declaration) {
-            own.append(&mut comments);
+            add_comments(own, comments);
         }
         Ok(declaration)
     }
@@ -60,7 +60,7 @@ impl<'source> Parser<'source> {
         match self.lexer.peek().kind {
             Colon | Assign | Question | Comma | Newline | End => false,
             Not if self.kind() == TokenKind::For => false,
-            Not => !self.source.text[self.lexer.peek().end..]
+            Not => !self.source.text[self.lexer.peek().end()..]
                 .trim_start()
                 .starts_with(':'),
             _ => true,
@@ -69,8 +69,8 @@ impl<'source> Parser<'source> {
 
     /// Clauses and the struct that they yield.
     pub(super) fn comprehension(&mut self) -> Parsed<Comprehension<'source>> {
-        let start = self.token.start;
-        let mut clauses = Vec::new();
+        let start = self.token.start();
+        let mut clauses = Vec::with_capacity(1);
         let mut height = 0;
         loop {
             match self.kind() {
@@ -118,7 +118,7 @@ impl<'source> Parser<'source> {
     }
 
     fn let_declaration(&mut self) -> Parsed<LetClause<'source>> {
-        let start = self.token.start;
+        let start = self.token.start();
         self.advance();
         let name = self.identifier()?;
         self.expect(TokenKind::Assign)?;
@@ -132,7 +132,7 @@ impl<'source> Parser<'source> {
     }
 
     fn field_or_embedding(&mut self) -> Parsed<Declaration<'source>> {
-        let start = self.token.start;
+        let start = self.token.start();
         let aliased = self.aliased_expression()?;
         if let ExprKind::Identifier(name) = &aliased.value.kind
             && name.starts_with("__")
@@ -177,7 +177,7 @@ impl<'source> Parser<'source> {
 
     /// `{…}`.
     pub(super) fn structure(&mut self) -> Parsed<StructLiteral<'source>> {
-        let start = self.token.start;
+        let start = self.token.start();
         self.keep_inside();
         self.expect(TokenKind::LeftBrace)?;
         let mut declarations = Vec::new();

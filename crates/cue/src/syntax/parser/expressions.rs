@@ -23,7 +23,7 @@ impl<'source> Parser<'source> {
                 return Ok(left);
             };
             let height = self.height;
-            let (name, name_span) = (self.text(self.token), self.token.span());
+            let (name, name_span) = (self.text(self.token), self.token.span);
             self.advance();
             let right = self.binary(precedence + 1)?;
             self.grow(height.max(self.height), left.span.start as usize)?;
@@ -88,7 +88,7 @@ impl<'source> Parser<'source> {
             TokenKind::NotMatch => UnaryOperator::NotMatch,
             _ => return self.primary(),
         };
-        let start = self.token.start;
+        let start = self.token.start();
         self.advance();
         let operand = self.nested(Self::unary)?;
         self.grow(self.height, start)?;
@@ -104,7 +104,7 @@ impl<'source> Parser<'source> {
 
     /// An operand with its selectors, indices and calls.
     fn primary(&mut self) -> Parsed<Expr<'source>> {
-        let start = self.token.start;
+        let start = self.token.start();
         let mut base = self.operand()?;
         loop {
             let height = self.height;
@@ -123,7 +123,7 @@ impl<'source> Parser<'source> {
     }
 
     fn operand(&mut self) -> Parsed<Expr<'source>> {
-        let start = self.token.start;
+        let start = self.token.start();
         self.height = 1;
         let kind = match self.kind() {
             TokenKind::LeftBrace => ExprKind::Struct(Box::new(self.structure()?)),

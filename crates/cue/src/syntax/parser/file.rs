@@ -87,10 +87,10 @@ impl<'source> Parser<'source> {
         let (token, text) = (self.token, self.text(self.token));
         let (value, span) = self.string_value()?;
         let Ok(path) = text_of(value) else {
-            return self.fail(token.span(), format!("invalid import path: {text}"));
+            return self.fail(token.span, format!("invalid import path: {text}"));
         };
         if !is_import_path(&path) {
-            return self.fail(token.span(), format!("invalid import path: {text}"));
+            return self.fail(token.span, format!("invalid import path: {text}"));
         }
         Ok(Import { name, path, span })
     }
@@ -120,7 +120,7 @@ impl<'source> Parser<'source> {
         Attribute {
             name: name.trim_start_matches('@').trim_end(),
             body: body.strip_suffix(')').unwrap_or(body),
-            span: token.span(),
+            span: token.span,
         }
     }
 }

@@ -84,7 +84,7 @@ impl<'source> Parser<'source> {
     /// A field's value: an expression, perhaps with an alias, or another label with its value.
     fn value(&mut self) -> Parsed<Aliased<'source>> {
         self.keep_inside();
-        let start = self.token.start;
+        let start = self.token.start();
         let aliased = self.aliased_expression()?;
         let labelled = matches!(
             self.kind(),
@@ -105,7 +105,7 @@ impl<'source> Parser<'source> {
         match value.kind {
             ExprKind::Identifier(name) => Ok(Label::Identifier(Identifier { name, span })),
             ExprKind::String(text) => Ok(Label::String(text, span)),
-            ExprKind::Bytes(bytes) => match String::from_utf8(bytes.into_owned()) {
+            ExprKind::Bytes(bytes) => match String::from_utf8(bytes.into()) {
                 Ok(text) => Ok(Label::String(text.into(), span)),
                 Err(_) => self.fail(span, "invalid string in label"),
             },

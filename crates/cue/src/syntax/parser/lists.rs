@@ -1,6 +1,6 @@
 //! Lists and what stands in them.
 
-use super::comments::comments_of_element;
+use super::comments::{add_comments, comments_of_element};
 use super::{Parsed, Parser};
 use crate::syntax::ast::{Element, Ellipsis, Embedding, Identifier, ListLiteral};
 use crate::syntax::token::TokenKind;
@@ -8,7 +8,7 @@ use crate::syntax::token::TokenKind;
 impl<'source> Parser<'source> {
     /// `[…]`.
     pub(super) fn list(&mut self) -> Parsed<ListLiteral<'source>> {
-        let start = self.token.start;
+        let start = self.token.start();
         self.keep_inside();
         self.advance();
         let mut list = ListLiteral {
@@ -27,7 +27,7 @@ impl<'source> Parser<'source> {
             }
         }
         if self.kind() == TokenKind::Ellipsis {
-            let dots = self.token.start;
+            let dots = self.token.start();
             self.advance();
             let value = match self.kind() {
                 TokenKind::RightBracket | TokenKind::Comma | TokenKind::Newline => None,
@@ -69,10 +69,10 @@ impl<'source> Parser<'source> {
             self.keep_inside();
             self.element_comma()?
         };
-        comments.append(&mut self.inside);
-        comments.append(&mut self.comments_beside());
+        add_comments(&mut comments, std::mem::take(&mut self.inside));
+        add_comments(&mut comments, self.comments_beside());
         if let Some(element) = list.elements.last_mut() {
-            comments_of_element(element).append(&mut comments);
+            add_comments(comments_of_element(element), comments);
         }
         Ok(more)
     }
@@ -80,7 +80,7 @@ impl<'source> Parser<'source> {
     /// The comma after an element has to be written, except after the last.
     fn element_comma(&mut self) -> Parsed<bool> {
         let newline = self.kind() == TokenKind::Newline;
-        let place = self.token.span();
+        let place = self.token.span;
         let more = self.separator("list literal", TokenKind::RightBracket)?;
         if newline && self.kind() != TokenKind::RightBracket {
             return self.fail(place, "missing ',' before newline in list literal");

@@ -17,7 +17,7 @@ impl<'source> Parser<'source> {
                 self.advance();
                 Ok(ExprKind::Number(number))
             }
-            Err(error) => self.fail(token.span(), error.to_string()),
+            Err(error) => self.fail(token.span, error.to_string()),
         }
     }
 
@@ -31,8 +31,8 @@ impl<'source> Parser<'source> {
     pub(super) fn string_value(&mut self) -> Parsed<(Cow<'source, [u8]>, Span)> {
         let token = self.token;
         let quote = Quote::at(self.text(token));
-        let start = self.content_start(token.start, quote);
-        let end = token.end - quote.closing_length();
+        let start = self.content_start(token.start(), quote);
+        let end = token.end() - quote.closing_length();
         let indentation = quote.indentation(&self.source.text[start..end]);
         let piece = Piece {
             text: &self.source.text[start..end],
@@ -41,37 +41,39 @@ impl<'source> Parser<'source> {
         };
         let value = self.piece(quote, indentation, piece, start)?;
         self.advance();
-        Ok((value, token.span()))
+        Ok((value, token.span))
     }
 
     /// A string with `\(…)` in it.
     pub(super) fn interpolation(&mut self) -> Parsed<ExprKind<'source>> {
-        let beginning = self.token.start;
+        let beginning = self.token.start();
         let quote = Quote::at(self.text(self.token));
         let interruption = quote.hashes + r"\(".len();
         let mut pieces = vec![(
             self.content_start(beginning, quote),
-            self.token.end - interruption,
+            self.token.end() - interruption,
         )];
         let mut expressions = Vec::new();
         let mut height = 0;
         loop {
             // The token ends with an opening parenthesis.
             self.open.push(TokenKind::RightParenthesis);
-            self.previous_end = self.token.end;
+            self.previous_end = self.token.end();
             self.advance_over_comments();
             expressions.push(self.expression()?);
             height = height.max(self.height);
             if self.kind() != TokenKind::RightParenthesis {
-                return self.fail(self.token.span(), "expected ')' for string interpolation");
+                return self.fail(self.token.span, "expected ')' for string interpolation");
             }
             self.open.pop();
             let resumed = self.lexer.resume_string();
             self.use_token(resumed);
             match self.kind() {
-                TokenKind::Interpolation => pieces.push((self.token.start, self.token.end - interruption)),
+                TokenKind::Interpolation => {
+                    pieces.push((self.token.start(), self.token.end() - interruption))
+                }
                 TokenKind::String => {
-                    pieces.push((self.token.start, self.token.end - quote.closing_length()));
+                    pieces.push((self.token.start(), self.token.end() - quote.closing_length()));
                     break;
                 }
                 _ => return Err(Abandoned),
@@ -140,7 +142,7 @@ impl<'source> Parser<'source> {
 
 fn literal(quote: Quote, value: Cow<'_, [u8]>) -> ExprKind<'_> {
     match quote.mark {
-        b'\'' => ExprKind::Bytes(value),
+        b'\'' => ExprKind::Bytes(value.into()),
         _ => ExprKind::String(text_of(value).expect("only bytes literals have escapes for bytes")),
     }
 }
