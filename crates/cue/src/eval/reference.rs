@@ -248,17 +248,16 @@ impl<'p> Machine<'p> {
                 else {
                     return Err(self.fatal("name does not stand for a field", expr.position));
                 };
-                let Some(Declaration::Dynamic { label, .. }) =
-                    literal.declarations.get(*declaration as usize)
+                let Some(Declaration::Dynamic(dynamic)) = literal.declarations.get(*declaration as usize)
                 else {
                     return Err(self.fatal("name does not stand for a field", expr.position));
                 };
-                match self.operand(env, label)? {
+                match self.operand(env, &dynamic.label)? {
                     Value::Scalar(Scalar::String(name)) => {
                         let label = Label::Regular(self.symbols.intern(&name));
                         self.field(node, label, expr.position)
                     }
-                    _ => Err(self.fatal("a label must be a string", label.position)),
+                    _ => Err(self.fatal("a label must be a string", dynamic.label.position)),
                 }
             }
             ExprKind::Index { base, index } => self.index(env, base, index),

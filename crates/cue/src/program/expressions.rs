@@ -1,7 +1,8 @@
 //! Expressions, with their names resolved.
 
 use super::ir::{
-    Binary, BoundOperator, Disjunct, ElementExpr, Expr, ExprKind, ListExpr, OrExpr, Part, Unary,
+    Binary, BinaryExpr, BoundOperator, CallExpr, Disjunct, ElementExpr, Expr, ExprKind, InterpolationExpr,
+    ListExpr, OrExpr, Part, SliceExpr, Unary,
 };
 use super::resolve::Resolver;
 use super::symbols::Label;
@@ -33,10 +34,10 @@ impl Resolver<'_> {
                     ast::InterpolationPart::Text(text) => Part::Text(text.to_vec()),
                     ast::InterpolationPart::Expr(expr) => Part::Expr(self.expr(expr)),
                 };
-                ExprKind::Interpolation {
+                ExprKind::Interpolation(Box::new(InterpolationExpr {
                     bytes: interpolation.bytes,
                     parts: interpolation.parts.iter().map(part).collect(),
-                }
+                }))
             }
             ast::ExprKind::Identifier(name) => self.identifier(name, expr.span),
             ast::ExprKind::Struct(literal) => ExprKind::Struct(Box::new(self.struct_literal(literal))),
@@ -46,28 +47,28 @@ impl Resolver<'_> {
                 base: self.boxed(&index.base),
                 index: self.boxed(&index.index),
             },
-            ast::ExprKind::Slice(slice) => ExprKind::Slice {
-                base: self.boxed(&slice.base),
-                low: slice.low.as_ref().map(|low| self.boxed(low)),
-                high: slice.high.as_ref().map(|high| self.boxed(high)),
-            },
-            ast::ExprKind::Call(call) => ExprKind::Call {
-                function: self.boxed(&call.function),
+            ast::ExprKind::Slice(slice) => ExprKind::Slice(Box::new(SliceExpr {
+                base: self.expr(&slice.base),
+                low: slice.low.as_ref().map(|low| self.expr(low)),
+                high: slice.high.as_ref().map(|high| self.expr(high)),
+            })),
+            ast::ExprKind::Call(call) => ExprKind::Call(Box::new(CallExpr {
+                function: self.expr(&call.function),
                 arguments: call
                     .arguments
                     .iter()
                     .map(|argument| self.expr(argument))
                     .collect(),
-            },
+            })),
             ast::ExprKind::Unary { operator, operand } => self.unary(*operator, operand, expr.span),
             ast::ExprKind::Binary(binary) => match binary.operator {
                 ast::BinaryOperator::Or => self.disjunction(expr),
                 ast::BinaryOperator::And => ExprKind::And(self.conjuncts(expr)),
-                operator => ExprKind::Binary {
+                operator => ExprKind::Binary(Box::new(BinaryExpr {
                     operator: binary_operator(operator),
-                    left: self.boxed(&binary.left),
-                    right: self.boxed(&binary.right),
-                },
+                    left: self.expr(&binary.left),
+                    right: self.expr(&binary.right),
+                })),
             },
             ast::ExprKind::Parenthesized(inner) => return self.expr(inner),
         };

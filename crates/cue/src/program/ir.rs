@@ -85,15 +85,8 @@ pub(crate) enum ExprKind {
         base: Box<Expr>,
         index: Box<Expr>,
     },
-    Slice {
-        base: Box<Expr>,
-        low: Option<Box<Expr>>,
-        high: Option<Box<Expr>>,
-    },
-    Interpolation {
-        bytes: bool,
-        parts: Vec<Part>,
-    },
+    Slice(Box<SliceExpr>),
+    Interpolation(Box<InterpolationExpr>),
     Unary {
         operator: Unary,
         operand: Box<Expr>,
@@ -102,17 +95,40 @@ pub(crate) enum ExprKind {
         operator: BoundOperator,
         operand: Box<Expr>,
     },
-    Binary {
-        operator: Binary,
-        left: Box<Expr>,
-        right: Box<Expr>,
-    },
+    Binary(Box<BinaryExpr>),
     And(Vec<Expr>),
     Or(Box<OrExpr>),
-    Call {
-        function: Box<Expr>,
-        arguments: Vec<Expr>,
-    },
+    Call(Box<CallExpr>),
+}
+
+/// `base[low:high]`.
+#[derive(Debug)]
+pub(crate) struct SliceExpr {
+    pub base: Expr,
+    pub low: Option<Expr>,
+    pub high: Option<Expr>,
+}
+
+/// `"text \(expression)"`.
+#[derive(Debug)]
+pub(crate) struct InterpolationExpr {
+    pub bytes: bool,
+    pub parts: Vec<Part>,
+}
+
+/// `left operator right`.
+#[derive(Debug)]
+pub(crate) struct BinaryExpr {
+    pub operator: Binary,
+    pub left: Expr,
+    pub right: Expr,
+}
+
+/// `function(arguments)`.
+#[derive(Debug)]
+pub(crate) struct CallExpr {
+    pub function: Expr,
+    pub arguments: Vec<Expr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,18 +205,21 @@ pub(crate) struct LetExpr {
 #[derive(Debug)]
 pub(crate) enum Declaration {
     Field(FieldExpr),
-    /// A field whose label is computed.
-    Dynamic {
-        label: Expr,
-        field: FieldExpr,
-    },
+    Dynamic(Box<DynamicExpr>),
     /// `[pattern]: value`.
     Pattern {
         pattern: Expr,
         value: Arc<FieldExpr>,
     },
     Embedding(Expr),
-    Comprehension(ComprehensionExpr),
+    Comprehension(Box<ComprehensionExpr>),
+}
+
+/// A field whose label is computed.
+#[derive(Debug)]
+pub(crate) struct DynamicExpr {
+    pub label: Expr,
+    pub field: FieldExpr,
 }
 
 #[derive(Debug)]

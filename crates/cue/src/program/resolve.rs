@@ -2,11 +2,11 @@
 
 use super::CompileOptions;
 use super::ir::{
-    Adds, Clause, Comment, ComprehensionExpr, Declaration, Expr, ExprKind, FieldExpr, LetExpr, Position,
-    Presence, StructExpr, VariableSlot,
+    Adds, Clause, Comment, ComprehensionExpr, Declaration, DynamicExpr, Expr, ExprKind, FieldExpr, LetExpr,
+    Position, Presence, StructExpr, VariableSlot,
 };
 use super::predeclared::predeclared_type;
-use super::scope::{Alias, Entry, Level, Names, Target};
+use super::scope::{Alias, Entry, Level, Target};
 use super::symbols::{Label, Symbol, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::eval::builtin::{self};
@@ -27,6 +27,7 @@ pub(super) fn resolve(
         options,
         symbols: Symbols::default(),
         levels: Vec::new(),
+        names: Vec::new(),
         imports: HashMap::new(),
         problems: Vec::new(),
     };
@@ -58,6 +59,8 @@ pub(super) struct Resolver<'a> {
     pub(super) options: CompileOptions<'a>,
     pub(super) symbols: Symbols,
     pub(super) levels: Vec<Level>,
+    /// The names that the open struct literals declare, outermost first.
+    names: Vec<Entry>,
     pub(super) imports: HashMap<Symbol, Imported>,
     problems: Vec<Diagnostic>,
 }
@@ -126,7 +129,7 @@ impl Resolver<'_> {
 
     /// Opens the scope of a struct literal: every name that it declares.
     fn open_struct<'tree>(&mut self, declarations: impl Iterator<Item = &'tree ast::Declaration<'tree>>) {
-        let mut names = Names::default();
+        let first = self.names.len();
         let mut lets = 0;
         // The number that a declaration will have among those that are kept.
         let mut kept = 0;
@@ -137,7 +140,7 @@ impl Resolver<'_> {
                         ast::Label::Identifier(identifier) => {
                             let label = self.symbols.identifier_label(identifier.name);
                             if let Some(symbol) = label.symbol() {
-                                self.declare(&mut names, symbol, identifier, Target::Field(label));
+                                self.declare(first, symbol, identifier, Target::Field(label));
                             }
                             Some(label)
                         }
@@ -147,12 +150,12 @@ impl Resolver<'_> {
                     if let Some(alias) = &field.alias {
                         let target = label.map_or(Target::Computed(kept), Target::Alias);
                         let symbol = self.symbols.intern(alias.name);
-                        self.declare(&mut names, symbol, alias, target);
+                        self.declare(first, symbol, alias, target);
                     }
                 }
                 ast::Declaration::Let(clause) => {
                     let symbol = self.symbols.intern(clause.name.name);
-                    self.declare(&mut names, symbol, &clause.name, Target::Let(lets));
+                    self.declare(first, symbol, &clause.name, Target::Let(lets));
                     lets += 1;
                 }
                 _ => {}
@@ -163,16 +166,18 @@ impl Resolver<'_> {
             );
             kept += u32::from(is_kept);
         }
-        self.levels.push(Level::Struct(names));
+        self.levels.push(Level::Struct(first..self.names.len()));
     }
 
-    fn declare(&mut self, names: &mut Names, symbol: Symbol, name: &ast::Identifier<'_>, target: Target) {
+    /// Adds a name to those of the struct that has all from `first`.
+    fn declare(&mut self, first: usize, symbol: Symbol, name: &ast::Identifier<'_>, target: Target) {
         let entry = Entry {
+            name: symbol,
             target,
             span: name.span,
             used: matches!(target, Target::Field(_)),
         };
-        if let Some(previous) = names.get(symbol) {
+        if let Some(previous) = self.names[first..].iter().find(|entry| entry.name == symbol) {
             if !matches!((previous.target, target), (Target::Field(_), Target::Field(_))) {
                 let message = match (previous.target, target) {
                     (Target::Let(_), Target::Let(_)) => {
@@ -187,21 +192,22 @@ impl Resolver<'_> {
             }
             return;
         }
-        names.push(symbol, entry);
+        self.names.push(entry);
     }
 
     fn close_struct(&mut self) {
         let Some(Level::Struct(names)) = self.levels.pop() else {
             return;
         };
+        let unused = self.names[names.clone()].iter().filter(|entry| !entry.used);
+        let unused: Vec<_> = unused.map(|entry| (entry.name, entry.span)).collect();
+        self.names.truncate(names.start);
         if self.options.allow_unused {
             return;
         }
-        for (name, entry) in names.into_entries() {
-            if !entry.used {
-                let name = self.symbols.name(name).clone();
-                self.problem(entry.span, format!("unreferenced alias or let clause {name}"));
-            }
+        for (name, span) in unused {
+            let name = self.symbols.name(name);
+            self.problem(span, format!("unreferenced alias or let clause {name}"));
         }
     }
 
@@ -234,7 +240,8 @@ impl Resolver<'_> {
             ast::Declaration::Comprehension(comprehension) => {
                 let comprehension = self.comprehension(comprehension);
                 into.embeds |= matches!(&comprehension.body.kind, ExprKind::Struct(body) if body.embeds);
-                into.declarations.push(Declaration::Comprehension(comprehension));
+                into.declarations
+                    .push(Declaration::Comprehension(Box::new(comprehension)));
             }
             ast::Declaration::Ellipsis(ellipsis) => {
                 into.open = true;
@@ -295,7 +302,7 @@ impl Resolver<'_> {
                     comments,
                     position,
                 };
-                Declaration::Dynamic { label, field }
+                Declaration::Dynamic(Box::new(DynamicExpr { label, field }))
             }
             ast::Label::Pattern(alias, pattern) => {
                 if field.constraint != ast::Constraint::None {
@@ -340,8 +347,10 @@ impl Resolver<'_> {
             return (self.expr(&field.value), false);
         }
         let field_symbol = field_alias.map(|alias| self.symbols.intern(alias.name));
-        if let (Some(alias), Some(Level::Struct(names))) = (field_symbol, self.levels.last_mut())
-            && let Some(entry) = names.get_mut(alias)
+        if let (Some(alias), Some(Level::Struct(names))) = (field_symbol, self.levels.last())
+            && let Some(entry) = self.names[names.clone()]
+                .iter_mut()
+                .find(|entry| entry.name == alias)
         {
             entry.used = true;
         }
@@ -409,7 +418,7 @@ impl Resolver<'_> {
 
     pub(super) fn is_declared(&self, name: Symbol) -> bool {
         self.levels.iter().any(|level| match level {
-            Level::Struct(names) => names.get(name).is_some(),
+            Level::Struct(names) => self.names[names.clone()].iter().any(|entry| entry.name == name),
             Level::Frame { label, value } => [label, value]
                 .into_iter()
                 .flatten()
@@ -424,7 +433,8 @@ impl Resolver<'_> {
             let up = u32::try_from(up).expect("the parser bounds nesting");
             match level {
                 Level::Struct(names) => {
-                    let Some(entry) = names.get_mut(symbol) else {
+                    let mut entries = self.names[names.clone()].iter_mut();
+                    let Some(entry) = entries.find(|entry| entry.name == symbol) else {
                         continue;
                     };
                     entry.used = true;
@@ -498,7 +508,7 @@ fn adds(body: &StructExpr) -> Adds {
                 Adds::Anything => return Adds::Anything,
             },
             Declaration::Pattern { .. } => {}
-            Declaration::Dynamic { .. } | Declaration::Embedding(_) => return Adds::Anything,
+            Declaration::Dynamic(_) | Declaration::Embedding(_) => return Adds::Anything,
         }
     }
     Adds::Only(labels)

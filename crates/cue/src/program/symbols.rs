@@ -55,7 +55,7 @@ pub(crate) struct Symbols {
 #[derive(Debug, Default, Clone)]
 struct Table {
     names: Vec<Arc<str>>,
-    index: HashMap<Arc<str>, u32>,
+    index: HashMap<Arc<str>, u32, foldhash::fast::RandomState>,
 }
 
 impl Symbols {
