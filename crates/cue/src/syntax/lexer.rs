@@ -37,24 +37,34 @@ impl<'text> Lexer<'text> {
     }
 
     /// The next token.
+    #[inline]
     pub(super) fn scan(&mut self) -> Token {
+        match self.next() {
+            // It stands for the end of a line, and there is more white space behind.
+            (TokenKind::Newline, at) => Token::new(TokenKind::Newline, at, at),
+            (kind, start) => Token::new(kind, start, self.offset),
+        }
+    }
+
+    /// The next token's kind and start.
+    fn next(&mut self) -> (TokenKind, usize) {
         if let Some(newline) = self.skip_whitespace() {
-            return newline;
+            return (TokenKind::Newline, newline);
         }
         let start = self.offset;
         let comment = self.rest_bytes().starts_with(b"//");
         if (comment || start == self.text.len()) && std::mem::take(&mut self.inserts_comma) {
-            return Token::new(TokenKind::Newline, start, start);
+            return (TokenKind::Newline, start);
         }
         if comment {
             self.offset += self.rest().find('\n').unwrap_or(self.rest().len());
-            return Token::new(TokenKind::Comment, start, self.offset);
+            return (TokenKind::Comment, start);
         }
         let kind = self.word();
         if kind != TokenKind::Illegal {
             self.inserts_comma = kind.ends_declaration();
         }
-        Token::new(kind, start, self.offset)
+        (kind, start)
     }
 
     /// The token that [`Self::scan`] would give, without taking it.
@@ -110,8 +120,8 @@ impl<'text> Lexer<'text> {
         self.problems.push((Span::new(start, end), message.into()));
     }
 
-    /// Skips to the next word; gives the comma that the end of a line stands for.
-    fn skip_whitespace(&mut self) -> Option<Token> {
+    /// Skips to the next word; gives the place of the comma that the end of a line stands for.
+    fn skip_whitespace(&mut self) -> Option<usize> {
         let mut newline = None;
         while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.next_byte() {
             if byte == b'\n' && newline.is_none() {
@@ -125,7 +135,7 @@ impl<'text> Lexer<'text> {
             return None;
         }
         self.inserts_comma = false;
-        Some(Token::new(TokenKind::Newline, at, at))
+        Some(at)
     }
 
     fn word(&mut self) -> TokenKind {

@@ -12,9 +12,13 @@ impl<'source> Parser<'source> {
     pub(super) fn advance_over_comments(&mut self) {
         let previous = self.token;
         self.scan();
-        if self.kind() != TokenKind::Comment {
-            return;
+        if self.kind() == TokenKind::Comment {
+            self.collect_comments(previous);
         }
+    }
+
+    /// Takes the comments that the current token starts; `previous` is the token before them.
+    fn collect_comments(&mut self, previous: Token) {
         let first = self.pending.len();
         // Nothing stands before a comment that starts the file.
         let mut beside = previous.end() > 0 && self.newlines_since(previous) == 0;
