@@ -143,6 +143,21 @@ impl<'p> Machine<'p> {
         upwards.any(|node| node == outer || self.node(node).origin == Some(outer))
     }
 
+    /// Whether a path of fields and elements leads from a node to another strictly inside it.
+    fn is_field_below(&self, inner: NodeId, outer: NodeId) -> bool {
+        let outer = self.node(outer).origin.unwrap_or(outer);
+        let mut current = inner;
+        while self.node(current).label.is_some()
+            && let Some(parent) = self.node(current).parent
+        {
+            if self.node(parent).origin.unwrap_or(parent) == outer {
+                return true;
+            }
+            current = parent;
+        }
+        false
+    }
+
     /// Brings in one more conjunct of what a reference refers to.
     pub(super) fn add_referenced(
         &mut self,
@@ -201,7 +216,7 @@ impl<'p> Machine<'p> {
     /// Remembers a reference to something deep inside the node: what it brings in may add to what it was taken from.
     pub(super) fn note_inner(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
         let is_child = self.node(target).parent == Some(id);
-        if is_child || !self.is_below(target, id) {
+        if is_child || !self.is_field_below(target, id) {
             return;
         }
         let conjuncts = self.node(target).conjuncts.iter();
