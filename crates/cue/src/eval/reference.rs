@@ -24,6 +24,14 @@ pub(super) fn is_reference(expr: &Expr) -> bool {
     )
 }
 
+/// Whether it does so by names alone: nothing on the way to the node is computed.
+pub(super) fn is_name(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Select { base, .. } | ExprKind::Index { base, .. } => is_name(base),
+        _ => is_reference(expr),
+    }
+}
+
 impl Conjunct<'_> {
     /// Whether it says nothing itself but points to what does.
     pub(super) fn is_reference(&self) -> bool {
