@@ -197,11 +197,11 @@ fn private_fields(definition: &Definition) -> BTreeSet<String> {
                 if field
                     .attributes
                     .iter()
-                    .any(|attribute| matches!(attribute.name.as_str(), "local" | "private")) =>
+                    .any(|attribute| matches!(attribute.name, "local" | "private")) =>
             {
                 match field.label {
-                    Label::Identifier(identifier) => Some(identifier.name),
-                    Label::String(name, _) => Some(name),
+                    Label::Identifier(identifier) => Some(identifier.name.to_owned()),
+                    Label::String(name, _) => Some(name.into_owned()),
                     _ => None,
                 }
             }

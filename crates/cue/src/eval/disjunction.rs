@@ -409,6 +409,9 @@ impl<'p> Machine<'p> {
         if there.contains(&true) {
             let mut there = there.into_iter();
             survivors.retain(|_| there.next().unwrap_or(true));
+        } else if let Some(error) = errors.iter().find(|error| error.asks_own_presence()) {
+            self.known_mut(id).error = Some(error.clone());
+            return;
         } else if let Some(error) = survivors
             .first()
             .and_then(|(node, _)| self.known(*node).error.clone())

@@ -49,6 +49,15 @@ pub(crate) enum Reason {
 }
 
 impl Bottom {
+    /// Whether a comprehension asked for the field that it adds, here or in an alternative.
+    pub(crate) fn asks_own_presence(&self) -> bool {
+        match &self.reason {
+            Reason::OwnPresence(_) => true,
+            Reason::EmptyDisjunction(errors) => errors.iter().any(|error| error.asks_own_presence()),
+            _ => false,
+        }
+    }
+
     pub(crate) fn is_fatal(&self) -> bool {
         matches!(self.code, Code::Fatal | Code::Exhausted)
     }

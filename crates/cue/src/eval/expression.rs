@@ -9,7 +9,7 @@ use super::reference::is_reference;
 use super::scalar::Scalar;
 use super::unify::literal_scalar;
 use crate::eval::builtin::{Builtin, Run};
-use crate::program::ir::{Expr, ExprKind, Part, Position};
+use crate::program::ir::{Expr, ExprKind, Part, Position, SliceExpr};
 use crate::program::symbols::Label;
 
 /// What an expression evaluates to.
@@ -34,6 +34,7 @@ impl<'p> Machine<'p> {
         };
         if is_reference(expr) {
             let target = self.resolve(conjunct.env, expr)?;
+            self.note_inner(id, target, conjunct);
             self.add_reference(id, target, conjunct);
             return Ok(());
         }
@@ -51,9 +52,9 @@ impl<'p> Machine<'p> {
                 Ok(())
             }
             ExprKind::Builtin(builtin) => self.add_builtin(id, builtin, expr.position),
-            ExprKind::Call { function, arguments } => {
-                if let ExprKind::Builtin(builtin) = function.kind {
-                    return self.add_call(id, builtin, arguments, expr.position, conjunct);
+            ExprKind::Call(call) => {
+                if let ExprKind::Builtin(builtin) = call.function.kind {
+                    return self.add_call(id, builtin, &call.arguments, expr.position, conjunct);
                 }
                 self.evaluate(conjunct.env, expr).map(drop)
             }
@@ -124,34 +125,30 @@ impl<'p> Machine<'p> {
                     _ => Err(self.incomplete("label is not known", expr.position)),
                 }
             }
-            ExprKind::Slice { base, low, high } => self.slice(env, base, low.as_deref(), high.as_deref()),
-            ExprKind::Interpolation { bytes, parts } => self.interpolate(env, *bytes, parts),
+            ExprKind::Slice(slice) => self.slice(env, slice),
+            ExprKind::Interpolation(text) => self.interpolate(env, text.bytes, &text.parts),
             ExprKind::Unary { operator, operand } => self.unary(env, *operator, operand),
-            ExprKind::Binary {
-                operator,
-                left,
-                right,
-            } => self.binary(env, *operator, left, right, expr.position),
-            ExprKind::Call { function, arguments } => match &function.kind {
+            ExprKind::Binary(binary) => self.binary(env, binary, expr.position),
+            ExprKind::Call(call) => match &call.function.kind {
                 ExprKind::Builtin(builtin) => match builtin.run {
                     Run::Close | Run::And => Ok(Value::Node(self.temporary(Self::conjunct(env, expr)))),
                     Run::Function {
                         arity,
                         validates: true,
                         ..
-                    } if arguments.len() + 1 == usize::from(arity.1)
-                        && arguments.len() < usize::from(arity.0) =>
+                    } if call.arguments.len() + 1 == usize::from(arity.1)
+                        && call.arguments.len() < usize::from(arity.0) =>
                     {
                         Ok(Value::Node(self.temporary(Self::conjunct(env, expr))))
                     }
-                    _ => self.call(env, builtin, arguments, expr.position),
+                    _ => self.call(env, builtin, &call.arguments, expr.position),
                 },
                 _ => {
-                    let value = self.evaluate(env, function)?;
-                    let (shown, kind) = (self.show_expr(function), self.kind_of(&value));
+                    let value = self.evaluate(env, &call.function)?;
+                    let (shown, kind) = (self.show_expr(&call.function), self.kind_of(&value));
                     Err(self.fatal(
                         format!("cannot call non-function {shown} (type {kind})"),
-                        function.position,
+                        call.function.position,
                     ))
                 }
             },
@@ -247,13 +244,9 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn slice(
-        &mut self,
-        env: EnvId,
-        base: &'p Expr,
-        low: Option<&'p Expr>,
-        high: Option<&'p Expr>,
-    ) -> Result<Value, Error> {
+    fn slice(&mut self, env: EnvId, slice: &'p SliceExpr) -> Result<Value, Error> {
+        let SliceExpr { base, low, high } = slice;
+        let (low, high) = (low.as_ref(), high.as_ref());
         let value = self.operand(env, base)?;
         let length = match (&value, self.elements(&value)) {
             (_, Some(elements)) => elements.len(),

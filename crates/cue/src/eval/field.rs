@@ -5,7 +5,9 @@ use super::closed::{Closing, Link};
 use super::error::Error;
 use super::node::{Arc_, Conjunct, Declares, EnvId, NodeId, Scope, Source, State, StructInfo, TaskKind};
 use super::scalar::Scalar;
-use crate::program::ir::{Adds, Declaration, Expr, ExprKind, FieldExpr, Position, Presence, StructExpr};
+use crate::program::ir::{
+    Adds, Declaration, DynamicExpr, Expr, ExprKind, FieldExpr, Position, Presence, StructExpr,
+};
 use crate::program::symbols::Label;
 
 impl<'p> Machine<'p> {
@@ -61,8 +63,9 @@ impl<'p> Machine<'p> {
                     };
                     self.add_framed_field(id, field.label, field, conjunct);
                 }
-                Declaration::Dynamic { label, field } => {
+                Declaration::Dynamic(dynamic) => {
                     self.known_mut(id).is_struct = true;
+                    let DynamicExpr { label, field } = &**dynamic;
                     self.add_task(id, TaskKind::Dynamic { label, field }, inner.clone());
                 }
                 Declaration::Pattern { pattern, value } => {

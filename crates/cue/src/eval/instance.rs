@@ -115,7 +115,7 @@ impl<'p> Instance<'p> {
     }
 
     /// The comments of the field's declarations, in order.
-    pub fn comments(&self, at: Lookup) -> Vec<Comment> {
+    pub fn comments(&self, at: Lookup) -> Vec<Comment<'_>> {
         self.machine.comments_of(at.0)
     }
 
@@ -191,13 +191,22 @@ impl<'p> Instance<'p> {
 
 impl<'p> Machine<'p> {
     /// The comments of a field's declarations, in order.
-    pub(super) fn comments_of(&self, node: NodeId) -> Vec<Comment> {
-        let comments = self
-            .node(node)
-            .conjuncts
-            .iter()
-            .filter_map(|conjunct| conjunct.comments);
-        comments.flat_map(|comments| comments.iter().cloned()).collect()
+    pub(super) fn comments_of(&self, node: NodeId) -> Vec<Comment<'p>> {
+        let conjuncts = self.node(node).conjuncts.iter();
+        let comments = conjuncts.filter_map(|conjunct| conjunct.comments).flatten();
+        comments
+            .map(|comment| {
+                let Position { source, span } = comment.position;
+                let text = &self.program.sources[source as usize].text;
+                Comment {
+                    text: text
+                        .get(span.start as usize..span.end as usize)
+                        .unwrap_or_default(),
+                    position: comment.stands,
+                    span,
+                }
+            })
+            .collect()
     }
 
     /// The elements of a list, its length if that is fixed, and what further elements must be.

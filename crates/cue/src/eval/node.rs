@@ -5,12 +5,10 @@ use crate::eval::closed::GroupId;
 use crate::eval::disjunction::Branch;
 use crate::eval::error::Error;
 use crate::eval::scalar::Scalar;
-use crate::program::ir::{ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
+use crate::program::ir::{Comment, ComprehensionExpr, Expr, FieldExpr, ListExpr, Position, Presence};
 use crate::program::symbols::Label;
-use crate::syntax::ast::Comment;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// A place in the tree of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,7 +56,7 @@ pub(crate) struct Conjunct<'p> {
     pub cyclic: bool,
     /// The field that it was declared for, when its aliases need a scope level.
     pub frame: Option<NodeId>,
-    pub comments: Option<&'p Arc<[Comment]>>,
+    pub comments: Option<&'p Vec<Comment>>,
 }
 
 #[derive(Debug, Clone)]
@@ -71,6 +69,18 @@ pub(crate) enum Source<'p> {
     Fields(Rc<[(Label, NodeId)]>),
     /// One of several nodes.
     AnyOf(Rc<[NodeId]>),
+}
+
+impl Source<'_> {
+    /// Whether both say the same, in whatever environment.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Expr(one), Self::Expr(other)) => std::ptr::eq(*one, *other),
+            (Self::Expr(_), _) | (_, Self::Expr(_)) => false,
+            // Computed values have no place in the text; the first of them stands for all.
+            _ => true,
+        }
+    }
 }
 
 /// References that were followed, newest first, to find structures that contain themselves.
@@ -163,10 +173,21 @@ pub(crate) struct Known<'p> {
     pub grounded: bool,
     /// References to what this node is part of; followed once it is grounded.
     pub returning: Vec<(NodeId, Conjunct<'p>)>,
+    /// References to something deep inside this node, which may grow with it.
+    pub inner: Vec<Inner<'p>>,
     /// Has ordinary fields, or is a literal without embeddings.
     pub is_struct: bool,
     /// The first fatal error at or below, once looked for.
     pub checked: Option<Option<Error>>,
+}
+
+/// A reference to something deep inside the node that it is embedded in.
+#[derive(Debug, Clone)]
+pub(crate) struct Inner<'p> {
+    /// The reference.
+    pub conjunct: Conjunct<'p>,
+    /// What it has brought in.
+    pub sources: Vec<Source<'p>>,
 }
 
 /// From how many fields on they are found by an index.

@@ -464,14 +464,11 @@ fn known_is_useful(machine: &Machine<'_>, node: NodeId) -> bool {
 }
 
 /// Descriptions from comments: `+usage=…` if there is one, else the plain lines; `+short=…` and `+ignore` as extensions.
-fn describe(schema: &mut Schema, comments: &[Comment]) {
+fn describe(schema: &mut Schema, comments: &[Comment<'_>]) {
     let lines = comments
         .iter()
         .filter(|comment| comment.position != CommentPosition::Detached);
-    let lines: Vec<&str> = lines
-        .flat_map(|comment| &comment.lines)
-        .map(|line| line.trim())
-        .collect();
+    let lines: Vec<&str> = lines.flat_map(Comment::lines).map(str::trim).collect();
     let marker = |name: &str| {
         lines
             .iter()

@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::node::EnvId;
 use super::scalar::Scalar;
 use crate::number::Number;
-use crate::program::ir::{Binary, BoundOperator, Expr, ExprKind, Position, Unary};
+use crate::program::ir::{Binary, BinaryExpr, BoundOperator, Expr, ExprKind, Position, Unary};
 use std::cmp::Ordering;
 
 /// The longest string that repetition may make.
@@ -40,11 +40,10 @@ impl<'p> Machine<'p> {
     pub(super) fn binary(
         &mut self,
         env: EnvId,
-        operator: Binary,
-        left: &'p Expr,
-        right: &'p Expr,
+        binary: &'p BinaryExpr,
         position: Position,
     ) -> Result<Value, Error> {
+        let (operator, left, right) = (binary.operator, &binary.left, &binary.right);
         match operator {
             Binary::Compare(compare @ (BoundOperator::Equal | BoundOperator::NotEqual)) => {
                 let tested = match (&left.kind, &right.kind) {

@@ -10,9 +10,7 @@ impl<'p> Machine<'p> {
     /// Whether an expression has no value: what `== _|_` asks.
     pub(super) fn is_bottom(&mut self, env: EnvId, expr: &'p Expr) -> Result<bool, Error> {
         match self.evaluate(env, expr) {
-            Err(error) if error.code == Code::Exhausted || matches!(error.reason, Reason::OwnPresence(_)) => {
-                Err(error)
-            }
+            Err(error) if error.code == Code::Exhausted || error.asks_own_presence() => Err(error),
             Err(error) if error.code == Code::Cycle && !self.last_try => Err(error),
             Err(_) => Ok(true),
             Ok(Value::Scalar(_)) => Ok(false),
@@ -20,7 +18,7 @@ impl<'p> Machine<'p> {
                 let node = self.expanded(node);
                 if let Some(error) = self.known(node).error.clone() {
                     let waits = error.code == Code::Cycle && !self.last_try;
-                    return if error.code == Code::Exhausted || waits {
+                    return if error.code == Code::Exhausted || error.asks_own_presence() || waits {
                         Err(error)
                     } else {
                         Ok(true)

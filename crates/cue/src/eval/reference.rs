@@ -5,7 +5,7 @@ use super::closed::{Closing, Link, Transplanted};
 use super::error::{Code, Error, Reason};
 use super::expression::Value;
 use super::kind::Kind;
-use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State, Task, TaskKind, TaskState, Trail};
+use super::node::{Conjunct, EnvId, Inner, NodeId, Scope, Source, State, Task, TaskKind, TaskState, Trail};
 use super::scalar::Scalar;
 use crate::program::ir::{Adds, Declaration, Expr, ExprKind, Position, Presence, VariableSlot};
 use crate::program::symbols::Label;
@@ -22,6 +22,14 @@ pub(super) fn is_reference(expr: &Expr) -> bool {
             | ExprKind::Select { .. }
             | ExprKind::Index { .. }
     )
+}
+
+/// Whether it does so by names alone: nothing on the way to the node is computed.
+pub(super) fn is_name(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Select { base, .. } | ExprKind::Index { base, .. } => is_name(base),
+        _ => is_reference(expr),
+    }
 }
 
 impl Conjunct<'_> {
@@ -143,6 +151,21 @@ impl<'p> Machine<'p> {
         upwards.any(|node| node == outer || self.node(node).origin == Some(outer))
     }
 
+    /// Whether a path of fields and elements leads from a node to another strictly inside it.
+    fn is_field_below(&self, inner: NodeId, outer: NodeId) -> bool {
+        let outer = self.node(outer).origin.unwrap_or(outer);
+        let mut current = inner;
+        while self.node(current).label.is_some()
+            && let Some(parent) = self.node(current).parent
+        {
+            if self.node(parent).origin.unwrap_or(parent) == outer {
+                return true;
+            }
+            current = parent;
+        }
+        false
+    }
+
     /// Brings in one more conjunct of what a reference refers to.
     pub(super) fn add_referenced(
         &mut self,
@@ -198,6 +221,48 @@ impl<'p> Machine<'p> {
         self.follow_returning(id);
     }
 
+    /// Remembers a reference to something deep inside the node: what it brings in may add to what it was taken from.
+    pub(super) fn note_inner(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
+        let is_child = self.node(target).parent == Some(id);
+        if is_child || !self.is_field_below(target, id) {
+            return;
+        }
+        let conjuncts = self.node(target).conjuncts.iter();
+        let sources = conjuncts.map(|theirs| theirs.source.clone()).collect();
+        self.known_mut(id).inner.push(Inner {
+            conjunct: conjunct.clone(),
+            sources,
+        });
+    }
+
+    /// Brings in what has been added to something deep inside the node since a reference took it. Whether there was any.
+    pub(super) fn follow_inner(&mut self, id: NodeId) -> bool {
+        let mut grown = false;
+        for index in 0..self.known(id).inner.len() {
+            let conjunct = self.known(id).inner[index].conjunct.clone();
+            let Source::Expr(expr) = conjunct.source else {
+                continue;
+            };
+            if self.failed(id) {
+                return false;
+            }
+            let Ok(target) = self.resolve(conjunct.env, expr) else {
+                continue;
+            };
+            for theirs in self.node(target).conjuncts.clone() {
+                // What is said again, in another environment, has been heard: there is an end to what a program says.
+                let heard = &mut self.known_mut(id).inner[index].sources;
+                if heard.iter().any(|source| source.is_same(&theirs.source)) {
+                    continue;
+                }
+                heard.push(theirs.source.clone());
+                grown = true;
+                self.add_referenced(id, target, &conjunct, theirs);
+            }
+        }
+        grown && !self.failed(id)
+    }
+
     fn positions(&self, conjunct: &Conjunct<'p>) -> Vec<Position> {
         match conjunct.source {
             Source::Expr(expr) => vec![expr.position],
@@ -248,17 +313,16 @@ impl<'p> Machine<'p> {
                 else {
                     return Err(self.fatal("name does not stand for a field", expr.position));
                 };
-                let Some(Declaration::Dynamic { label, .. }) =
-                    literal.declarations.get(*declaration as usize)
+                let Some(Declaration::Dynamic(dynamic)) = literal.declarations.get(*declaration as usize)
                 else {
                     return Err(self.fatal("name does not stand for a field", expr.position));
                 };
-                match self.operand(env, label)? {
+                match self.operand(env, &dynamic.label)? {
                     Value::Scalar(Scalar::String(name)) => {
                         let label = Label::Regular(self.symbols.intern(&name));
                         self.field(node, label, expr.position)
                     }
-                    _ => Err(self.fatal("a label must be a string", label.position)),
+                    _ => Err(self.fatal("a label must be a string", dynamic.label.position)),
                 }
             }
             ExprKind::Index { base, index } => self.index(env, base, index),
@@ -308,12 +372,20 @@ impl<'p> Machine<'p> {
             None => node,
         };
         match self.arc_of(node, label) {
-            Some((arc, Presence::Member | Presence::Required)) => Ok(arc),
+            Some((arc, Presence::Member | Presence::Required)) => Ok(self.being_chosen(arc)),
             Some((_, Presence::Optional)) => {
                 Err(self.bottom(Code::Incomplete, Reason::OptionalField(label), vec![position]))
             }
             _ => Err(self.bottom(Code::Incomplete, Reason::UndefinedField(label), vec![position])),
         }
+    }
+
+    /// For the alternative that is being evaluated, its own name means itself.
+    fn being_chosen(&self, node: NodeId) -> NodeId {
+        let asking = self.stack.last().copied();
+        asking
+            .filter(|asking| self.node(*asking).origin == Some(node))
+            .unwrap_or(node)
     }
 
     /// A comprehension must not ask for the field that it may add.

@@ -123,7 +123,7 @@ fn is_early(kind: TaskKind<'_>, conjunct: &Conjunct<'_>) -> bool {
     match (kind, &conjunct.source) {
         (TaskKind::List(_), _) => true,
         (TaskKind::Value, Source::Expr(expr)) => {
-            super::reference::is_reference(expr) || matches!(expr.kind, ExprKind::Call { .. })
+            super::reference::is_name(expr) || matches!(expr.kind, ExprKind::Call(_))
         }
         _ => false,
     }

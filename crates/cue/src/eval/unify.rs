@@ -22,6 +22,9 @@ impl<'p> Machine<'p> {
         loop {
             self.run_tasks(id);
             self.follow_returning(id);
+            if self.follow_inner(id) {
+                continue;
+            }
             let chosen = self.known(id).chosen;
             if self.failed(id) || chosen >= self.known(id).disjunctions.len() {
                 break;

@@ -22,6 +22,9 @@ pub enum InvalidNumber {
 impl Number {
     /// The number that a literal of CUE stands for: `1_000`, `0x1f`, `1.5Ki`, `.5`, `1e-3`. A sign may stand before.
     pub fn from_literal(text: &str) -> Result<Self, InvalidNumber> {
+        if let Some(small) = small(text) {
+            return Ok(Self::from_i64(small));
+        }
         let invalid = || InvalidNumber::Syntax(text.to_owned());
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -39,6 +42,12 @@ impl Number {
         };
         Ok(if negative { number.negate() } else { number })
     }
+}
+
+/// What most literals are: a few digits.
+fn small(text: &str) -> Option<i64> {
+    let digits = text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok())?
 }
 
 fn in_base(digits: &str, base: u32) -> Option<BigInt> {

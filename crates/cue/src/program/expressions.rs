@@ -1,7 +1,8 @@
 //! Expressions, with their names resolved.
 
 use super::ir::{
-    Binary, BoundOperator, Disjunct, ElementExpr, Expr, ExprKind, ListExpr, OrExpr, Part, Unary,
+    Binary, BinaryExpr, BoundOperator, CallExpr, Disjunct, ElementExpr, Expr, ExprKind, InterpolationExpr,
+    ListExpr, OrExpr, Part, SliceExpr, Unary,
 };
 use super::resolve::Resolver;
 use super::symbols::Label;
@@ -11,82 +12,64 @@ use crate::source::{Source, Span};
 use crate::syntax::ast;
 
 impl Resolver<'_> {
-    pub(super) fn boxed(&mut self, expr: &ast::Expr) -> Box<Expr> {
+    pub(super) fn boxed(&mut self, expr: &ast::Expr<'_>) -> Box<Expr> {
         Box::new(self.expr(expr))
     }
 
-    pub(super) fn expr(&mut self, expr: &ast::Expr) -> Expr {
+    pub(super) fn expr(&mut self, expr: &ast::Expr<'_>) -> Expr {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.expr_inner(expr))
     }
 
-    pub(super) fn expr_inner(&mut self, expr: &ast::Expr) -> Expr {
+    pub(super) fn expr_inner(&mut self, expr: &ast::Expr<'_>) -> Expr {
         let kind = match &expr.kind {
             ast::ExprKind::Bottom => ExprKind::Bottom,
             ast::ExprKind::Top => ExprKind::Kind(Kind::TOP),
             ast::ExprKind::Null => ExprKind::Null,
             ast::ExprKind::Bool(value) => ExprKind::Bool(*value),
             ast::ExprKind::Number(number) => ExprKind::Number(number.clone()),
-            ast::ExprKind::String(text) => ExprKind::String(text.as_str().into()),
-            ast::ExprKind::Bytes(bytes) => ExprKind::Bytes(bytes.as_slice().into()),
-            ast::ExprKind::Interpolation { bytes, parts } => {
-                let part = |part: &ast::InterpolationPart| match part {
-                    ast::InterpolationPart::Text(text) => Part::Text(text.clone()),
+            ast::ExprKind::String(text) => ExprKind::String(text.as_ref().into()),
+            ast::ExprKind::Bytes(bytes) => ExprKind::Bytes(bytes.as_ref().into()),
+            ast::ExprKind::Interpolation(interpolation) => {
+                let part = |part: &ast::InterpolationPart<'_>| match part {
+                    ast::InterpolationPart::Text(text) => Part::Text(text.to_vec()),
                     ast::InterpolationPart::Expr(expr) => Part::Expr(self.expr(expr)),
                 };
-                ExprKind::Interpolation {
-                    bytes: *bytes,
-                    parts: parts.iter().map(part).collect(),
-                }
+                ExprKind::Interpolation(Box::new(InterpolationExpr {
+                    bytes: interpolation.bytes,
+                    parts: interpolation.parts.iter().map(part).collect(),
+                }))
             }
             ast::ExprKind::Identifier(name) => self.identifier(name, expr.span),
             ast::ExprKind::Struct(literal) => ExprKind::Struct(Box::new(self.struct_literal(literal))),
             ast::ExprKind::List(list) => ExprKind::List(Box::new(self.list(list))),
-            ast::ExprKind::Selector {
-                base,
-                name,
-                quoted,
-                name_span,
-            } => {
-                return self.selector(base, name, *quoted, *name_span, expr.span);
-            }
-            ast::ExprKind::Index { base, index } => ExprKind::Index {
-                base: self.boxed(base),
-                index: self.boxed(index),
+            ast::ExprKind::Selector(selector) => return self.selector(selector, expr.span),
+            ast::ExprKind::Index(index) => ExprKind::Index {
+                base: self.boxed(&index.base),
+                index: self.boxed(&index.index),
             },
-            ast::ExprKind::Slice { base, low, high } => ExprKind::Slice {
-                base: self.boxed(base),
-                low: low.as_ref().map(|low| self.boxed(low)),
-                high: high.as_ref().map(|high| self.boxed(high)),
-            },
-            ast::ExprKind::Call { function, arguments } => ExprKind::Call {
-                function: self.boxed(function),
-                arguments: arguments.iter().map(|argument| self.expr(argument)).collect(),
-            },
+            ast::ExprKind::Slice(slice) => ExprKind::Slice(Box::new(SliceExpr {
+                base: self.expr(&slice.base),
+                low: slice.low.as_ref().map(|low| self.expr(low)),
+                high: slice.high.as_ref().map(|high| self.expr(high)),
+            })),
+            ast::ExprKind::Call(call) => ExprKind::Call(Box::new(CallExpr {
+                function: self.expr(&call.function),
+                arguments: call
+                    .arguments
+                    .iter()
+                    .map(|argument| self.expr(argument))
+                    .collect(),
+            })),
             ast::ExprKind::Unary { operator, operand } => self.unary(*operator, operand, expr.span),
-            ast::ExprKind::Binary {
-                operator: ast::BinaryOperator::Or,
-                ..
-            } => self.disjunction(expr),
-            ast::ExprKind::Binary {
-                operator: ast::BinaryOperator::And,
-                ..
-            } => {
-                let mut conjuncts = Vec::new();
-                self.conjuncts(expr, &mut conjuncts);
-                ExprKind::And(conjuncts)
-            }
-            ast::ExprKind::Binary {
-                operator,
-                left,
-                right,
-            } => {
-                let operator = binary(*operator);
-                ExprKind::Binary {
-                    operator,
-                    left: self.boxed(left),
-                    right: self.boxed(right),
-                }
-            }
+            ast::ExprKind::Binary(binary) => match binary.operator {
+                ast::BinaryOperator::Or => self.disjunction(expr),
+                ast::BinaryOperator::And => ExprKind::And(self.conjuncts(expr)),
+                operator => ExprKind::Binary(Box::new(BinaryExpr {
+                    operator: binary_operator(operator),
+                    left: self.expr(&binary.left),
+                    right: self.expr(&binary.right),
+                })),
+            },
             ast::ExprKind::Parenthesized(inner) => return self.expr(inner),
         };
         Expr {
@@ -95,39 +78,15 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn conjuncts(&mut self, expr: &ast::Expr, into: &mut Vec<Expr>) {
-        // `&` associates to the left: a chain is a spine, walked without recursion.
-        let mut spine = Vec::new();
-        let mut current = expr;
-        while let ast::ExprKind::Binary {
-            operator: ast::BinaryOperator::And,
-            left,
-            right,
-        } = &current.kind
-        {
-            spine.push(right);
-            current = left;
-        }
-        into.push(self.expr(current));
-        for right in spine.into_iter().rev() {
-            into.push(self.expr(right));
-        }
+    fn conjuncts(&mut self, expr: &ast::Expr<'_>) -> Vec<Expr> {
+        operands(expr, ast::BinaryOperator::And)
+            .into_iter()
+            .map(|operand| self.expr(operand))
+            .collect()
     }
 
-    pub(super) fn disjunction(&mut self, expr: &ast::Expr) -> ExprKind {
-        let mut spine = Vec::new();
-        let mut current = expr;
-        while let ast::ExprKind::Binary {
-            operator: ast::BinaryOperator::Or,
-            left,
-            right,
-        } = &current.kind
-        {
-            spine.push(right.as_ref());
-            current = left;
-        }
-        spine.push(current);
-        let disjunct = |expr: &ast::Expr| match &expr.kind {
+    fn disjunction(&mut self, expr: &ast::Expr<'_>) -> ExprKind {
+        let disjunct = |expr: &ast::Expr<'_>| match &expr.kind {
             ast::ExprKind::Unary {
                 operator: ast::UnaryOperator::Default,
                 operand,
@@ -140,7 +99,8 @@ impl Resolver<'_> {
                 value: self.expr(expr),
             },
         };
-        let disjuncts: Vec<_> = spine.into_iter().rev().map(disjunct).collect();
+        let operands = operands(expr, ast::BinaryOperator::Or);
+        let disjuncts: Vec<_> = operands.into_iter().map(disjunct).collect();
         let simple = disjuncts.iter().all(|disjunct| is_simple(&disjunct.value));
         ExprKind::Or(Box::new(OrExpr { disjuncts, simple }))
     }
@@ -148,7 +108,7 @@ impl Resolver<'_> {
     pub(super) fn unary(
         &mut self,
         operator: ast::UnaryOperator,
-        operand: &ast::Expr,
+        operand: &ast::Expr<'_>,
         span: Span,
     ) -> ExprKind {
         use ast::UnaryOperator as Op;
@@ -185,8 +145,8 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn list(&mut self, list: &ast::ListLiteral) -> ListExpr {
-        let element = |element: &ast::Element| match element {
+    pub(super) fn list(&mut self, list: &ast::ListLiteral<'_>) -> ListExpr {
+        let element = |element: &ast::Element<'_>| match element {
             ast::Element::Value(embedding) => {
                 ElementExpr::Value(self.expr(&embedding.value), self.comments(&embedding.comments))
             }
@@ -205,39 +165,34 @@ impl Resolver<'_> {
         ListExpr { elements, rest }
     }
 
-    pub(super) fn selector(
-        &mut self,
-        base: &ast::Expr,
-        name: &str,
-        quoted: bool,
-        name_span: Span,
-        span: Span,
-    ) -> Expr {
+    fn selector(&mut self, selector: &ast::Selector<'_>, span: Span) -> Expr {
         let position = self.position(span);
-        if let ast::ExprKind::Identifier(package) = &base.kind
+        let name = selector.name.as_ref();
+        if let ast::ExprKind::Identifier(package) = &selector.base.kind
+            && let package = self.symbols.intern(package)
             && !self.is_declared(package)
-            && let Some(import) = self.imports.get_mut(package)
+            && let Some(import) = self.imports.get_mut(&package)
         {
             import.used = true;
             let path = import.path.clone();
             let kind = match builtin::find(&path, name) {
                 Some(builtin) => self.builtin(builtin),
                 None if builtin::has_package(&path) => {
-                    self.unsupported(name_span, format!("{path}.{name} is not supported"));
+                    self.unsupported(selector.name_span, format!("{path}.{name} is not supported"));
                     ExprKind::Bottom
                 }
                 None => ExprKind::Bottom,
             };
             return Expr { kind, position };
         }
-        let label = if quoted {
+        let label = if selector.quoted {
             Label::Regular(self.symbols.intern(name))
         } else {
             self.symbols.identifier_label(name)
         };
         Expr {
             kind: ExprKind::Select {
-                base: self.boxed(base),
+                base: self.boxed(&selector.base),
                 label,
             },
             position,
@@ -276,7 +231,25 @@ fn is_simple(expr: &Expr) -> bool {
     }
 }
 
-fn binary(operator: ast::BinaryOperator) -> Binary {
+/// The operands of a chain of one operator. It associates to the left: the chain is a spine, walked without recursion.
+fn operands<'tree, 'text>(
+    expr: &'tree ast::Expr<'text>,
+    operator: ast::BinaryOperator,
+) -> Vec<&'tree ast::Expr<'text>> {
+    let mut operands = Vec::new();
+    let mut current = expr;
+    while let ast::ExprKind::Binary(binary) = &current.kind
+        && binary.operator == operator
+    {
+        operands.push(&binary.right);
+        current = &binary.left;
+    }
+    operands.push(current);
+    operands.reverse();
+    operands
+}
+
+fn binary_operator(operator: ast::BinaryOperator) -> Binary {
     use ast::BinaryOperator as Op;
     match operator {
         Op::LogicalOr => Binary::LogicalOr,

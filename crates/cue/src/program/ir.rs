@@ -8,7 +8,7 @@ use crate::eval::kind::Kind;
 use crate::number::Number;
 use crate::program::symbols::Label;
 use crate::source::Span;
-use crate::syntax::ast::Comment;
+use crate::syntax::ast::CommentPosition;
 use std::sync::Arc;
 
 /// A place in one of the program's sources.
@@ -18,6 +18,15 @@ pub(crate) struct Position {
     pub source: u32,
     /// The range in it.
     pub span: Span,
+}
+
+/// A comment of a field or an element.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Comment {
+    /// Where its text is.
+    pub position: Position,
+    /// Where it stands relative to what it belongs to.
+    pub stands: CommentPosition,
 }
 
 /// An expression and where it stands.
@@ -76,15 +85,8 @@ pub(crate) enum ExprKind {
         base: Box<Expr>,
         index: Box<Expr>,
     },
-    Slice {
-        base: Box<Expr>,
-        low: Option<Box<Expr>>,
-        high: Option<Box<Expr>>,
-    },
-    Interpolation {
-        bytes: bool,
-        parts: Vec<Part>,
-    },
+    Slice(Box<SliceExpr>),
+    Interpolation(Box<InterpolationExpr>),
     Unary {
         operator: Unary,
         operand: Box<Expr>,
@@ -93,17 +95,40 @@ pub(crate) enum ExprKind {
         operator: BoundOperator,
         operand: Box<Expr>,
     },
-    Binary {
-        operator: Binary,
-        left: Box<Expr>,
-        right: Box<Expr>,
-    },
+    Binary(Box<BinaryExpr>),
     And(Vec<Expr>),
     Or(Box<OrExpr>),
-    Call {
-        function: Box<Expr>,
-        arguments: Vec<Expr>,
-    },
+    Call(Box<CallExpr>),
+}
+
+/// `base[low:high]`.
+#[derive(Debug)]
+pub(crate) struct SliceExpr {
+    pub base: Expr,
+    pub low: Option<Expr>,
+    pub high: Option<Expr>,
+}
+
+/// `"text \(expression)"`.
+#[derive(Debug)]
+pub(crate) struct InterpolationExpr {
+    pub bytes: bool,
+    pub parts: Vec<Part>,
+}
+
+/// `left operator right`.
+#[derive(Debug)]
+pub(crate) struct BinaryExpr {
+    pub operator: Binary,
+    pub left: Expr,
+    pub right: Expr,
+}
+
+/// `function(arguments)`.
+#[derive(Debug)]
+pub(crate) struct CallExpr {
+    pub function: Expr,
+    pub arguments: Vec<Expr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,18 +205,21 @@ pub(crate) struct LetExpr {
 #[derive(Debug)]
 pub(crate) enum Declaration {
     Field(FieldExpr),
-    /// A field whose label is computed.
-    Dynamic {
-        label: Expr,
-        field: FieldExpr,
-    },
+    Dynamic(Box<DynamicExpr>),
     /// `[pattern]: value`.
     Pattern {
         pattern: Expr,
         value: Arc<FieldExpr>,
     },
     Embedding(Expr),
-    Comprehension(ComprehensionExpr),
+    Comprehension(Box<ComprehensionExpr>),
+}
+
+/// A field whose label is computed.
+#[derive(Debug)]
+pub(crate) struct DynamicExpr {
+    pub label: Expr,
+    pub field: FieldExpr,
 }
 
 #[derive(Debug)]
@@ -202,7 +230,7 @@ pub(crate) struct FieldExpr {
     pub value: Expr,
     /// The value sees a scope level for its own label or value.
     pub frame: bool,
-    pub comments: Arc<[Comment]>,
+    pub comments: Vec<Comment>,
     pub position: Position,
 }
 
@@ -247,7 +275,7 @@ pub(crate) struct ListExpr {
 
 #[derive(Debug)]
 pub(crate) enum ElementExpr {
-    Value(Expr, Arc<[Comment]>),
+    Value(Expr, Vec<Comment>),
     Comprehension(ComprehensionExpr),
 }
 

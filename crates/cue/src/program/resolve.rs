@@ -2,12 +2,12 @@
 
 use super::CompileOptions;
 use super::ir::{
-    Adds, Clause, ComprehensionExpr, Declaration, Expr, ExprKind, FieldExpr, LetExpr, Position, Presence,
-    StructExpr, VariableSlot,
+    Adds, Clause, Comment, ComprehensionExpr, Declaration, DynamicExpr, Expr, ExprKind, FieldExpr, LetExpr,
+    Position, Presence, StructExpr, VariableSlot,
 };
 use super::predeclared::predeclared_type;
-use super::scope::{Alias, Entry, Level, Names, Target};
-use super::symbols::{Label, Symbols};
+use super::scope::{Alias, Entry, Level, Target};
+use super::symbols::{Label, Symbol, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::eval::builtin::{self};
 use crate::source::{Source, Span};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Resolves the files of one package into the struct that they declare together.
 pub(super) fn resolve(
     sources: &[Source],
-    files: &[ast::File],
+    files: &[ast::File<'_>],
     options: CompileOptions<'_>,
 ) -> Result<(StructExpr, Symbols), Diagnostics> {
     let mut resolver = Resolver {
@@ -27,12 +27,11 @@ pub(super) fn resolve(
         options,
         symbols: Symbols::default(),
         levels: Vec::new(),
-        no_comments: Arc::new([]),
+        names: Vec::new(),
         imports: HashMap::new(),
         problems: Vec::new(),
     };
-    let declarations: Vec<_> = files.iter().flat_map(|file| &file.declarations).collect();
-    resolver.open_struct(&declarations);
+    resolver.open_struct(files.iter().flat_map(|file| &file.declarations));
     let mut root = StructExpr::default();
     for (index, file) in files.iter().enumerate() {
         resolver.source = index;
@@ -60,9 +59,9 @@ pub(super) struct Resolver<'a> {
     pub(super) options: CompileOptions<'a>,
     pub(super) symbols: Symbols,
     pub(super) levels: Vec<Level>,
-    /// What most fields have.
-    no_comments: Arc<[ast::Comment]>,
-    pub(super) imports: HashMap<String, Imported>,
+    /// The names that the open struct literals declare, outermost first.
+    names: Vec<Entry>,
+    pub(super) imports: HashMap<Symbol, Imported>,
     problems: Vec<Diagnostic>,
 }
 
@@ -95,24 +94,20 @@ impl Resolver<'_> {
             .push(Diagnostic::unsupported(self.source(), span, message));
     }
 
-    fn open_imports(&mut self, file: &ast::File) {
+    fn open_imports(&mut self, file: &ast::File<'_>) {
         self.imports.clear();
         for import in &file.imports {
             if !builtin::has_package(&import.path) {
                 self.unsupported(import.span, format!("package {:?} is not supported", import.path));
             }
             let path_name = import.path.rsplit('/').next().unwrap_or(&import.path);
-            let name = import
-                .name
-                .as_ref()
-                .map_or(path_name, |name| &name.name)
-                .to_owned();
+            let name = import.name.map_or(path_name, |name| name.name);
             let imported = Imported {
-                path: import.path.clone(),
+                path: import.path.to_string(),
                 span: import.span,
                 used: false,
             };
-            if self.imports.insert(name.clone(), imported).is_some() {
+            if self.imports.insert(self.symbols.intern(name), imported).is_some() {
                 self.problem(import.span, format!("{name} redeclared as imported package name"));
             }
         }
@@ -133,8 +128,8 @@ impl Resolver<'_> {
     }
 
     /// Opens the scope of a struct literal: every name that it declares.
-    fn open_struct(&mut self, declarations: &[&ast::Declaration]) {
-        let mut names = Names::default();
+    fn open_struct<'tree>(&mut self, declarations: impl Iterator<Item = &'tree ast::Declaration<'tree>>) {
+        let first = self.names.len();
         let mut lets = 0;
         // The number that a declaration will have among those that are kept.
         let mut kept = 0;
@@ -143,8 +138,10 @@ impl Resolver<'_> {
                 ast::Declaration::Field(field) => {
                     let label = match &field.label {
                         ast::Label::Identifier(identifier) => {
-                            let label = self.symbols.identifier_label(&identifier.name);
-                            self.declare(&mut names, identifier, Target::Field(label));
+                            let label = self.symbols.identifier_label(identifier.name);
+                            if let Some(symbol) = label.symbol() {
+                                self.declare(first, symbol, identifier, Target::Field(label));
+                            }
                             Some(label)
                         }
                         ast::Label::String(name, _) => Some(Label::Regular(self.symbols.intern(name))),
@@ -152,11 +149,13 @@ impl Resolver<'_> {
                     };
                     if let Some(alias) = &field.alias {
                         let target = label.map_or(Target::Computed(kept), Target::Alias);
-                        self.declare(&mut names, alias, target);
+                        let symbol = self.symbols.intern(alias.name);
+                        self.declare(first, symbol, alias, target);
                     }
                 }
                 ast::Declaration::Let(clause) => {
-                    self.declare(&mut names, &clause.name, Target::Let(lets));
+                    let symbol = self.symbols.intern(clause.name.name);
+                    self.declare(first, symbol, &clause.name, Target::Let(lets));
                     lets += 1;
                 }
                 _ => {}
@@ -167,17 +166,18 @@ impl Resolver<'_> {
             );
             kept += u32::from(is_kept);
         }
-        self.levels.push(Level::Struct(names));
+        self.levels.push(Level::Struct(first..self.names.len()));
     }
 
-    fn declare(&mut self, names: &mut Names, name: &ast::Identifier, target: Target) {
-        let symbol = self.symbols.intern(&name.name);
+    /// Adds a name to those of the struct that has all from `first`.
+    fn declare(&mut self, first: usize, symbol: Symbol, name: &ast::Identifier<'_>, target: Target) {
         let entry = Entry {
+            name: symbol,
             target,
             span: name.span,
             used: matches!(target, Target::Field(_)),
         };
-        if let Some(previous) = names.get(symbol) {
+        if let Some(previous) = self.names[first..].iter().find(|entry| entry.name == symbol) {
             if !matches!((previous.target, target), (Target::Field(_), Target::Field(_))) {
                 let message = match (previous.target, target) {
                     (Target::Let(_), Target::Let(_)) => {
@@ -192,28 +192,29 @@ impl Resolver<'_> {
             }
             return;
         }
-        names.push(symbol, entry);
+        self.names.push(entry);
     }
 
     fn close_struct(&mut self) {
         let Some(Level::Struct(names)) = self.levels.pop() else {
             return;
         };
+        let unused = self.names[names.clone()].iter().filter(|entry| !entry.used);
+        let unused: Vec<_> = unused.map(|entry| (entry.name, entry.span)).collect();
+        self.names.truncate(names.start);
         if self.options.allow_unused {
             return;
         }
-        for (name, entry) in names.into_entries() {
-            if !entry.used {
-                let name = self.symbols.name(name).clone();
-                self.problem(entry.span, format!("unreferenced alias or let clause {name}"));
-            }
+        for (name, span) in unused {
+            let name = self.symbols.name(name);
+            self.problem(span, format!("unreferenced alias or let clause {name}"));
         }
     }
 
-    pub(super) fn struct_literal(&mut self, literal: &ast::StructLiteral) -> StructExpr {
-        let declarations: Vec<_> = literal.declarations.iter().collect();
-        self.open_struct(&declarations);
+    pub(super) fn struct_literal(&mut self, literal: &ast::StructLiteral<'_>) -> StructExpr {
+        self.open_struct(literal.declarations.iter());
         let mut result = StructExpr::default();
+        result.declarations.reserve_exact(literal.declarations.len());
         for declaration in &literal.declarations {
             self.declaration(declaration, &mut result);
         }
@@ -221,7 +222,7 @@ impl Resolver<'_> {
         result
     }
 
-    fn declaration(&mut self, declaration: &ast::Declaration, into: &mut StructExpr) {
+    fn declaration(&mut self, declaration: &ast::Declaration<'_>, into: &mut StructExpr) {
         match declaration {
             ast::Declaration::Field(field) => {
                 let field = self.field(field);
@@ -239,7 +240,8 @@ impl Resolver<'_> {
             ast::Declaration::Comprehension(comprehension) => {
                 let comprehension = self.comprehension(comprehension);
                 into.embeds |= matches!(&comprehension.body.kind, ExprKind::Struct(body) if body.embeds);
-                into.declarations.push(Declaration::Comprehension(comprehension));
+                into.declarations
+                    .push(Declaration::Comprehension(Box::new(comprehension)));
             }
             ast::Declaration::Ellipsis(ellipsis) => {
                 into.open = true;
@@ -253,7 +255,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn field(&mut self, field: &ast::Field) -> Declaration {
+    fn field(&mut self, field: &ast::Field<'_>) -> Declaration {
         let presence = match field.constraint {
             ast::Constraint::None => Presence::Member,
             ast::Constraint::Required => Presence::Required,
@@ -300,7 +302,7 @@ impl Resolver<'_> {
                     comments,
                     position,
                 };
-                Declaration::Dynamic { label, field }
+                Declaration::Dynamic(Box::new(DynamicExpr { label, field }))
             }
             ast::Label::Pattern(alias, pattern) => {
                 if field.constraint != ast::Constraint::None {
@@ -325,30 +327,36 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn comments(&self, comments: &[ast::Comment]) -> Arc<[ast::Comment]> {
-        if comments.is_empty() {
-            self.no_comments.clone()
-        } else {
-            comments.into()
-        }
+    pub(super) fn comments(&self, comments: &[ast::Comment<'_>]) -> Vec<Comment> {
+        let comment = |comment: &ast::Comment<'_>| Comment {
+            position: self.position(comment.span),
+            stands: comment.position,
+        };
+        comments.iter().map(comment).collect()
     }
 
     /// The value of a field, in a frame of its own when it can name its label or itself.
-    fn field_value(&mut self, field: &ast::Field, label_alias: Option<&ast::Identifier>) -> (Expr, bool) {
+    fn field_value(
+        &mut self,
+        field: &ast::Field<'_>,
+        label_alias: Option<&ast::Identifier<'_>>,
+    ) -> (Expr, bool) {
         let computed = !matches!(field.label, ast::Label::Identifier(_) | ast::Label::String(..));
         let field_alias = field.alias.as_ref().filter(|_| computed);
         if label_alias.is_none() && field.value_alias.is_none() && field_alias.is_none() {
             return (self.expr(&field.value), false);
         }
-        let field_symbol = field_alias.map(|alias| self.symbols.intern(&alias.name));
-        if let (Some(alias), Some(Level::Struct(names))) = (field_symbol, self.levels.last_mut())
-            && let Some(entry) = names.get_mut(alias)
+        let field_symbol = field_alias.map(|alias| self.symbols.intern(alias.name));
+        if let (Some(alias), Some(Level::Struct(names))) = (field_symbol, self.levels.last())
+            && let Some(entry) = self.names[names.clone()]
+                .iter_mut()
+                .find(|entry| entry.name == alias)
         {
             entry.used = true;
         }
-        let alias = |identifier: Option<&ast::Identifier>| {
+        let mut alias = |identifier: Option<&ast::Identifier<'_>>| {
             identifier.map(|identifier| Alias {
-                name: identifier.name.clone(),
+                name: self.symbols.intern(identifier.name),
                 span: identifier.span,
                 used: false,
             })
@@ -365,36 +373,29 @@ impl Resolver<'_> {
             && !alias.used
             && !self.options.allow_unused
         {
-            self.problem(
-                alias.span,
-                format!("unreferenced alias or let clause {}", alias.name),
-            );
+            let name = self.symbols.name(alias.name);
+            self.problem(alias.span, format!("unreferenced alias or let clause {name}"));
         }
         (value, true)
     }
 
-    pub(super) fn comprehension(&mut self, comprehension: &ast::Comprehension) -> ComprehensionExpr {
+    pub(super) fn comprehension(&mut self, comprehension: &ast::Comprehension<'_>) -> ComprehensionExpr {
         let depth = self.levels.len();
         let mut clauses = Vec::with_capacity(comprehension.clauses.len());
         for clause in &comprehension.clauses {
             match clause {
                 ast::Clause::For { key, value, source } => {
                     let source = self.expr(source);
-                    let key = key.as_ref().map(|key| key.name.clone());
-                    self.levels.push(Level::Clause {
-                        key,
-                        value: value.name.clone(),
-                    });
+                    let key = key.map(|key| self.symbols.intern(key.name));
+                    let value = self.symbols.intern(value.name);
+                    self.levels.push(Level::Clause { key, value });
                     clauses.push(Clause::For { source });
                 }
                 ast::Clause::If(condition) => clauses.push(Clause::If(self.expr(condition))),
                 ast::Clause::Let { name, value } => {
-                    let value = self.expr(value);
-                    self.levels.push(Level::Clause {
-                        key: None,
-                        value: name.name.clone(),
-                    });
-                    clauses.push(Clause::Let(value));
+                    clauses.push(Clause::Let(self.expr(value)));
+                    let value = self.symbols.intern(name.name);
+                    self.levels.push(Level::Clause { key: None, value });
                 }
             }
         }
@@ -415,15 +416,14 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn is_declared(&mut self, name: &str) -> bool {
-        let symbol = self.symbols.intern(name);
+    pub(super) fn is_declared(&self, name: Symbol) -> bool {
         self.levels.iter().any(|level| match level {
-            Level::Struct(names) => names.get(symbol).is_some(),
+            Level::Struct(names) => self.names[names.clone()].iter().any(|entry| entry.name == name),
             Level::Frame { label, value } => [label, value]
                 .into_iter()
                 .flatten()
                 .any(|alias| alias.name == name),
-            Level::Clause { key, value } => value == name || key.as_deref() == Some(name),
+            Level::Clause { key, value } => *value == name || *key == Some(name),
         })
     }
 
@@ -433,7 +433,8 @@ impl Resolver<'_> {
             let up = u32::try_from(up).expect("the parser bounds nesting");
             match level {
                 Level::Struct(names) => {
-                    let Some(entry) = names.get_mut(symbol) else {
+                    let mut entries = self.names[names.clone()].iter_mut();
+                    let Some(entry) = entries.find(|entry| entry.name == symbol) else {
                         continue;
                     };
                     entry.used = true;
@@ -446,19 +447,19 @@ impl Resolver<'_> {
                     }
                 }
                 Level::Frame { label, value } => {
-                    if let Some(alias) = label.as_mut().filter(|alias| alias.name == name) {
+                    if let Some(alias) = label.as_mut().filter(|alias| alias.name == symbol) {
                         alias.used = true;
                         return ExprKind::FrameLabel { up };
                     }
-                    if let Some(alias) = value.as_mut().filter(|alias| alias.name == name) {
+                    if let Some(alias) = value.as_mut().filter(|alias| alias.name == symbol) {
                         alias.used = true;
                         return ExprKind::FrameValue { up };
                     }
                 }
                 Level::Clause { key, value } => {
-                    let slot = if value == name {
+                    let slot = if *value == symbol {
                         VariableSlot::Value
-                    } else if key.as_deref() == Some(name) {
+                    } else if *key == Some(symbol) {
                         VariableSlot::Key
                     } else {
                         continue;
@@ -467,11 +468,11 @@ impl Resolver<'_> {
                 }
             }
         }
-        self.undeclared(name, span)
+        self.undeclared(name, symbol, span)
     }
 
     /// A name that no scope declares: injected, imported, predeclared, or wrong.
-    fn undeclared(&mut self, name: &str, span: Span) -> ExprKind {
+    fn undeclared(&mut self, name: &str, symbol: Symbol, span: Span) -> ExprKind {
         if self.options.externals.contains(&name) {
             let up = u32::try_from(self.levels.len() - 1).expect("the parser bounds nesting");
             return ExprKind::Field {
@@ -479,7 +480,7 @@ impl Resolver<'_> {
                 label: self.symbols.identifier_label(name),
             };
         }
-        if let Some(import) = self.imports.get_mut(name) {
+        if let Some(import) = self.imports.get_mut(&symbol) {
             import.used = true;
             self.problem(span, format!("package {name} cannot be used as a value"));
             return ExprKind::Bottom;
@@ -507,7 +508,7 @@ fn adds(body: &StructExpr) -> Adds {
                 Adds::Anything => return Adds::Anything,
             },
             Declaration::Pattern { .. } => {}
-            Declaration::Dynamic { .. } | Declaration::Embedding(_) => return Adds::Anything,
+            Declaration::Dynamic(_) | Declaration::Embedding(_) => return Adds::Anything,
         }
     }
     Adds::Only(labels)

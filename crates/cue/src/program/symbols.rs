@@ -28,6 +28,17 @@ impl Label {
         matches!(self, Self::Regular(_))
     }
 
+    /// The name; a list index has none.
+    pub(crate) fn symbol(self) -> Option<Symbol> {
+        match self {
+            Self::Regular(symbol)
+            | Self::Definition(symbol)
+            | Self::Hidden(symbol)
+            | Self::HiddenDefinition(symbol) => Some(symbol),
+            Self::Index(_) => None,
+        }
+    }
+
     /// Whether its value is closed.
     pub(crate) fn is_definition(self) -> bool {
         matches!(self, Self::Definition(_) | Self::HiddenDefinition(_))
@@ -44,7 +55,7 @@ pub(crate) struct Symbols {
 #[derive(Debug, Default, Clone)]
 struct Table {
     names: Vec<Arc<str>>,
-    index: HashMap<Arc<str>, u32>,
+    index: HashMap<Arc<str>, u32, foldhash::fast::RandomState>,
 }
 
 impl Symbols {
@@ -84,14 +95,11 @@ impl Symbols {
     /// The label that an identifier means.
     pub(crate) fn identifier_label(&mut self, name: &str) -> Label {
         let symbol = self.intern(name);
-        if name.starts_with("_#") {
-            Label::HiddenDefinition(symbol)
-        } else if name.starts_with('#') {
-            Label::Definition(symbol)
-        } else if name.starts_with('_') {
-            Label::Hidden(symbol)
-        } else {
-            Label::Regular(symbol)
+        match name.as_bytes() {
+            [b'_', b'#', ..] => Label::HiddenDefinition(symbol),
+            [b'#', ..] => Label::Definition(symbol),
+            [b'_', ..] => Label::Hidden(symbol),
+            _ => Label::Regular(symbol),
         }
     }
 }

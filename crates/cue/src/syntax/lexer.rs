@@ -37,43 +37,34 @@ impl<'text> Lexer<'text> {
     }
 
     /// The next token.
+    #[inline]
     pub(super) fn scan(&mut self) -> Token {
+        match self.next() {
+            // It stands for the end of a line, and there is more white space behind.
+            (TokenKind::Newline, at) => Token::new(TokenKind::Newline, at, at),
+            (kind, start) => Token::new(kind, start, self.offset),
+        }
+    }
+
+    /// The next token's kind and start.
+    fn next(&mut self) -> (TokenKind, usize) {
         if let Some(newline) = self.skip_whitespace() {
-            return newline;
+            return (TokenKind::Newline, newline);
         }
         let start = self.offset;
-        if self.rest().starts_with("//") {
-            if std::mem::take(&mut self.inserts_comma) {
-                return Token {
-                    kind: TokenKind::Newline,
-                    start,
-                    end: start,
-                };
-            }
-            let length = self.rest().find('\n').unwrap_or(self.rest().len());
-            self.offset += length;
-            return Token {
-                kind: TokenKind::Comment,
-                start,
-                end: self.offset,
-            };
+        let comment = self.rest_bytes().starts_with(b"//");
+        if (comment || start == self.text.len()) && std::mem::take(&mut self.inserts_comma) {
+            return (TokenKind::Newline, start);
         }
-        if self.rest().is_empty() && std::mem::take(&mut self.inserts_comma) {
-            return Token {
-                kind: TokenKind::Newline,
-                start,
-                end: start,
-            };
+        if comment {
+            self.offset += self.rest().find('\n').unwrap_or(self.rest().len());
+            return (TokenKind::Comment, start);
         }
         let kind = self.word();
         if kind != TokenKind::Illegal {
             self.inserts_comma = kind.ends_declaration();
         }
-        Token {
-            kind,
-            start,
-            end: self.offset,
-        }
+        (kind, start)
     }
 
     /// The token that [`Self::scan`] would give, without taking it.
@@ -95,11 +86,7 @@ impl<'text> Lexer<'text> {
             None => TokenKind::Illegal,
         };
         self.inserts_comma = kind.ends_declaration();
-        Token {
-            kind,
-            start,
-            end: self.offset,
-        }
+        Token::new(kind, start, self.offset)
     }
 
     /// Leaves the rest of the text unread.
@@ -113,12 +100,16 @@ impl<'text> Lexer<'text> {
         &self.text[self.offset..]
     }
 
+    fn rest_bytes(&self) -> &'text [u8] {
+        &self.text.as_bytes()[self.offset..]
+    }
+
     fn next_byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.offset).copied()
     }
 
     fn take(&mut self, prefix: &str) -> bool {
-        let found = self.rest().starts_with(prefix);
+        let found = self.rest_bytes().starts_with(prefix.as_bytes());
         if found {
             self.offset += prefix.len();
         }
@@ -129,8 +120,8 @@ impl<'text> Lexer<'text> {
         self.problems.push((Span::new(start, end), message.into()));
     }
 
-    /// Skips to the next word; gives the comma that the end of a line stands for.
-    fn skip_whitespace(&mut self) -> Option<Token> {
+    /// Skips to the next word; gives the place of the comma that the end of a line stands for.
+    fn skip_whitespace(&mut self) -> Option<usize> {
         let mut newline = None;
         while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.next_byte() {
             if byte == b'\n' && newline.is_none() {
@@ -144,31 +135,34 @@ impl<'text> Lexer<'text> {
             return None;
         }
         self.inserts_comma = false;
-        Some(Token {
-            kind: TokenKind::Newline,
-            start: at,
-            end: at,
-        })
+        Some(at)
     }
 
     fn word(&mut self) -> TokenKind {
         let start = self.offset;
-        let Some(first) = self.rest().chars().next() else {
+        let Some(byte) = self.next_byte() else {
             return TokenKind::End;
         };
-        match first {
-            '0'..='9' => return self.number(),
-            '.' if self.rest().as_bytes().get(1).is_some_and(u8::is_ascii_digit) => return self.number(),
-            '"' | '\'' => return self.string(),
-            '#' if self.rest().trim_start_matches('#').starts_with(['"', '\'']) => return self.string(),
-            '#' | '$' | '_' => return self.identifier(),
-            '@' => return self.attribute(),
-            _ if is_letter(first) => return self.identifier(),
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'$' => {
+                self.skip_identifier_parts();
+                return TokenKind::of_word(&self.text[start..self.offset]);
+            }
+            b'0'..=b'9' => return self.number(),
+            b'.' if self.rest_bytes().get(1).is_some_and(u8::is_ascii_digit) => return self.number(),
+            b'"' | b'\'' => return self.string(),
+            b'#' if self.rest().trim_start_matches('#').starts_with(['"', '\'']) => return self.string(),
+            b'#' | b'_' => return self.identifier(),
+            b'@' => return self.attribute(),
             _ => {}
         }
         if let Some((kind, length)) = self.operator() {
             self.offset += length;
             return kind;
+        }
+        let first = self.rest().chars().next().unwrap_or_default();
+        if is_letter(first) {
+            return self.identifier();
         }
         if self.take("..") {
             self.problem(start, self.offset, "illegal token '..'; expected '.'");
@@ -185,7 +179,7 @@ impl<'text> Lexer<'text> {
 
     /// The operator or bracket that comes next, and how long it is.
     fn operator(&self) -> Option<(TokenKind, usize)> {
-        let rest = self.rest().as_bytes();
+        let rest = self.rest_bytes();
         let second = rest.get(1).copied().unwrap_or(0);
         let kind = match (*rest.first()?, second) {
             (b'.', b'.') if rest.get(2) == Some(&b'.') => return Some((TokenKind::Ellipsis, 3)),
@@ -225,6 +219,17 @@ impl<'text> Lexer<'text> {
         Some((kind, 1))
     }
 
+    /// Skips letters, digits, `_` and `$`.
+    fn skip_identifier_parts(&mut self) {
+        let rest = self.rest_bytes();
+        let ascii = rest.iter().take_while(|byte| ASCII_PART[usize::from(**byte)]);
+        self.offset += ascii.count();
+        if self.next_byte().is_some_and(|byte| !byte.is_ascii()) {
+            let rest = self.rest();
+            self.offset += rest.find(|c| !is_identifier_part(c)).unwrap_or(rest.len());
+        }
+    }
+
     fn identifier(&mut self) -> TokenKind {
         let start = self.offset;
         if self.take("_|") {
@@ -242,14 +247,22 @@ impl<'text> Lexer<'text> {
         }
         let definition = self.take("#");
         if !(definition && self.rest().starts_with(is_digit)) {
-            self.offset += self
-                .rest()
-                .find(|c| !is_identifier_part(c))
-                .unwrap_or(self.rest().len());
+            self.skip_identifier_parts();
         }
         TokenKind::of_word(&self.text[start..self.offset])
     }
 }
+
+/// Which bytes are ASCII characters that an identifier may go on with.
+static ASCII_PART: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0u8;
+    while byte.is_ascii() {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+        byte += 1;
+    }
+    table
+};
 
 static LETTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{L}").expect("the pattern is valid"));
 static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{Nd}").expect("the pattern is valid"));

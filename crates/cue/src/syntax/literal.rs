@@ -1,6 +1,7 @@
 //! The value of a string or bytes literal.
 
 use super::lexer::describe;
+use std::borrow::Cow;
 
 /// How a string is quoted: `"`, `'`, three of them, with any number of `#` around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub(super) struct InvalidLiteral {
 impl Quote {
     /// The quote that the text starts with.
     pub(super) fn at(text: &str) -> Self {
-        let hashes = text.len() - text.trim_start_matches('#').len();
+        let hashes = text.bytes().take_while(|byte| *byte == b'#').count();
         let bytes = &text.as_bytes()[hashes..];
         let mark = bytes.first().copied().unwrap_or(b'"');
         let multiline = bytes.starts_with(&[mark; 3]);
@@ -72,13 +73,24 @@ impl Quote {
 
     /// The white space before the closing quote, which every line of a multi-line string starts with.
     pub(super) fn indentation(self, last_piece: &str) -> &str {
+        if !self.multiline {
+            return "";
+        }
         let line = last_piece.rfind('\n').map_or(0, |at| at + 1);
         let text = &last_piece[line..];
         &text[text.trim_end().len()..]
     }
 
     /// The value of a piece: escapes replaced, indentation taken away.
-    pub(super) fn unquote(self, piece: Piece<'_>, indentation: &str) -> Result<Vec<u8>, InvalidLiteral> {
+    pub(super) fn unquote<'text>(
+        self,
+        piece: Piece<'text>,
+        indentation: &str,
+    ) -> Result<Cow<'text, [u8]>, InvalidLiteral> {
+        let bytes = piece.text.as_bytes();
+        if !self.multiline && !bytes.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r')) {
+            return Ok(Cow::Borrowed(bytes));
+        }
         let mut reader = Reader {
             quote: self,
             text: piece.text,
@@ -110,7 +122,7 @@ impl Quote {
         if piece.last && ends_with_newline {
             reader.value.pop();
         }
-        Ok(reader.value)
+        Ok(Cow::Owned(reader.value))
     }
 }
 

@@ -9,12 +9,12 @@ mod literal;
 mod parser;
 mod token;
 
-pub use parser::{parse, parse_bytes};
+pub use parser::parse;
 
 /// The value of a string or bytes literal without interpolation, when the text is that and nothing more.
 pub(crate) fn unquote(text: &str) -> Option<Vec<u8>> {
     let token = lexer::Lexer::new(text).scan();
-    if token.kind != token::TokenKind::String || (token.start, token.end) != (0, text.len()) {
+    if token.kind != token::TokenKind::String || (token.start(), token.end()) != (0, text.len()) {
         return None;
     }
     let quote = literal::Quote::at(text);
@@ -29,5 +29,6 @@ pub(crate) fn unquote(text: &str) -> Option<Vec<u8>> {
         first: true,
         last: true,
     };
-    quote.unquote(piece, quote.indentation(content)).ok()
+    let value = quote.unquote(piece, quote.indentation(content)).ok()?;
+    Some(value.into_owned())
 }

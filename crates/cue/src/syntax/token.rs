@@ -6,8 +6,7 @@ use crate::source::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
-    pub(super) start: usize,
-    pub(super) end: usize,
+    pub(super) span: Span,
 }
 
 /// What a [`Token`] is.
@@ -72,8 +71,19 @@ pub(super) enum TokenKind {
 }
 
 impl Token {
-    pub(super) fn span(self) -> Span {
-        Span::new(self.start, self.end)
+    pub(super) fn new(kind: TokenKind, start: usize, end: usize) -> Self {
+        Self {
+            kind,
+            span: Span::new(start, end),
+        }
+    }
+
+    pub(super) fn start(self) -> usize {
+        self.span.start as usize
+    }
+
+    pub(super) fn end(self) -> usize {
+        self.span.end as usize
     }
 
     /// A comma, written or implied by the end of a line.

@@ -23,7 +23,7 @@ pub(crate) enum Strategy {
 }
 
 /// The strategy that the comments above `patch` ask for.
-pub(crate) fn strategy_of(comments: &[Comment]) -> Strategy {
+pub(crate) fn strategy_of(comments: &[Comment<'_>]) -> Strategy {
     match Markers::read(comments).patch_strategy.as_deref() {
         Some("jsonMergePatch") => Strategy::JsonMergePatch,
         Some("jsonPatch") => Strategy::JsonPatch,
@@ -33,12 +33,12 @@ pub(crate) fn strategy_of(comments: &[Comment]) -> Strategy {
 
 impl Markers {
     /// Reads the comments directly above a field. Of several markers of one name the last counts.
-    pub(crate) fn read(comments: &[Comment]) -> Self {
+    pub(crate) fn read(comments: &[Comment<'_>]) -> Self {
         let mut markers = Self::default();
         let above = comments
             .iter()
             .filter(|comment| comment.position == CommentPosition::Doc);
-        for line in above.flat_map(|comment| &comment.lines) {
+        for line in above.flat_map(Comment::lines) {
             let Some((name, value)) = line
                 .trim()
                 .strip_prefix('+')

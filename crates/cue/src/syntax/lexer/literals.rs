@@ -1,6 +1,6 @@
 //! Numbers, strings and attributes: where they end. What they are worth is found later.
 
-use super::{Lexer, is_identifier_part};
+use super::Lexer;
 use crate::syntax::literal::Quote;
 use crate::syntax::token::{Token, TokenKind};
 
@@ -96,6 +96,9 @@ impl Lexer<'_> {
     /// Reads up to the closing quote or the next interpolation.
     pub(super) fn string_rest(&mut self, start: usize, quote: Quote) -> TokenKind {
         loop {
+            let special = |byte: &u8| matches!(byte, b'\\' | b'\n') || *byte == quote.mark;
+            let plain = self.rest_bytes().iter().position(special);
+            self.offset = plain.map_or(self.text.len(), |length| self.offset + length);
             if quote.closes(self.rest()) {
                 self.offset += quote.closing_length();
                 return TokenKind::String;
@@ -125,10 +128,7 @@ impl Lexer<'_> {
     /// `@name(…)`: any tokens, as long as brackets match.
     pub(super) fn attribute(&mut self) -> TokenKind {
         self.offset += 1;
-        self.offset += self
-            .rest()
-            .find(|c| !is_identifier_part(c))
-            .unwrap_or(self.rest().len());
+        self.skip_identifier_parts();
         self.inserts_comma = false;
         self.skip_whitespace();
         if !self.take("(") {
@@ -144,14 +144,18 @@ impl Lexer<'_> {
                 }
                 TokenKind::End => {
                     self.problem(
-                        token.start,
-                        token.end,
+                        token.start(),
+                        token.end(),
                         format!("attribute missing '{}'", close.name()),
                     );
                     return TokenKind::Illegal;
                 }
                 TokenKind::Interpolation => {
-                    self.problem(token.start, token.end, "interpolation not allowed in attribute");
+                    self.problem(
+                        token.start(),
+                        token.end(),
+                        "interpolation not allowed in attribute",
+                    );
                     self.interrupted.pop();
                     return TokenKind::Illegal;
                 }
@@ -159,7 +163,11 @@ impl Lexer<'_> {
                 TokenKind::LeftBracket => open.push(TokenKind::RightBracket),
                 TokenKind::LeftBrace => open.push(TokenKind::RightBrace),
                 kind @ (TokenKind::RightParenthesis | TokenKind::RightBracket | TokenKind::RightBrace) => {
-                    self.problem(token.start, token.end, format!("unexpected '{}'", kind.name()));
+                    self.problem(
+                        token.start(),
+                        token.end(),
+                        format!("unexpected '{}'", kind.name()),
+                    );
                     return TokenKind::Illegal;
                 }
                 _ => {}

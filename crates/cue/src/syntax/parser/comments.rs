@@ -7,29 +7,30 @@ use super::Parser;
 use crate::syntax::ast::{Comment, CommentPosition, Declaration, Element, Expr, ExprKind, Field, Label};
 use crate::syntax::token::{Token, TokenKind};
 
-impl Parser<'_> {
+impl<'source> Parser<'source> {
     /// Moves to the next token that is not a comment; the comments before it become [`Parser::pending`].
     pub(super) fn advance_over_comments(&mut self) {
         let previous = self.token;
         self.scan();
-        if self.kind() != TokenKind::Comment {
-            return;
+        if self.kind() == TokenKind::Comment {
+            self.collect_comments(previous);
         }
+    }
+
+    /// Takes the comments that the current token starts; `previous` is the token before them.
+    fn collect_comments(&mut self, previous: Token) {
         let first = self.pending.len();
         // Nothing stands before a comment that starts the file.
-        let mut beside = previous.end > 0 && self.newlines_since(previous) == 0;
+        let mut beside = previous.end() > 0 && self.newlines_since(previous) == 0;
         let mut previous = previous;
         while self.kind() == TokenKind::Comment {
             let gap = self.newlines_since(previous);
-            let text = self.text(self.token)["//".len()..]
-                .trim_end_matches('\r')
-                .to_owned();
-            let span = self.token.span();
+            let (text, span) = (self.text(self.token), self.token.span);
             let group = self.pending[first..].last_mut();
             match group.filter(|group| gap == 1 && group.position != CommentPosition::Line) {
                 Some(group) => {
-                    group.lines.push(text);
                     group.span = group.span.to(span);
+                    group.text = &self.source.text[group.span.start as usize..self.token.end()];
                 }
                 None => {
                     let position = if beside {
@@ -37,11 +38,7 @@ impl Parser<'_> {
                     } else {
                         CommentPosition::Detached
                     };
-                    self.pending.push(Comment {
-                        lines: vec![text],
-                        position,
-                        span,
-                    });
+                    self.pending.push(Comment { text, position, span });
                 }
             }
             beside = false;
@@ -58,13 +55,13 @@ impl Parser<'_> {
     }
 
     fn newlines_since(&self, token: Token) -> usize {
-        self.source.text[token.end..self.token.start]
+        self.source.text[token.end()..self.token.start()]
             .matches('\n')
             .count()
     }
 
     /// The comments above the declaration that starts here.
-    pub(super) fn comments_above(&mut self) -> Vec<Comment> {
+    pub(super) fn comments_above(&mut self) -> Vec<Comment<'source>> {
         let mut comments = std::mem::take(&mut self.pending);
         for comment in comments
             .iter_mut()
@@ -77,6 +74,9 @@ impl Parser<'_> {
 
     /// Keeps the comments before the current token for the declaration being read.
     pub(super) fn keep_inside(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
         let comments = std::mem::take(&mut self.pending);
         self.inside.extend(comments.into_iter().map(|comment| Comment {
             position: match comment.position {
@@ -88,7 +88,7 @@ impl Parser<'_> {
     }
 
     /// The comment behind the comma that was just taken, when it is on the same line.
-    pub(super) fn comments_beside(&mut self) -> Vec<Comment> {
+    pub(super) fn comments_beside(&mut self) -> Vec<Comment<'source>> {
         let count = self
             .pending
             .iter()
@@ -98,7 +98,7 @@ impl Parser<'_> {
     }
 
     /// Gives the comments before a closing bracket to the last declaration before it.
-    pub(super) fn comments_before_closing(&mut self, last: Option<&mut Vec<Comment>>) {
+    pub(super) fn comments_before_closing(&mut self, last: Option<&mut Vec<Comment<'source>>>) {
         let start = self.inside.len();
         self.keep_inside();
         if let Some(comments) = last {
@@ -107,8 +107,19 @@ impl Parser<'_> {
     }
 }
 
+/// Most often there are none yet, and then none are copied.
+pub(super) fn add_comments<'text>(to: &mut Vec<Comment<'text>>, mut more: Vec<Comment<'text>>) {
+    if to.is_empty() {
+        *to = more;
+    } else {
+        to.append(&mut more);
+    }
+}
+
 /// Where a declaration keeps its comments. Those of `a: b: c: 1` belong to the innermost field.
-pub(super) fn comments_of(declaration: &mut Declaration) -> Option<&mut Vec<Comment>> {
+pub(super) fn comments_of<'tree, 'text>(
+    declaration: &'tree mut Declaration<'text>,
+) -> Option<&'tree mut Vec<Comment<'text>>> {
     match declaration {
         Declaration::Field(field) => Some(&mut innermost(field).comments),
         Declaration::Let(clause) => Some(&mut clause.comments),
@@ -119,7 +130,9 @@ pub(super) fn comments_of(declaration: &mut Declaration) -> Option<&mut Vec<Comm
 }
 
 /// Where an element keeps its comments.
-pub(super) fn comments_of_element(element: &mut Element) -> &mut Vec<Comment> {
+pub(super) fn comments_of_element<'tree, 'text>(
+    element: &'tree mut Element<'text>,
+) -> &'tree mut Vec<Comment<'text>> {
     match element {
         Element::Value(embedding) => &mut embedding.comments,
         Element::Comprehension(comprehension) => &mut comprehension.comments,
@@ -127,7 +140,7 @@ pub(super) fn comments_of_element(element: &mut Element) -> &mut Vec<Comment> {
 }
 
 /// Follows `a: b: c: 1` to `c`, as long as the labels are names.
-fn innermost(mut field: &mut Field) -> &mut Field {
+fn innermost<'tree, 'text>(mut field: &'tree mut Field<'text>) -> &'tree mut Field<'text> {
     let mut depth = 0;
     let mut value = &field.value;
     while let Some(inner) = brief_field(value).filter(|inner| is_name(&inner.label)) {
@@ -140,7 +153,7 @@ fn innermost(mut field: &mut Field) -> &mut Field {
     field
 }
 
-fn brief_field(value: &Expr) -> Option<&Field> {
+fn brief_field<'tree, 'text>(value: &'tree Expr<'text>) -> Option<&'tree Field<'text>> {
     match &value.kind {
         ExprKind::Struct(literal) if literal.brief => match literal.declarations.as_slice() {
             [Declaration::Field(field)] => Some(field),
@@ -150,7 +163,7 @@ fn brief_field(value: &Expr) -> Option<&Field> {
     }
 }
 
-fn brief_field_mut(value: &mut Expr) -> Option<&mut Field> {
+fn brief_field_mut<'tree, 'text>(value: &'tree mut Expr<'text>) -> Option<&'tree mut Field<'text>> {
     match &mut value.kind {
         ExprKind::Struct(literal) => match literal.declarations.as_mut_slice() {
             [Declaration::Field(field)] => Some(field),
@@ -160,6 +173,6 @@ fn brief_field_mut(value: &mut Expr) -> Option<&mut Field> {
     }
 }
 
-fn is_name(label: &Label) -> bool {
+fn is_name(label: &Label<'_>) -> bool {
     matches!(label, Label::Identifier(_) | Label::String(..))
 }

@@ -1,15 +1,15 @@
 //! What stands in a struct.
 
-use super::comments::comments_of;
+use super::comments::{add_comments, comments_of};
 use super::{Parsed, Parser};
 use crate::syntax::ast::{
     Clause, Comprehension, Declaration, Ellipsis, Embedding, Expr, ExprKind, Field, LetClause, StructLiteral,
 };
 use crate::syntax::token::TokenKind;
 
-impl Parser<'_> {
+impl<'source> Parser<'source> {
     /// Declarations up to the closing brace or the end of the file.
-    pub(super) fn declarations(&mut self, declarations: &mut Vec<Declaration>) {
+    pub(super) fn declarations(&mut self, declarations: &mut Vec<Declaration<'source>>) {
         let mut height = 0;
         while !matches!(self.kind(), TokenKind::RightBrace | TokenKind::End) {
             let open = self.open.len();
@@ -25,31 +25,31 @@ impl Parser<'_> {
         self.height = height;
     }
 
-    fn declaration(&mut self) -> Parsed<Declaration> {
+    fn declaration(&mut self) -> Parsed<Declaration<'source>> {
         let mut comments = self.comments_above();
         let mut declaration = match self.kind() {
             TokenKind::Attribute => Declaration::Attribute(self.attribute()),
             TokenKind::Ellipsis => {
-                let span = self.token.span();
+                let span = self.token.span;
                 self.advance();
                 Declaration::Ellipsis(Ellipsis { value: None, span })
             }
             TokenKind::For | TokenKind::If if self.at_clause() => {
-                Declaration::Comprehension(self.nested(Self::comprehension)?)
+                Declaration::Comprehension(Box::new(self.nested(Self::comprehension)?))
             }
             TokenKind::Let if self.lexer.peek().kind == TokenKind::Identifier => {
-                Declaration::Let(self.let_declaration()?)
+                Declaration::Let(Box::new(self.let_declaration()?))
             }
             _ => self.field_or_embedding()?,
         };
         self.keep_inside();
-        comments.append(&mut self.inside);
+        add_comments(&mut comments, std::mem::take(&mut self.inside));
         if self.kind() != TokenKind::End {
             self.separator("struct literal", TokenKind::RightBrace)?;
         }
-        comments.append(&mut self.comments_beside());
+        add_comments(&mut comments, self.comments_beside());
         if let Some(own) = comments_of(&mut declaration) {
-            own.append(&mut comments);
+            add_comments(own, comments);
         }
         Ok(declaration)
     }
@@ -60,7 +60,7 @@ impl Parser<'_> {
         match self.lexer.peek().kind {
             Colon | Assign | Question | Comma | Newline | End => false,
             Not if self.kind() == TokenKind::For => false,
-            Not => !self.source.text[self.lexer.peek().end..]
+            Not => !self.source.text[self.lexer.peek().end()..]
                 .trim_start()
                 .starts_with(':'),
             _ => true,
@@ -68,9 +68,9 @@ impl Parser<'_> {
     }
 
     /// Clauses and the struct that they yield.
-    pub(super) fn comprehension(&mut self) -> Parsed<Comprehension> {
-        let start = self.token.start;
-        let mut clauses = Vec::new();
+    pub(super) fn comprehension(&mut self) -> Parsed<Comprehension<'source>> {
+        let start = self.token.start();
+        let mut clauses = Vec::with_capacity(1);
         let mut height = 0;
         loop {
             match self.kind() {
@@ -117,8 +117,8 @@ impl Parser<'_> {
         })
     }
 
-    fn let_declaration(&mut self) -> Parsed<LetClause> {
-        let start = self.token.start;
+    fn let_declaration(&mut self) -> Parsed<LetClause<'source>> {
+        let start = self.token.start();
         self.advance();
         let name = self.identifier()?;
         self.expect(TokenKind::Assign)?;
@@ -131,8 +131,8 @@ impl Parser<'_> {
         })
     }
 
-    fn field_or_embedding(&mut self) -> Parsed<Declaration> {
-        let start = self.token.start;
+    fn field_or_embedding(&mut self) -> Parsed<Declaration<'source>> {
+        let start = self.token.start();
         let aliased = self.aliased_expression()?;
         if let ExprKind::Identifier(name) = &aliased.value.kind
             && name.starts_with("__")
@@ -162,22 +162,22 @@ impl Parser<'_> {
     }
 
     /// `a: b: 1` after `a:`, as a struct without braces around the field that starts here.
-    pub(super) fn brief_struct(&mut self, field: Field) -> Expr {
+    pub(super) fn brief_struct(&mut self, field: Field<'source>) -> Expr<'source> {
         let span = field.span;
         let declarations = vec![Declaration::Field(Box::new(field))];
         Expr {
-            kind: ExprKind::Struct(StructLiteral {
+            kind: ExprKind::Struct(Box::new(StructLiteral {
                 declarations,
                 brief: true,
                 span,
-            }),
+            })),
             span,
         }
     }
 
     /// `{…}`.
-    pub(super) fn structure(&mut self) -> Parsed<StructLiteral> {
-        let start = self.token.start;
+    pub(super) fn structure(&mut self) -> Parsed<StructLiteral<'source>> {
+        let start = self.token.start();
         self.keep_inside();
         self.expect(TokenKind::LeftBrace)?;
         let mut declarations = Vec::new();

@@ -1,17 +1,21 @@
 //! Expressions.
 
+use super::literals::text_of;
 use super::{Parsed, Parser};
-use crate::syntax::ast::{BinaryOperator, Expr, ExprKind, Identifier, UnaryOperator};
+use crate::syntax::ast::{
+    Binary, BinaryOperator, Call, Expr, ExprKind, Identifier, Index, Selector, Slice, UnaryOperator,
+};
 use crate::syntax::literal::Quote;
 use crate::syntax::token::TokenKind;
+use std::borrow::Cow;
 
-impl Parser<'_> {
-    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+impl<'source> Parser<'source> {
+    pub(super) fn expression(&mut self) -> Parsed<Expr<'source>> {
         self.nested(|parser| parser.binary(1))
     }
 
     /// Operators that bind at least as strongly as `minimum`.
-    fn binary(&mut self, minimum: u8) -> Parsed<Expr> {
+    fn binary(&mut self, minimum: u8) -> Parsed<Expr<'source>> {
         let mut left = self.unary()?;
         loop {
             let Some((operator, precedence)) = self.binary_operator().filter(|(_, found)| *found >= minimum)
@@ -19,27 +23,24 @@ impl Parser<'_> {
                 return Ok(left);
             };
             let height = self.height;
-            let name = Identifier {
-                name: self.text(self.token).to_owned(),
-                span: self.token.span(),
-            };
+            let (name, name_span) = (self.text(self.token), self.token.span);
             self.advance();
             let right = self.binary(precedence + 1)?;
             self.grow(height.max(self.height), left.span.start as usize)?;
             let span = left.span.to(right.span);
             let kind = match operator {
-                Operator::Symbol(operator) => ExprKind::Binary {
+                Operator::Symbol(operator) => ExprKind::Binary(Box::new(Binary {
                     operator,
-                    left: Box::new(left),
-                    right: Box::new(right),
-                },
-                Operator::Function => ExprKind::Call {
-                    function: Box::new(Expr {
-                        kind: ExprKind::Identifier(name.name),
-                        span: name.span,
-                    }),
+                    left,
+                    right,
+                })),
+                Operator::Function => ExprKind::Call(Box::new(Call {
+                    function: Expr {
+                        kind: ExprKind::Identifier(name),
+                        span: name_span,
+                    },
                     arguments: vec![left, right],
-                },
+                })),
             };
             left = Expr { kind, span };
         }
@@ -72,7 +73,7 @@ impl Parser<'_> {
         Some((Operator::Symbol(operator), precedence))
     }
 
-    fn unary(&mut self) -> Parsed<Expr> {
+    fn unary(&mut self) -> Parsed<Expr<'source>> {
         let operator = match self.kind() {
             TokenKind::Plus => UnaryOperator::Plus,
             TokenKind::Minus => UnaryOperator::Minus,
@@ -87,7 +88,7 @@ impl Parser<'_> {
             TokenKind::NotMatch => UnaryOperator::NotMatch,
             _ => return self.primary(),
         };
-        let start = self.token.start;
+        let start = self.token.start();
         self.advance();
         let operand = self.nested(Self::unary)?;
         self.grow(self.height, start)?;
@@ -102,8 +103,8 @@ impl Parser<'_> {
     }
 
     /// An operand with its selectors, indices and calls.
-    fn primary(&mut self) -> Parsed<Expr> {
-        let start = self.token.start;
+    fn primary(&mut self) -> Parsed<Expr<'source>> {
+        let start = self.token.start();
         let mut base = self.operand()?;
         loop {
             let height = self.height;
@@ -121,12 +122,12 @@ impl Parser<'_> {
         }
     }
 
-    fn operand(&mut self) -> Parsed<Expr> {
-        let start = self.token.start;
+    fn operand(&mut self) -> Parsed<Expr<'source>> {
+        let start = self.token.start();
         self.height = 1;
         let kind = match self.kind() {
-            TokenKind::LeftBrace => ExprKind::Struct(self.structure()?),
-            TokenKind::LeftBracket => ExprKind::List(self.list()?),
+            TokenKind::LeftBrace => ExprKind::Struct(Box::new(self.structure()?)),
+            TokenKind::LeftBracket => ExprKind::List(Box::new(self.list()?)),
             TokenKind::LeftParenthesis => {
                 self.advance();
                 let inner = self.expression()?;
@@ -146,7 +147,7 @@ impl Parser<'_> {
                 }
             }
             kind if kind == TokenKind::Identifier || kind.is_keyword() => match self.word().name {
-                name if name == "_" => ExprKind::Top,
+                "_" => ExprKind::Top,
                 name => ExprKind::Identifier(name),
             },
             _ => return self.expected("operand"),
@@ -157,57 +158,42 @@ impl Parser<'_> {
         })
     }
 
-    fn selector(&mut self, base: Expr) -> Parsed<ExprKind> {
+    fn selector(&mut self, base: Expr<'source>) -> Parsed<ExprKind<'source>> {
         self.advance();
         let text = self.text(self.token);
-        let base = Box::new(base);
-        match self.kind() {
+        let (name, quoted, name_span) = match self.kind() {
             TokenKind::String if text.starts_with('"') && !text.starts_with("\"\"") => {
                 debug_assert!(!Quote::at(text).multiline);
                 let (value, name_span) = self.string_value()?;
-                let name = String::from_utf8_lossy(&value).into_owned();
-                Ok(ExprKind::Selector {
-                    base,
-                    name,
-                    quoted: true,
-                    name_span,
-                })
+                let name = text_of(value).expect("only bytes literals have escapes for bytes");
+                (name, true, name_span)
             }
             kind if kind == TokenKind::Identifier || kind.is_keyword() => {
-                let Identifier {
-                    name,
-                    span: name_span,
-                } = self.word();
-                Ok(ExprKind::Selector {
-                    base,
-                    name,
-                    quoted: false,
-                    name_span,
-                })
+                let Identifier { name, span } = self.word();
+                (Cow::Borrowed(name), false, span)
             }
-            _ => self.expected("selector"),
-        }
+            _ => return self.expected("selector"),
+        };
+        Ok(ExprKind::Selector(Box::new(Selector {
+            base,
+            name,
+            quoted,
+            name_span,
+        })))
     }
 
-    fn index(&mut self, base: Expr) -> Parsed<ExprKind> {
+    fn index(&mut self, base: Expr<'source>) -> Parsed<ExprKind<'source>> {
         self.advance();
-        let base = Box::new(base);
-        let mut height = 0;
-        let low = match self.kind() {
-            TokenKind::Colon => None,
-            _ => Some(Box::new(self.expression()?)),
-        };
-        height = height.max(if low.is_some() { self.height } else { 0 });
-        let kind = match low {
-            Some(index) if self.kind() != TokenKind::Colon => ExprKind::Index { base, index },
+        let (low, low_height) = self.bound(TokenKind::Colon)?;
+        let (kind, height) = match low {
+            Some(index) if self.kind() != TokenKind::Colon => {
+                (ExprKind::Index(Box::new(Index { base, index })), low_height)
+            }
             low => {
                 self.expect(TokenKind::Colon)?;
-                let high = match self.kind() {
-                    TokenKind::RightBracket => None,
-                    _ => Some(Box::new(self.expression()?)),
-                };
-                height = height.max(if high.is_some() { self.height } else { 0 });
-                ExprKind::Slice { base, low, high }
+                let (high, high_height) = self.bound(TokenKind::RightBracket)?;
+                let slice = Slice { base, low, high };
+                (ExprKind::Slice(Box::new(slice)), low_height.max(high_height))
             }
         };
         self.expect(TokenKind::RightBracket)?;
@@ -215,7 +201,16 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn call(&mut self, function: Expr) -> Parsed<ExprKind> {
+    /// What stands in brackets before `end`, if anything, and its height.
+    fn bound(&mut self, end: TokenKind) -> Parsed<(Option<Expr<'source>>, usize)> {
+        if self.kind() == end {
+            return Ok((None, 0));
+        }
+        let value = self.expression()?;
+        Ok((Some(value), self.height))
+    }
+
+    fn call(&mut self, function: Expr<'source>) -> Parsed<ExprKind<'source>> {
         self.advance();
         let mut arguments = Vec::new();
         let mut height = 0;
@@ -228,10 +223,7 @@ impl Parser<'_> {
         }
         self.expect_closing(TokenKind::RightParenthesis, "argument list")?;
         self.height = height;
-        Ok(ExprKind::Call {
-            function: Box::new(function),
-            arguments,
-        })
+        Ok(ExprKind::Call(Box::new(Call { function, arguments })))
     }
 }
 

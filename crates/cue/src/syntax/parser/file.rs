@@ -1,11 +1,12 @@
 //! The file: package clause, imports, declarations.
 
+use super::literals::text_of;
 use super::{Parsed, Parser};
 use crate::syntax::ast::{Attribute, Declaration, File, Import};
 use crate::syntax::token::TokenKind;
 
-impl Parser<'_> {
-    pub(super) fn file(&mut self) -> File {
+impl<'source> Parser<'source> {
+    pub(super) fn file(&mut self) -> File<'source> {
         let mut file = File {
             package: None,
             imports: Vec::new(),
@@ -23,7 +24,7 @@ impl Parser<'_> {
         file
     }
 
-    fn preamble(&mut self, file: &mut File) -> Parsed<()> {
+    fn preamble(&mut self, file: &mut File<'source>) -> Parsed<()> {
         self.file_attributes(&mut file.declarations)?;
         if self.at_word("package") {
             self.advance();
@@ -69,7 +70,7 @@ impl Parser<'_> {
         self.kind() == TokenKind::Identifier && self.text(self.token) == word
     }
 
-    fn import(&mut self) -> Parsed<Import> {
+    fn import(&mut self) -> Parsed<Import<'source>> {
         let name = match self.kind() {
             TokenKind::Identifier => Some(self.word()),
             _ => None,
@@ -85,21 +86,21 @@ impl Parser<'_> {
         }
         let (token, text) = (self.token, self.text(self.token));
         let (value, span) = self.string_value()?;
-        let Ok(path) = String::from_utf8(value) else {
-            return self.fail(token.span(), format!("invalid import path: {text}"));
+        let Ok(path) = text_of(value) else {
+            return self.fail(token.span, format!("invalid import path: {text}"));
         };
         if !is_import_path(&path) {
-            return self.fail(token.span(), format!("invalid import path: {text}"));
+            return self.fail(token.span, format!("invalid import path: {text}"));
         }
         Ok(Import { name, path, span })
     }
 
     /// Attributes before the package clause and between it and the imports.
-    fn file_attributes(&mut self, declarations: &mut Vec<Declaration>) -> Parsed<()> {
+    fn file_attributes(&mut self, declarations: &mut Vec<Declaration<'source>>) -> Parsed<()> {
         while self.kind() == TokenKind::Attribute {
             self.pending.clear();
             let attribute = self.attribute();
-            if matches!(attribute.name.as_str(), "experiment" | "extern") {
+            if matches!(attribute.name, "experiment" | "extern") {
                 self.unsupported(
                     attribute.span,
                     format!("attribute @{} is not supported", attribute.name),
@@ -112,14 +113,14 @@ impl Parser<'_> {
     }
 
     /// The attribute that the current token is.
-    pub(super) fn attribute(&mut self) -> Attribute {
+    pub(super) fn attribute(&mut self) -> Attribute<'source> {
         let (token, text) = (self.token, self.text(self.token));
         self.advance();
         let (name, body) = text.split_once('(').unwrap_or((text, ""));
         Attribute {
-            name: name.trim_start_matches('@').trim_end().to_owned(),
-            body: body.strip_suffix(')').unwrap_or(body).to_owned(),
-            span: token.span(),
+            name: name.trim_start_matches('@').trim_end(),
+            body: body.strip_suffix(')').unwrap_or(body),
+            span: token.span,
         }
     }
 }

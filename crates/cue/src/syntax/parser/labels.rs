@@ -5,17 +5,17 @@ use crate::syntax::ast::{Constraint, Element, Expr, ExprKind, Field, Identifier,
 use crate::syntax::token::TokenKind;
 
 /// An expression that may turn out to be a label, with the alias before it.
-pub(super) struct Aliased {
-    pub(super) alias: Option<Identifier>,
-    pub(super) value: Expr,
+pub(super) struct Aliased<'source> {
+    pub(super) alias: Option<Identifier<'source>>,
+    pub(super) value: Expr<'source>,
 }
 
-impl Aliased {
+impl Aliased<'_> {
     pub(super) fn could_be_label(&self) -> bool {
         use ExprKind as Kind;
         matches!(
             self.value.kind,
-            Kind::Identifier(_) | Kind::Top | Kind::String(_) | Kind::Bytes(_) | Kind::Interpolation { .. }
+            Kind::Identifier(_) | Kind::Top | Kind::String(_) | Kind::Bytes(_) | Kind::Interpolation(_)
         ) || matches!(
             self.value.kind,
             Kind::Parenthesized(_) | Kind::List(_) | Kind::Bool(_) | Kind::Null
@@ -23,9 +23,9 @@ impl Aliased {
     }
 }
 
-impl Parser<'_> {
+impl<'source> Parser<'source> {
     /// `expression` or `alias=expression`.
-    pub(super) fn aliased_expression(&mut self) -> Parsed<Aliased> {
+    pub(super) fn aliased_expression(&mut self) -> Parsed<Aliased<'source>> {
         self.pattern_alias = None;
         let value = self.expression()?;
         if self.kind() != TokenKind::Assign {
@@ -47,7 +47,7 @@ impl Parser<'_> {
     }
 
     /// The rest of a field whose label was read as an expression: `?` or `!`, the colon, the value, attributes.
-    pub(super) fn field(&mut self, label: Aliased, start: usize) -> Parsed<Field> {
+    pub(super) fn field(&mut self, label: Aliased<'source>, start: usize) -> Parsed<Field<'source>> {
         let (alias, label) = (label.alias, self.label(label.value)?);
         let constraint = match self.kind() {
             TokenKind::Question => Constraint::Optional,
@@ -82,9 +82,9 @@ impl Parser<'_> {
     }
 
     /// A field's value: an expression, perhaps with an alias, or another label with its value.
-    fn value(&mut self) -> Parsed<Aliased> {
+    fn value(&mut self) -> Parsed<Aliased<'source>> {
         self.keep_inside();
-        let start = self.token.start;
+        let start = self.token.start();
         let aliased = self.aliased_expression()?;
         let labelled = matches!(
             self.kind(),
@@ -100,18 +100,19 @@ impl Parser<'_> {
         Ok(aliased)
     }
 
-    fn label(&mut self, value: Expr) -> Parsed<Label> {
+    fn label(&mut self, value: Expr<'source>) -> Parsed<Label<'source>> {
         let span = value.span;
         match value.kind {
             ExprKind::Identifier(name) => Ok(Label::Identifier(Identifier { name, span })),
             ExprKind::String(text) => Ok(Label::String(text, span)),
-            ExprKind::Bytes(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Label::String(text, span)),
+            ExprKind::Bytes(bytes) => match String::from_utf8(bytes.into()) {
+                Ok(text) => Ok(Label::String(text.into(), span)),
                 Err(_) => self.fail(span, "invalid string in label"),
             },
-            ExprKind::Bool(value) => Ok(Label::String(value.to_string(), span)),
-            ExprKind::Null => Ok(Label::String("null".to_owned(), span)),
-            ExprKind::Interpolation { .. } => Ok(Label::Interpolated(value)),
+            ExprKind::Bool(true) => Ok(Label::String("true".into(), span)),
+            ExprKind::Bool(false) => Ok(Label::String("false".into(), span)),
+            ExprKind::Null => Ok(Label::String("null".into(), span)),
+            ExprKind::Interpolation(_) => Ok(Label::Interpolated(value)),
             ExprKind::Parenthesized(inner) => Ok(Label::Dynamic(*inner)),
             ExprKind::Top => self.fail(span, "cannot use _ as label"),
             ExprKind::List(mut list) => {

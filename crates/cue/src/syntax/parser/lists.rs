@@ -1,14 +1,14 @@
 //! Lists and what stands in them.
 
-use super::comments::comments_of_element;
+use super::comments::{add_comments, comments_of_element};
 use super::{Parsed, Parser};
 use crate::syntax::ast::{Element, Ellipsis, Embedding, Identifier, ListLiteral};
 use crate::syntax::token::TokenKind;
 
-impl Parser<'_> {
+impl<'source> Parser<'source> {
     /// `[…]`.
-    pub(super) fn list(&mut self) -> Parsed<ListLiteral> {
-        let start = self.token.start;
+    pub(super) fn list(&mut self) -> Parsed<ListLiteral<'source>> {
+        let start = self.token.start();
         self.keep_inside();
         self.advance();
         let mut list = ListLiteral {
@@ -27,17 +27,17 @@ impl Parser<'_> {
             }
         }
         if self.kind() == TokenKind::Ellipsis {
-            let dots = self.token.start;
+            let dots = self.token.start();
             self.advance();
             let value = match self.kind() {
                 TokenKind::RightBracket | TokenKind::Comma | TokenKind::Newline => None,
                 _ => Some(self.expression()?),
             };
             height = height.max(if value.is_some() { self.height } else { 0 });
-            list.ellipsis = Some(Box::new(Ellipsis {
+            list.ellipsis = Some(Ellipsis {
                 value,
                 span: self.span_from(dots),
-            }));
+            });
             self.separator("list literal", TokenKind::RightBracket)?;
         }
         self.comments_before_closing(list.elements.last_mut().map(comments_of_element));
@@ -48,11 +48,16 @@ impl Parser<'_> {
     }
 
     /// One element with its comma. `false` when the list has to close after it.
-    fn element(&mut self, list: &mut ListLiteral, alias: &mut Option<Identifier>) -> Parsed<bool> {
+    fn element(
+        &mut self,
+        list: &mut ListLiteral<'source>,
+        alias: &mut Option<Identifier<'source>>,
+    ) -> Parsed<bool> {
         let mut comments = self.comments_above();
         let more = if matches!(self.kind(), TokenKind::For | TokenKind::If) && self.at_clause() {
             let comprehension = self.nested(Self::comprehension)?;
-            list.elements.push(Element::Comprehension(comprehension));
+            list.elements
+                .push(Element::Comprehension(Box::new(comprehension)));
             self.separator("list literal", TokenKind::RightBracket)?
         } else {
             let aliased = self.aliased_expression()?;
@@ -64,10 +69,10 @@ impl Parser<'_> {
             self.keep_inside();
             self.element_comma()?
         };
-        comments.append(&mut self.inside);
-        comments.append(&mut self.comments_beside());
+        add_comments(&mut comments, std::mem::take(&mut self.inside));
+        add_comments(&mut comments, self.comments_beside());
         if let Some(element) = list.elements.last_mut() {
-            comments_of_element(element).append(&mut comments);
+            add_comments(comments_of_element(element), comments);
         }
         Ok(more)
     }
@@ -75,7 +80,7 @@ impl Parser<'_> {
     /// The comma after an element has to be written, except after the last.
     fn element_comma(&mut self) -> Parsed<bool> {
         let newline = self.kind() == TokenKind::Newline;
-        let place = self.token.span();
+        let place = self.token.span;
         let more = self.separator("list literal", TokenKind::RightBracket)?;
         if newline && self.kind() != TokenKind::RightBracket {
             return self.fail(place, "missing ',' before newline in list literal");
@@ -84,7 +89,11 @@ impl Parser<'_> {
     }
 
     /// An alias in a list is only good for a label.
-    fn list_alias(&mut self, list: &ListLiteral, alias: Option<Identifier>) -> Parsed<Option<Identifier>> {
+    fn list_alias(
+        &mut self,
+        list: &ListLiteral<'source>,
+        alias: Option<Identifier<'source>>,
+    ) -> Parsed<Option<Identifier<'source>>> {
         let labels = matches!(
             self.kind(),
             TokenKind::Colon | TokenKind::Question | TokenKind::Not

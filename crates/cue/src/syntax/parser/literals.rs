@@ -3,34 +3,36 @@
 use super::{Abandoned, Parsed, Parser};
 use crate::number::Number;
 use crate::source::Span;
-use crate::syntax::ast::{ExprKind, InterpolationPart};
+use crate::syntax::ast::{Expr, ExprKind, Interpolation, InterpolationPart};
 use crate::syntax::literal::{Piece, Quote};
 use crate::syntax::token::TokenKind;
+use std::borrow::Cow;
+use std::str::Utf8Error;
 
-impl Parser<'_> {
-    pub(super) fn number(&mut self) -> Parsed<ExprKind> {
+impl<'source> Parser<'source> {
+    pub(super) fn number(&mut self) -> Parsed<ExprKind<'source>> {
         let (token, text) = (self.token, self.text(self.token));
         match Number::from_literal(text) {
             Ok(number) => {
                 self.advance();
                 Ok(ExprKind::Number(number))
             }
-            Err(error) => self.fail(token.span(), error.to_string()),
+            Err(error) => self.fail(token.span, error.to_string()),
         }
     }
 
-    pub(super) fn string(&mut self) -> Parsed<ExprKind> {
+    pub(super) fn string(&mut self) -> Parsed<ExprKind<'source>> {
         let quote = Quote::at(self.text(self.token));
         let (value, _) = self.string_value()?;
         Ok(literal(quote, value))
     }
 
     /// The value of the string token and its place.
-    pub(super) fn string_value(&mut self) -> Parsed<(Vec<u8>, Span)> {
+    pub(super) fn string_value(&mut self) -> Parsed<(Cow<'source, [u8]>, Span)> {
         let token = self.token;
         let quote = Quote::at(self.text(token));
-        let start = self.content_start(token.start, quote);
-        let end = token.end - quote.closing_length();
+        let start = self.content_start(token.start(), quote);
+        let end = token.end() - quote.closing_length();
         let indentation = quote.indentation(&self.source.text[start..end]);
         let piece = Piece {
             text: &self.source.text[start..end],
@@ -39,37 +41,39 @@ impl Parser<'_> {
         };
         let value = self.piece(quote, indentation, piece, start)?;
         self.advance();
-        Ok((value, token.span()))
+        Ok((value, token.span))
     }
 
     /// A string with `\(…)` in it.
-    pub(super) fn interpolation(&mut self) -> Parsed<ExprKind> {
-        let beginning = self.token.start;
+    pub(super) fn interpolation(&mut self) -> Parsed<ExprKind<'source>> {
+        let beginning = self.token.start();
         let quote = Quote::at(self.text(self.token));
         let interruption = quote.hashes + r"\(".len();
         let mut pieces = vec![(
             self.content_start(beginning, quote),
-            self.token.end - interruption,
+            self.token.end() - interruption,
         )];
         let mut expressions = Vec::new();
         let mut height = 0;
         loop {
             // The token ends with an opening parenthesis.
             self.open.push(TokenKind::RightParenthesis);
-            self.previous_end = self.token.end;
+            self.previous_end = self.token.end();
             self.advance_over_comments();
             expressions.push(self.expression()?);
             height = height.max(self.height);
             if self.kind() != TokenKind::RightParenthesis {
-                return self.fail(self.token.span(), "expected ')' for string interpolation");
+                return self.fail(self.token.span, "expected ')' for string interpolation");
             }
             self.open.pop();
             let resumed = self.lexer.resume_string();
             self.use_token(resumed);
             match self.kind() {
-                TokenKind::Interpolation => pieces.push((self.token.start, self.token.end - interruption)),
+                TokenKind::Interpolation => {
+                    pieces.push((self.token.start(), self.token.end() - interruption))
+                }
                 TokenKind::String => {
-                    pieces.push((self.token.start, self.token.end - quote.closing_length()));
+                    pieces.push((self.token.start(), self.token.end() - quote.closing_length()));
                     break;
                 }
                 _ => return Err(Abandoned),
@@ -78,18 +82,18 @@ impl Parser<'_> {
         let parts = self.parts(quote, &pieces, expressions)?;
         self.advance();
         self.grow(height, beginning)?;
-        Ok(ExprKind::Interpolation {
+        Ok(ExprKind::Interpolation(Box::new(Interpolation {
             bytes: quote.mark == b'\'',
             parts,
-        })
+        })))
     }
 
     fn parts(
         &mut self,
         quote: Quote,
         pieces: &[(usize, usize)],
-        expressions: Vec<crate::syntax::ast::Expr>,
-    ) -> Parsed<Vec<InterpolationPart>> {
+        expressions: Vec<Expr<'source>>,
+    ) -> Parsed<Vec<InterpolationPart<'source>>> {
         let (start, end) = pieces.last().copied().unwrap_or_default();
         let indentation = quote.indentation(&self.source.text[start..end]);
         let mut parts = Vec::new();
@@ -121,7 +125,13 @@ impl Parser<'_> {
     }
 
     /// The value of a piece that starts at an offset of the text.
-    fn piece(&mut self, quote: Quote, indentation: &str, piece: Piece<'_>, start: usize) -> Parsed<Vec<u8>> {
+    fn piece(
+        &mut self,
+        quote: Quote,
+        indentation: &str,
+        piece: Piece<'source>,
+        start: usize,
+    ) -> Parsed<Cow<'source, [u8]>> {
         quote.unquote(piece, indentation).map_err(|invalid| {
             let at = start + invalid.offset;
             self.report(Span::new(at, at + 1), invalid.message);
@@ -130,9 +140,20 @@ impl Parser<'_> {
     }
 }
 
-fn literal(quote: Quote, value: Vec<u8>) -> ExprKind {
+fn literal(quote: Quote, value: Cow<'_, [u8]>) -> ExprKind<'_> {
     match quote.mark {
-        b'\'' => ExprKind::Bytes(value),
-        _ => ExprKind::String(String::from_utf8(value).expect("only bytes literals have escapes for bytes")),
+        b'\'' => ExprKind::Bytes(value.into()),
+        _ => ExprKind::String(text_of(value).expect("only bytes literals have escapes for bytes")),
+    }
+}
+
+/// The value of a literal as text.
+pub(super) fn text_of(value: Cow<'_, [u8]>) -> Result<Cow<'_, str>, Utf8Error> {
+    match value {
+        Cow::Borrowed(value) => std::str::from_utf8(value).map(Cow::Borrowed),
+        Cow::Owned(value) => match String::from_utf8(value) {
+            Ok(text) => Ok(Cow::Owned(text)),
+            Err(error) => Err(error.utf8_error()),
+        },
     }
 }

@@ -19,33 +19,21 @@ use crate::source::{Source, Span};
 use crate::syntax::ast::{Comment, File, Identifier};
 
 /// Parses a whole file; on failure, every independent problem of it.
-pub fn parse(source: &Source) -> Result<File, Diagnostics> {
+pub fn parse(source: &Source) -> Result<File<'_>, Diagnostics> {
+    if u32::try_from(source.text.len()).is_err() {
+        let start = Span::default();
+        return Err(Diagnostics(vec![Diagnostic::syntax(
+            source,
+            start,
+            "the text is too long",
+        )]));
+    }
     let mut parser = Parser::new(source);
     let file = parser.file();
     if parser.problems.is_empty() {
         Ok(file)
     } else {
         Err(Diagnostics(parser.problems))
-    }
-}
-
-/// Parses a file of unknown bytes; text that is not UTF-8 is refused with the place of its first wrong byte.
-pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<(Source, File), Diagnostics> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            let source = Source::new(name, text);
-            let file = parse(&source)?;
-            Ok((source, file))
-        }
-        Err(error) => {
-            let source = Source::new(name, String::from_utf8_lossy(bytes));
-            let at = Span::new(error.valid_up_to(), error.valid_up_to() + 1);
-            Err(Diagnostics(vec![Diagnostic::syntax(
-                &source,
-                at,
-                "illegal UTF-8 encoding",
-            )]))
-        }
     }
 }
 
@@ -73,11 +61,11 @@ struct Parser<'source> {
     /// The closing brackets that the tokens read so far ask for.
     open: Vec<TokenKind>,
     /// Comments between the previous token and this one that no node has taken yet.
-    pending: Vec<Comment>,
+    pending: Vec<Comment<'source>>,
     /// Comments inside the declaration being read that no inner declaration has taken.
-    inside: Vec<Comment>,
+    inside: Vec<Comment<'source>>,
     /// The alias in the list just read, when it is `[alias=pattern]`.
-    pattern_alias: Option<Identifier>,
+    pattern_alias: Option<Identifier<'source>>,
     depth: usize,
     /// The height of the expression or declaration just read.
     height: usize,
@@ -91,11 +79,7 @@ impl<'source> Parser<'source> {
         let mut parser = Self {
             source,
             lexer: Lexer::new(&source.text),
-            token: Token {
-                kind: TokenKind::Newline,
-                start: 0,
-                end: 0,
-            },
+            token: Token::new(TokenKind::Newline, 0, 0),
             previous_end: 0,
             open: Vec::new(),
             pending: Vec::new(),
@@ -115,7 +99,7 @@ impl<'source> Parser<'source> {
     }
 
     fn text(&self, token: Token) -> &'source str {
-        &self.source.text[token.start..token.end]
+        &self.source.text[token.start()..token.end()]
     }
 
     /// From `start` to the end of the token before the current one.
@@ -136,7 +120,7 @@ impl<'source> Parser<'source> {
             }
             _ => {}
         }
-        self.previous_end = self.token.end;
+        self.previous_end = self.token.end();
         self.advance_over_comments();
     }
 
@@ -147,9 +131,13 @@ impl<'source> Parser<'source> {
 
     fn use_token(&mut self, token: Token) {
         self.token = token;
-        if self.lexer.problems.is_empty() {
-            return;
+        if !self.lexer.problems.is_empty() {
+            self.take_problems_of_lexer();
         }
+    }
+
+    #[cold]
+    fn take_problems_of_lexer(&mut self) {
         for (span, message) in std::mem::take(&mut self.lexer.problems) {
             self.report(span, message);
         }
@@ -175,7 +163,7 @@ impl<'source> Parser<'source> {
     fn expect_closing(&mut self, kind: TokenKind, context: &str) -> Parsed<()> {
         if self.kind() == TokenKind::Newline {
             let message = format!("missing ',' before newline in {context}");
-            return self.fail(self.token.span(), message);
+            return self.fail(self.token.span, message);
         }
         self.expect(kind)
     }
@@ -192,10 +180,10 @@ impl<'source> Parser<'source> {
         if self.kind() == TokenKind::End {
             return self.expected(&format!("'{}'", close.name()));
         }
-        self.fail(self.token.span(), format!("missing ',' in {context}"))
+        self.fail(self.token.span, format!("missing ',' in {context}"))
     }
 
-    fn identifier(&mut self) -> Parsed<Identifier> {
+    fn identifier(&mut self) -> Parsed<Identifier<'source>> {
         if self.kind() != TokenKind::Identifier {
             return self.expected("'IDENT'");
         }
@@ -203,10 +191,10 @@ impl<'source> Parser<'source> {
     }
 
     /// The current token as a name, keyword or not.
-    fn word(&mut self) -> Identifier {
+    fn word(&mut self) -> Identifier<'source> {
         let identifier = Identifier {
-            name: self.text(self.token).to_owned(),
-            span: self.token.span(),
+            name: self.text(self.token),
+            span: self.token.span,
         };
         self.advance();
         identifier
@@ -227,7 +215,7 @@ impl<'source> Parser<'source> {
         if self.kind() == TokenKind::Illegal {
             return Err(Abandoned); // the lexer has said it better
         }
-        self.fail(self.token.span(), message)
+        self.fail(self.token.span, message)
     }
 
     fn fail<T>(&mut self, span: Span, message: impl Into<String>) -> Parsed<T> {
@@ -285,7 +273,7 @@ impl<'source> Parser<'source> {
     /// Reads something that may contain itself, without running out of stack.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAXIMUM_DEPTH {
-            return self.too_deep(self.token.span());
+            return self.too_deep(self.token.span);
         }
         self.depth += 1;
         let result = stacker::maybe_grow(128 * 1024, 1024 * 1024, || read(self));
@@ -312,11 +300,7 @@ impl<'source> Parser<'source> {
     fn stop(&mut self) {
         self.lexer.stop();
         let end = self.source.text.len();
-        self.token = Token {
-            kind: TokenKind::End,
-            start: end,
-            end,
-        };
+        self.token = Token::new(TokenKind::End, end, end);
     }
 }
 

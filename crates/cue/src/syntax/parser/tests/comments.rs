@@ -1,11 +1,11 @@
 use super::read;
 use crate::syntax::ast::{Comment, CommentPosition, Declaration, Element, ExprKind, Field, File};
 
-fn field<'file>(file: &'file File, name: &str) -> &'file Field {
+fn field<'file>(file: &'file File<'_>, name: &str) -> &'file Field<'file> {
     find(&file.declarations, name).unwrap_or_else(|| panic!("no field {name}"))
 }
 
-fn find<'file>(declarations: &'file [Declaration], name: &str) -> Option<&'file Field> {
+fn find<'file>(declarations: &'file [Declaration<'_>], name: &str) -> Option<&'file Field<'file>> {
     declarations.iter().find_map(|declaration| match declaration {
         Declaration::Field(field) => {
             let label = format!("{:?}", field.label);
@@ -29,7 +29,13 @@ fn show(comments: &[Comment]) -> Vec<String> {
     };
     comments
         .iter()
-        .map(|comment| format!("{}:{}", mark(comment.position), comment.lines.join("|")))
+        .map(|comment| {
+            format!(
+                "{}:{}",
+                mark(comment.position),
+                comment.lines().collect::<Vec<_>>().join("|")
+            )
+        })
         .collect()
 }
 

@@ -1,5 +1,6 @@
 use super::{check_problems, read};
 use crate::diagnostic::Severity;
+use crate::source::Source;
 
 #[test]
 fn what_is_wrong_and_where() {
@@ -186,6 +187,6 @@ fn what_the_language_has_and_we_do_not() {
 
 #[test]
 fn text_that_is_not_utf_8_is_refused_with_its_place() {
-    let problems = crate::syntax::parse_bytes("t.cue", b"a: 1\nb: \"\xff\"").unwrap_err();
-    assert_eq!(problems.to_string(), "illegal UTF-8 encoding\n    t.cue:2:5");
+    let problems = Source::from_bytes("t.cue", b"a: 1\nb: \"\xff\"").unwrap_err();
+    assert_eq!(problems.to_string(), "the text is not UTF-8\n    t.cue:2:5");
 }

@@ -55,7 +55,7 @@ fn alias(alias: Option<&Identifier>) -> String {
 
 fn label(label: &Label) -> String {
     match label {
-        Label::Identifier(name) => name.name.clone(),
+        Label::Identifier(name) => name.name.to_owned(),
         Label::String(text, _) => format!("{text:?}"),
         Label::Interpolated(value) => format!("interpolated {}", expr(value)),
         Label::Dynamic(value) => format!("dynamic({})", expr(value)),
@@ -99,11 +99,11 @@ fn expr(expression: &Expr) -> String {
         ExprKind::Number(number) => number.to_cue(),
         ExprKind::String(text) => format!("{text:?}"),
         ExprKind::Bytes(bytes) => format!("b\"{}\"", bytes.escape_ascii()),
-        ExprKind::Interpolation { bytes, parts } => {
-            let parts: Vec<String> = parts.iter().map(part).collect();
-            format!("{}~{}~", if *bytes { "b" } else { "" }, parts.join("|"))
+        ExprKind::Interpolation(inner) => {
+            let parts: Vec<String> = inner.parts.iter().map(part).collect();
+            format!("{}~{}~", if inner.bytes { "b" } else { "" }, parts.join("|"))
         }
-        ExprKind::Identifier(name) => name.clone(),
+        ExprKind::Identifier(name) => (*name).to_owned(),
         ExprKind::Struct(literal) => {
             let declarations = literal
                 .declarations
@@ -125,29 +125,30 @@ fn expr(expression: &Expr) -> String {
                 .map(|ellipsis| format!("...{}", ellipsis.value.as_ref().map(expr).unwrap_or_default()));
             format!("[{}]", elements.chain(ellipsis).collect::<Vec<_>>().join(", "))
         }
-        ExprKind::Selector {
-            base, name, quoted, ..
-        } => {
+        ExprKind::Selector(selector) => {
+            let name = &selector.name;
+            let name = if selector.quoted {
+                format!("{name:?}")
+            } else {
+                name.to_string()
+            };
+            format!("{}.{name}", expr(&selector.base))
+        }
+        ExprKind::Index(index) => format!("{}[{}]", expr(&index.base), expr(&index.index)),
+        ExprKind::Slice(slice) => {
+            let bound = |bound: &Option<Expr<'_>>| bound.as_ref().map(expr).unwrap_or_default();
             format!(
-                "{}.{}",
-                expr(base),
-                if *quoted {
-                    format!("{name:?}")
-                } else {
-                    name.clone()
-                }
+                "{}[{}:{}]",
+                expr(&slice.base),
+                bound(&slice.low),
+                bound(&slice.high)
             )
         }
-        ExprKind::Index { base, index } => format!("{}[{}]", expr(base), expr(index)),
-        ExprKind::Slice { base, low, high } => {
-            let bound = |bound: &Option<Box<Expr>>| bound.as_deref().map(expr).unwrap_or_default();
-            format!("{}[{}:{}]", expr(base), bound(low), bound(high))
-        }
-        ExprKind::Call { function, arguments } => {
+        ExprKind::Call(call) => {
             format!(
                 "{}({})",
-                expr(function),
-                arguments.iter().map(expr).collect::<Vec<_>>().join(", ")
+                expr(&call.function),
+                call.arguments.iter().map(expr).collect::<Vec<_>>().join(", ")
             )
         }
         ExprKind::Unary { operator, operand } => {
@@ -157,11 +158,12 @@ fn expr(expression: &Expr) -> String {
             };
             format!("({operator} {})", expr(operand))
         }
-        ExprKind::Binary {
-            operator,
-            left,
-            right,
-        } => format!("({} {operator:?} {})", expr(left), expr(right)),
+        ExprKind::Binary(binary) => format!(
+            "({} {:?} {})",
+            expr(&binary.left),
+            binary.operator,
+            expr(&binary.right)
+        ),
         ExprKind::Parenthesized(inner) => format!("P({})", expr(inner)),
     }
 }
