@@ -96,6 +96,7 @@ fn the_environment_reaches_the_template_and_the_labels() {
             git_version: "v1.31.2".to_owned(),
             ..Default::default()
         },
+        ..Environment::default()
     };
     let rendered = render(
         &application(json!([{"name": "a", "type": "web"}])),
