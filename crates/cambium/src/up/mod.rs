@@ -66,11 +66,12 @@ async fn up(options: &Up) -> anyhow::Result<()> {
         let data = home.data(&name);
         clusters.push(Cluster::start(&name, data, Listen::Exactly(address)).await?);
     }
+    // The API servers answer; the line that says `ready` waits for the rest.
+    kubeconfig::write(&home.kubeconfig, &clusters)?;
     let mut platforms = Vec::new();
     for cluster in &clusters {
         platforms.push(platform(cluster).await?);
     }
-    kubeconfig::write(&home.kubeconfig, &clusters)?;
     if options.demo {
         demo::run(&clusters[0]).await?;
     }
