@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cambium_api::v1beta1::DefinitionType;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 /// Version control for Kubernetes platform APIs.
 #[derive(Debug, Parser)]
@@ -61,6 +61,7 @@ pub(crate) enum Command {
 
 /// `cambium manager`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("webhooks").required(true).args(["webhook_service", "webhook_url", "no_webhooks"])))]
 pub(crate) struct Manager {
     /// The kubeconfig, and the context in it.
     #[command(flatten)]
@@ -77,10 +78,10 @@ pub(crate) struct Manager {
     )]
     pub(crate) webhook_listen: SocketAddr,
     /// The Service through which the API server reaches the webhooks.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["webhook_url", "no_webhooks"], required_unless_present_any = ["webhook_url", "no_webhooks"])]
+    #[arg(long, value_name = "NAME")]
     pub(crate) webhook_service: Option<String>,
     /// The URL at which the API server reaches the webhooks, as in https://10.0.0.5:9443.
-    #[arg(long, value_name = "URL", conflicts_with = "no_webhooks")]
+    #[arg(long, value_name = "URL")]
     pub(crate) webhook_url: Option<String>,
     /// Serve no webhooks: definitions have one API version, and wrong input is told in conditions alone.
     #[arg(long)]
@@ -256,9 +257,15 @@ pub(crate) struct Verify {
     /// The kubeconfig [default: $KUBECONFIG or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// Only what is published in this namespace [default: all]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
     /// Show what is the same, too.
     #[arg(long)]
     pub(crate) all: bool,
+    /// A version that some cluster does not have is listed, and is no difference.
+    #[arg(long)]
+    pub(crate) allow_missing: bool,
     /// Print for a program.
     #[arg(short, long, value_enum)]
     pub(crate) output: Option<Format>,

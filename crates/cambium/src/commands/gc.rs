@@ -24,7 +24,18 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
     let world = World::read(&client).await?;
     let mut rows = vec![heading(["NAMESPACE", "REVISION", "VERSION", "ACTION", "WHY"])];
     let mut all = Vec::new();
-    for (artifact, shelf) in world.catalogue.iter() {
+    let wanted = |namespace: &str| {
+        options
+            .asking
+            .namespace
+            .as_deref()
+            .is_none_or(|only| only == namespace)
+    };
+    for (artifact, shelf) in world
+        .catalogue
+        .iter()
+        .filter(|(artifact, _)| wanted(&artifact.namespace))
+    {
         let stored: Vec<Arc<Stored>> = shelf.revisions().cloned().collect();
         let uses = world.consumers.uses(artifact, shelf.lineage().ok());
         let planned = plan(

@@ -36,7 +36,9 @@ enum Subject {
 }
 
 fn kind_of(text: &str) -> Option<Subject> {
-    Some(match text.to_lowercase().trim_end_matches('s') {
+    // kubectl prints kinds with their group; they may be pasted.
+    let kind = text.split('.').next().unwrap_or_default().to_lowercase();
+    Some(match kind.trim_end_matches('s') {
         "app" | "application" | "velaapp" => Subject::Application,
         "component" | "componentdefinition" | "compdef" | "comp" => {
             Subject::Definition(DefinitionType::Component)
