@@ -11,7 +11,14 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 #[command(name = "cambium", version, about, propagate_version = true)]
 pub(crate) struct Cli {
     /// How progress and errors are written to standard error.
-    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = LogFormat::Text,
+        value_name = "FORMAT",
+        display_order = 1000
+    )]
     pub(crate) log_format: LogFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -123,7 +130,7 @@ pub(crate) struct Asking {
     #[arg(short = 'n', long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// Print for a program.
-    #[arg(short, long, value_enum)]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
 }
 
@@ -203,7 +210,7 @@ pub(crate) struct Upgrade {
     /// Which components, to which versions, as in web=1.2.5; all references to the highest release without them.
     #[arg(value_name = "COMPONENT=VERSION")]
     pub(crate) wishes: Vec<String>,
-    /// Show the plan, and change nothing.
+    /// Show the plan, ask the server whether it would accept it, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -218,7 +225,7 @@ pub(crate) struct Rollback {
     /// To which of its revisions, by name or number [default: the newest before the current one]
     #[arg(long, value_name = "REVISION")]
     pub(crate) to: Option<String>,
-    /// Show the plan, and change nothing.
+    /// Show the plan, ask the server whether it would accept it, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -245,7 +252,13 @@ pub(crate) struct Gc {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) definition_revision_limit: usize,
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) cluster: Cluster,
+    /// Only what is published in this namespace [default: all]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Print for a program.
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<Format>,
 }
 
 /// `cambium verify`.
@@ -267,20 +280,23 @@ pub(crate) struct Verify {
     #[arg(long)]
     pub(crate) allow_missing: bool,
     /// Print for a program.
-    #[arg(short, long, value_enum)]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
 }
 
 /// `cambium lock`.
 #[derive(Debug, Args)]
 pub(crate) struct Lock {
-    /// The file with the Application; `-` reads standard input.
+    /// The file with the Application; `-` reads standard input and prints the result.
     pub(crate) file: PathBuf,
     /// Print the result instead of writing the file.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) cluster: Cluster,
+    /// The namespace, if the file does not say [default: that of the context]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
 }
 
 /// `cambium completions`.

@@ -9,8 +9,9 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::world::World;
-use super::{answer, ask, heading};
+use super::{answer, heading};
 use crate::cli::Gc;
+use crate::client;
 use crate::exit::WrongUse;
 
 pub(crate) async fn gc(options: &Gc) -> Result<()> {
@@ -20,17 +21,11 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
         )
         .into());
     }
-    let (client, _) = ask(&options.asking).await?;
+    let client = client::connect(&options.cluster).await?;
     let world = World::read(&client).await?;
     let mut rows = vec![heading(["NAMESPACE", "REVISION", "VERSION", "ACTION", "WHY"])];
     let mut all = Vec::new();
-    let wanted = |namespace: &str| {
-        options
-            .asking
-            .namespace
-            .as_deref()
-            .is_none_or(|only| only == namespace)
-    };
+    let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
     for (artifact, shelf) in world
         .catalogue
         .iter()
@@ -79,7 +74,7 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
             }));
         }
     }
-    answer(&rows, &all, options.asking.output)
+    answer(&rows, &all, options.output)
 }
 
 fn text(reason: &KeepReason) -> String {

@@ -7,20 +7,21 @@ use cambium_oam::{Follow, asked, follow, moves, resolve};
 use serde_json::Value;
 use std::path::Path;
 
-use super::ask;
 use super::resolving::in_use;
 use super::world::World;
 use crate::cli::Lock;
 use crate::exit::{Refusals, UnreadableFile, WrongUse};
-use crate::{cue, output};
+use crate::{client, cue, output};
 
 pub(crate) async fn lock(options: &Lock) -> Result<()> {
     let source = cue::read(&options.file)?;
     let application = application_in(&source)?;
-    let (client, mut namespace) = ask(&options.asking).await?;
-    if let Some(own) = application["metadata"]["namespace"].as_str() {
-        own.clone_into(&mut namespace);
-    }
+    let client = client::connect(&options.cluster).await?;
+    let own = application["metadata"]["namespace"].as_str();
+    let namespace = own
+        .or(options.namespace.as_deref())
+        .unwrap_or(client.default_namespace())
+        .to_owned();
     let world = World::read(&client).await?;
     let mut unlocked = application.clone();
     if let Some(annotations) = unlocked
