@@ -58,7 +58,7 @@ async fn resolve_says_what_and_why() {
     assert_snapshot!(sandbox.session(&["resolve shop", "resolve shop --explain", "resolve missing"]));
     let json: Value = serde_json::from_str(&sandbox.run("resolve shop -o json").stdout).unwrap();
     assert_eq!(json[2]["version"], "1.2.3");
-    assert_eq!(json[2]["newer"][0], "2.0.0");
+    assert_eq!(json[2]["newer"]["version"], "2.0.0");
     assert_eq!(json[2]["revisions"], Value::Null);
 }
 
@@ -231,6 +231,27 @@ async fn rollback_makes_an_application_what_it_was_though_newer_versions_are_pub
     assert_eq!(still["status"]["resolved"], "front=web@1.2.2");
     sandbox.application("young", &[("back", "web@1.2.2")]).await;
     assert_snapshot!(sandbox.session(&["rollback young"]));
+}
+
+#[tokio::test]
+async fn rollback_to_a_number_is_refused_once_the_number_means_something_else() {
+    let sandbox = Sandbox::new("rollback-number").await;
+    let legacy = |text: &str| {
+        let mut object = one_version("web", text);
+        object["spec"].as_object_mut().unwrap().remove("version");
+        object
+    };
+    sandbox.apply(&legacy("1")).await;
+    ready(&sandbox.client, "rollback-number", "ComponentDefinition", "web").await;
+    sandbox.application("shop", &[("front", "web")]).await;
+    sandbox.apply(&legacy("2")).await;
+    sandbox.resolved("shop", "front=web-v2").await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&["history app/shop", "rollback shop --dry-run"]));
+    sandbox.apply(&one_version("web", "1.0.0")).await;
+    sandbox.resolved("shop", "front=web@1.0.0").await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&["rollback shop --to v1"]));
 }
 
 #[tokio::test]

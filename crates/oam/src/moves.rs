@@ -163,31 +163,26 @@ fn relocked(
     })
 }
 
-/// A plan to make an application what it was: its spec, with every reference at exactly what it resolved to then.
-pub fn rollback(application: &Value, to: &Recorded) -> MovePlan {
+/// A plan to make an application what it was: its spec, with every reference at exactly what it resolved to then. Refused if that
+/// cannot be said any more.
+pub fn rollback(application: &Value, to: &Recorded, catalogue: &Catalogue) -> Result<MovePlan, Vec<Refused>> {
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
     let mut snapshot = to.application.clone();
     let then: Vec<Asked> = asked(&snapshot);
-    let pins: Vec<Move> = then
-        .iter()
-        .filter_map(|asked| {
-            let used = to
-                .definitions
-                .iter()
-                .find(|used| used.type_ == asked.type_ && used.reference == asked.text)?;
-            let name = asked.text.split('@').next().unwrap_or_default();
-            let called = used
-                .version
-                .clone()
-                .or_else(|| used.revision.strip_prefix(&format!("{name}-")).map(str::to_owned))?;
-            Some(Move {
-                path: asked.path.clone(),
-                from: Some(asked.text.clone()),
-                to: Some(format!("{name}@{called}")),
-                version: None,
-                new_version: Some(called),
-            })
-        })
-        .collect();
+    let mut pins = Vec::new();
+    let mut problems = Vec::new();
+    for asked in &then {
+        match pin(asked, to, catalogue, namespace) {
+            Ok(pin) => pins.push(pin),
+            Err(message) => problems.push(Refused {
+                reason: reason::REVISION_CHANGED,
+                message: format!("{}: {message}", asked.path),
+            }),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
     snapshot["spec"] = with_references(&snapshot, &pins);
     let now = asked(application);
     let mut moves: Vec<Move> = asked(&snapshot)
@@ -216,12 +211,59 @@ pub fn rollback(application: &Value, to: &Recorded) -> MovePlan {
         new_version: None,
     }));
     let is_locked = !application["metadata"]["annotations"][annotation::LOCK].is_null();
-    MovePlan {
+    Ok(MovePlan {
         beyond_references: with_references(application, &moves) != snapshot["spec"],
         lock: is_locked.then(|| recorded_lock(&then, &pins, to)).flatten(),
         moves,
         spec: snapshot["spec"].clone(),
+    })
+}
+
+/// The exact reference to what a reference resolved to then, which must lead there now.
+fn pin(asked: &Asked, to: &Recorded, catalogue: &Catalogue, namespace: &str) -> Result<Move, String> {
+    let used = to
+        .definitions
+        .iter()
+        .find(|used| used.type_ == asked.type_ && used.reference == asked.text)
+        .ok_or_else(|| format!("{} does not say what {:?} was", to.revision.name(), asked.text))?;
+    let place = used.namespace.as_deref().unwrap_or_default();
+    let stored = catalogue
+        .revision(place, &used.revision)
+        .ok_or_else(|| format!("revision {place}/{} is gone", used.revision))?;
+    let revision = &stored.revision;
+    let called = match (revision.version(), revision.given_name()) {
+        (Some(version), _) => version.to_string(),
+        (None, Some(name)) => name.to_string(),
+        (None, None) => format!("v{}", revision.number()),
+    };
+    let text = format!("{}@{called}", stored.artifact.name);
+    let exactly = Asked {
+        text: text.clone(),
+        ..asked.clone()
+    };
+    let found = resolve(catalogue, namespace, &unbound(), &exactly, None)
+        .outcome
+        .map_err(|refused| format!("it was {place}/{}, and now {}", used.revision, refused.message))?;
+    let same = found.stored.artifact == stored.artifact
+        && found.stored.revision.name() == revision.name()
+        && found.stored.revision.digest().to_string() == used.digest;
+    if !same {
+        return Err(format!(
+            "it was {place}/{} ({}), and {text:?} now leads to {}/{} ({})",
+            used.revision,
+            used.digest,
+            found.stored.artifact.namespace,
+            found.stored.revision.name(),
+            found.stored.revision.digest(),
+        ));
     }
+    Ok(Move {
+        path: asked.path.clone(),
+        from: Some(asked.text.clone()),
+        to: Some(text),
+        version: None,
+        new_version: Some(revision.to_string()),
+    })
 }
 
 /// A lock on what a revision used, for the exact references that a rollback writes.
@@ -472,3 +514,6 @@ fn with_references(application: &Value, moves: &[Move]) -> Value {
     }
     spec
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,11 +116,13 @@ fn of_application(world: &World, namespace: &str, name: &str, options: &History)
     for recorded in world.recorded.get(&key).into_iter().flatten().rev() {
         let revision = &recorded.revision;
         let is_current = Some(revision.name().as_str()) == current;
-        let definitions: Vec<&str> = recorded
-            .definitions
-            .iter()
-            .map(|used| used.revision.as_str())
-            .collect();
+        let mut definitions: Vec<&str> = Vec::new();
+        for used in &recorded.definitions {
+            // Two references may lead to one revision.
+            if !definitions.contains(&used.revision.as_str()) {
+                definitions.push(&used.revision);
+            }
+        }
         rows.push(vec![
             revision.name().to_string(),
             revision.number().to_string(),

@@ -78,7 +78,7 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
         let wanted = options.to.as_deref().unwrap_or("before the current one");
         return Err(NotFound(format!("{key} has no revision {wanted}; {there}")).into());
     };
-    let plan = plan_rollback(application, to);
+    let plan = plan_rollback(application, to, &world.catalogue).map_err(Refusals::from)?;
     carry_out(
         &client,
         application,

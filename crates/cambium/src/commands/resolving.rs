@@ -75,7 +75,9 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
             "digest": resolved.map(|resolved| resolved.stored.revision.digest()),
             "namespace": resolved.map(|resolved| &resolved.stored.artifact.namespace),
             "why": why,
-            "newer": resolved.and_then(|resolved| resolved.newer.as_ref()),
+            "newer": resolved
+                .and_then(|resolved| resolved.newer.as_ref())
+                .map(|(version, reason)| json!({"version": version, "reason": reason})),
             "revisions": options.explain.then(|| explained.ok()).flatten(),
         }));
     }
