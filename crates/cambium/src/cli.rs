@@ -4,14 +4,21 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cambium_api::v1beta1::DefinitionType;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 /// Version control for Kubernetes platform APIs.
 #[derive(Debug, Parser)]
 #[command(name = "cambium", version, about, propagate_version = true)]
 pub(crate) struct Cli {
     /// How progress and errors are written to standard error.
-    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = LogFormat::Text,
+        value_name = "FORMAT",
+        display_order = 1000
+    )]
     pub(crate) log_format: LogFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -61,6 +68,7 @@ pub(crate) enum Command {
 
 /// `cambium manager`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("webhooks").required(true).args(["webhook_service", "webhook_url", "no_webhooks"])))]
 pub(crate) struct Manager {
     /// The kubeconfig, and the context in it.
     #[command(flatten)]
@@ -77,10 +85,10 @@ pub(crate) struct Manager {
     )]
     pub(crate) webhook_listen: SocketAddr,
     /// The Service through which the API server reaches the webhooks.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["webhook_url", "no_webhooks"], required_unless_present_any = ["webhook_url", "no_webhooks"])]
+    #[arg(long, value_name = "NAME")]
     pub(crate) webhook_service: Option<String>,
     /// The URL at which the API server reaches the webhooks, as in https://10.0.0.5:9443.
-    #[arg(long, value_name = "URL", conflicts_with = "no_webhooks")]
+    #[arg(long, value_name = "URL")]
     pub(crate) webhook_url: Option<String>,
     /// Serve no webhooks: definitions have one API version, and wrong input is told in conditions alone.
     #[arg(long)]
@@ -122,7 +130,7 @@ pub(crate) struct Asking {
     #[arg(short = 'n', long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// Print for a program.
-    #[arg(short, long, value_enum)]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
 }
 
@@ -202,7 +210,7 @@ pub(crate) struct Upgrade {
     /// Which components, to which versions, as in web=1.2.5; all references to the highest release without them.
     #[arg(value_name = "COMPONENT=VERSION")]
     pub(crate) wishes: Vec<String>,
-    /// Show the plan, and change nothing.
+    /// Show the plan, ask the server whether it would accept it, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -217,7 +225,7 @@ pub(crate) struct Rollback {
     /// To which of its revisions, by name or number [default: the newest before the current one]
     #[arg(long, value_name = "REVISION")]
     pub(crate) to: Option<String>,
-    /// Show the plan, and change nothing.
+    /// Show the plan, ask the server whether it would accept it, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -244,7 +252,13 @@ pub(crate) struct Gc {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) definition_revision_limit: usize,
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) cluster: Cluster,
+    /// Only what is published in this namespace [default: all]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Print for a program.
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<Format>,
 }
 
 /// `cambium verify`.
@@ -256,24 +270,33 @@ pub(crate) struct Verify {
     /// The kubeconfig [default: $KUBECONFIG or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// Only what is published in this namespace [default: all]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
     /// Show what is the same, too.
     #[arg(long)]
     pub(crate) all: bool,
+    /// A version that some cluster does not have is listed, and is no difference.
+    #[arg(long)]
+    pub(crate) allow_missing: bool,
     /// Print for a program.
-    #[arg(short, long, value_enum)]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
 }
 
 /// `cambium lock`.
 #[derive(Debug, Args)]
 pub(crate) struct Lock {
-    /// The file with the Application; `-` reads standard input.
+    /// The file with the Application; `-` reads standard input and prints the result.
     pub(crate) file: PathBuf,
     /// Print the result instead of writing the file.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) cluster: Cluster,
+    /// The namespace, if the file does not say [default: that of the context]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
 }
 
 /// `cambium completions`.

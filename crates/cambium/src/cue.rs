@@ -1,6 +1,6 @@
 //! `cambium cue`: the language on its own.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -9,6 +9,7 @@ use cambium_cue::{CompileOptions, Data, Diagnostics, EvaluationOptions, Program,
 use crate::caret;
 use crate::cli::{Cue, CueEval, CueSchema, Format};
 use crate::exit::UnreadableFile;
+use crate::output;
 
 /// The largest file that is read.
 const MAXIMUM_FILE: u64 = 16 * 1024 * 1024;
@@ -105,11 +106,5 @@ pub(crate) fn print(data: &Data, format: Format) -> Result<()> {
         Format::Json => data.to_json_pretty() + "\n",
         Format::Yaml => data.to_yaml(),
     };
-    write(&text)
-}
-
-/// Writes text to standard output.
-pub(crate) fn write(text: &str) -> Result<()> {
-    std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    output::write(&text)
 }

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
+use cambium_api::names::reason;
 use cambium_apiserver::store::OpenError;
+use cambium_oam::Refused;
 
 use crate::client::Unreachable;
 use crate::up::UpError;
@@ -20,10 +22,10 @@ const ADDRESS: u8 = 5;
 /// A file of the user's stands in the way, or cannot be written.
 const FILE: u8 = 6;
 
-/// What the user wrote is wrong; the problems have been shown.
+/// What the user wrote is wrong, or the cluster refused it; the problems have been shown.
 const INPUT: u8 = 7;
 
-/// No cluster can be reached.
+/// No cluster can be reached, or it lets nobody in.
 const CLUSTER: u8 = 8;
 
 /// The user's input is wrong, and every problem of it has been written to standard error.
@@ -66,13 +68,26 @@ pub(crate) struct Differences(pub(crate) usize);
 
 /// What the rules of definitions and applications do not allow.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", .0.join("\n"))]
-pub(crate) struct Refusals(Vec<String>);
+#[error("{}", messages(.0))]
+pub(crate) struct Refusals(Vec<Refused>);
 
-impl From<Vec<cambium_oam::Refused>> for Refusals {
-    fn from(refused: Vec<cambium_oam::Refused>) -> Self {
-        Self(refused.into_iter().map(|one| one.message).collect())
+impl From<Vec<Refused>> for Refusals {
+    fn from(refused: Vec<Refused>) -> Self {
+        Self(refused)
     }
+}
+
+impl Refusals {
+    /// Whether all that is wrong is that something is not there.
+    fn is_not_found(&self) -> bool {
+        let absent = [reason::DEFINITION_NOT_FOUND, reason::VERSION_NOT_FOUND];
+        self.0.iter().all(|one| absent.contains(&one.reason))
+    }
+}
+
+fn messages(refused: &[Refused]) -> String {
+    let messages: Vec<&str> = refused.iter().map(|one| one.message.as_str()).collect();
+    messages.join("\n")
 }
 
 /// Says what went wrong, and gives the code for it.
@@ -81,7 +96,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         INPUT
     } else if error.is::<UnreadableFile>() {
         FILE
-    } else if error.is::<Unreachable>() || is_connection(error) {
+    } else if error.is::<Unreachable>() {
         CLUSTER
     } else if error.is::<WrongUse>() {
         USAGE
@@ -89,20 +104,46 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         NOT_FOUND
     } else if error.is::<Differences>() {
         DIFFERS
-    } else if error.is::<Refusals>() {
-        INPUT
+    } else if let Some(refusals) = error.downcast_ref::<Refusals>() {
+        if refusals.is_not_found() { NOT_FOUND } else { INPUT }
+    } else if let Some(answer) = error.downcast_ref::<kube::Error>() {
+        code_of_answer(answer)
     } else {
         error.downcast_ref::<UpError>().map_or(UNEXPECTED, code)
     };
-    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    // What a cluster answered says everything that is under it, too.
+    let answered = |error: &&(dyn std::error::Error + 'static)| {
+        matches!(error.downcast_ref(), Some(kube::Error::Api(_)))
+    };
+    let upto = error
+        .chain()
+        .position(|cause| answered(&cause))
+        .unwrap_or(usize::MAX - 1);
+    let causes: Vec<String> = error.chain().take(upto + 1).map(cause).collect();
     tracing::error!(code, "{}", causes.join(": "));
     ExitCode::from(code)
 }
 
-/// Whether nobody answered.
-fn is_connection(error: &anyhow::Error) -> bool {
-    let failed = error.downcast_ref::<kube::Error>();
-    matches!(failed, Some(kube::Error::HyperError(_) | kube::Error::Service(_)))
+/// The code for what a cluster answered, or for nobody answering.
+fn code_of_answer(error: &kube::Error) -> u8 {
+    match error {
+        kube::Error::HyperError(_) | kube::Error::Service(_) => CLUSTER,
+        kube::Error::Api(status) => match status.code {
+            401 | 403 => CLUSTER,
+            400..500 => INPUT,
+            _ => UNEXPECTED,
+        },
+        _ => UNEXPECTED,
+    }
+}
+
+/// One cause as a person reads it: of an answer of the cluster, what it says.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.downcast_ref::<kube::Error>() {
+        Some(kube::Error::Api(status)) => status.message.clone(),
+        Some(kube::Error::HyperError(_) | kube::Error::Service(_)) => "nobody answers".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 fn code(error: &UpError) -> u8 {

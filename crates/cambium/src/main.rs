@@ -8,6 +8,7 @@ mod cue;
 mod exit;
 mod log;
 mod manager;
+mod output;
 mod platform;
 mod render;
 mod table;
@@ -35,13 +36,9 @@ fn main() -> ExitCode {
         Command::Verify(options) => commands::run(commands::verify(&options)),
         Command::Lock(options) => commands::run(commands::lock(&options)),
         Command::Completions(options) => {
-            clap_complete::generate(
-                options.shell,
-                &mut Cli::command(),
-                "cambium",
-                &mut std::io::stdout(),
-            );
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(options.shell, &mut Cli::command(), "cambium", &mut script);
+            output::write(&String::from_utf8_lossy(&script))
         }
         Command::Cue(command) => cue::run(&command),
         Command::Render(options) => render::run(&options),

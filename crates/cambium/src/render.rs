@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::cli::{Format, Render};
 use crate::exit::UnreadableFile;
-use crate::{caret, cue};
+use crate::{caret, cue, output};
 
 /// Renders, or shows everything that stands in the way.
 pub(crate) fn run(options: &Render) -> Result<()> {
@@ -201,7 +201,7 @@ fn problem(message: String) -> Diagnostic {
 fn print<'a>(objects: impl Iterator<Item = &'a Value>, format: Format) -> Result<()> {
     for (index, object) in objects.enumerate() {
         if index > 0 && format == Format::Yaml {
-            cue::write("---\n")?;
+            output::write("---\n")?;
         }
         cue::print(&Data::from(object), format)?;
     }

@@ -2,12 +2,12 @@
 
 use crate::application::Recorded;
 use crate::resolve::{condition_reason, kind_in_lock};
-use crate::{Answer, Asked, Catalogue, Follow, Refused, asked, resolve};
-use cambium_api::names::reason;
+use crate::{Answer, Asked, Catalogue, Follow, Refused, asked, follow, resolve};
+use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_lineage::{Explanation, InUse, Lock, Policy, Question, Reference, Revision, Verdict, Wanted};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What a move would do to an application.
@@ -18,6 +18,10 @@ pub struct MovePlan {
     pub moves: Vec<Move>,
     /// The spec that the application would get.
     pub spec: Value,
+    /// The lock that it would get, if it has one.
+    pub lock: Option<String>,
+    /// Whether the spec changes in more than its references.
+    pub beyond_references: bool,
 }
 
 /// One reference that changes.
@@ -43,6 +47,7 @@ pub fn upgrade(
     wishes: &BTreeMap<String, String>,
 ) -> Result<MovePlan, Vec<Refused>> {
     let refuse = |reason, message| Refused { reason, message };
+    let follow = follow(application)?;
     let references = asked(application);
     let mut problems = Vec::new();
     for component in wishes.keys() {
@@ -67,10 +72,16 @@ pub fn upgrade(
         if wish.is_none() && !wishes.is_empty() {
             continue;
         }
-        match wanted(catalogue, namespace, asked, wish) {
-            Ok(None) => {}
-            Ok(Some(to)) if to == asked.text => {}
-            Ok(Some(to)) => {
+        let current = current_version(application, asked);
+        let wanted = match wish {
+            Some(version) => with_version(asked, version),
+            None => highest(catalogue, namespace, &follow, asked, current.as_deref()),
+        };
+        match wanted {
+            Ok(None) if follow.lock.is_none() => {}
+            Ok(to) => {
+                // A locked reference moves by another lock, even if it stays as it is written.
+                let to = to.unwrap_or_else(|| asked.text.clone());
                 let answer = resolve(
                     catalogue,
                     namespace,
@@ -81,15 +92,21 @@ pub fn upgrade(
                     },
                     None,
                 );
-                match answer.outcome {
-                    Ok(resolved) => moves.push(Move {
+                let new_version = match answer.outcome {
+                    Ok(resolved) => resolved.stored.revision.to_string(),
+                    Err(problem) => {
+                        problems.push(problem);
+                        continue;
+                    }
+                };
+                if to != asked.text || (follow.lock.is_some() && current.as_ref() != Some(&new_version)) {
+                    moves.push(Move {
                         path: asked.path.clone(),
                         from: Some(asked.text.clone()),
                         to: Some(to),
-                        version: current_version(application, asked),
-                        new_version: Some(resolved.stored.revision.to_string()),
-                    }),
-                    Err(problem) => problems.push(problem),
+                        version: current,
+                        new_version: Some(new_version),
+                    });
                 }
             }
             Err(problem) => problems.push(problem),
@@ -99,34 +116,73 @@ pub fn upgrade(
         return Err(problems);
     }
     let spec = with_references(application, &moves);
-    Ok(MovePlan { moves, spec })
+    let lock = match &follow.lock {
+        Some(old) => Some(relocked(old, catalogue, namespace, &spec, &moves)?),
+        None => None,
+    };
+    Ok(MovePlan {
+        moves,
+        spec,
+        lock,
+        beyond_references: false,
+    })
 }
 
-/// A plan to make an application what it was: its spec, with every reference at exactly what it resolved to then.
-pub fn rollback(application: &Value, to: &Recorded) -> MovePlan {
+/// A lock for other references: what does not move stays locked to what it was.
+fn relocked(
+    old: &Lock,
+    catalogue: &Catalogue,
+    namespace: &str,
+    spec: &Value,
+    moves: &[Move],
+) -> Result<String, Vec<Refused>> {
+    let references = asked(&json!({"spec": spec}));
+    let moved = |asked: &Asked| moves.iter().any(|one| one.path == asked.path);
+    let known = |asked: &Asked| {
+        let reference = asked.text.parse().ok()?;
+        old.locked(kind_in_lock(asked.type_), &reference).ok().cloned()
+    };
+    let (stay, go): (Vec<&Asked>, Vec<&Asked>) = references
+        .iter()
+        .partition(|asked| !moved(asked) && known(asked).is_some());
+    let answers: Vec<Answer> = go
+        .into_iter()
+        .map(|asked| resolve(catalogue, namespace, &unbound(), asked, None))
+        .collect();
+    let mut entries = json!(lock(&answers)?);
+    for asked in stay {
+        entries[kind_in_lock(asked.type_)][&asked.text] = json!(known(asked));
+    }
+    // Sorted, and with references as locks write them.
+    let sorted: Result<Lock, _> = serde_json::from_value(entries);
+    sorted.map(|lock| lock.to_string()).map_err(|error| {
+        vec![Refused {
+            reason: reason::LOCKED,
+            message: error.to_string(),
+        }]
+    })
+}
+
+/// A plan to make an application what it was: its spec, with every reference at exactly what it resolved to then. Refused if that
+/// cannot be said any more.
+pub fn rollback(application: &Value, to: &Recorded, catalogue: &Catalogue) -> Result<MovePlan, Vec<Refused>> {
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
     let mut snapshot = to.application.clone();
     let then: Vec<Asked> = asked(&snapshot);
-    let pins: Vec<Move> = then
-        .iter()
-        .filter_map(|asked| {
-            let used = to
-                .definitions
-                .iter()
-                .find(|used| used.type_ == asked.type_ && used.reference == asked.text)?;
-            let name = asked.text.split('@').next().unwrap_or_default();
-            let called = used
-                .version
-                .clone()
-                .or_else(|| used.revision.strip_prefix(&format!("{name}-")).map(str::to_owned))?;
-            Some(Move {
-                path: asked.path.clone(),
-                from: Some(asked.text.clone()),
-                to: Some(format!("{name}@{called}")),
-                version: None,
-                new_version: Some(called),
-            })
-        })
-        .collect();
+    let mut pins = Vec::new();
+    let mut problems = Vec::new();
+    for asked in &then {
+        match pin(asked, to, catalogue, namespace) {
+            Ok(pin) => pins.push(pin),
+            Err(message) => problems.push(Refused {
+                reason: reason::REVISION_CHANGED,
+                message: format!("{}: {message}", asked.path),
+            }),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
     snapshot["spec"] = with_references(&snapshot, &pins);
     let now = asked(application);
     let mut moves: Vec<Move> = asked(&snapshot)
@@ -154,10 +210,81 @@ pub fn rollback(application: &Value, to: &Recorded) -> MovePlan {
         version: current_version(application, known),
         new_version: None,
     }));
-    MovePlan {
+    let is_locked = !application["metadata"]["annotations"][annotation::LOCK].is_null();
+    Ok(MovePlan {
+        beyond_references: with_references(application, &moves) != snapshot["spec"],
+        lock: is_locked.then(|| recorded_lock(&then, &pins, to)).flatten(),
         moves,
         spec: snapshot["spec"].clone(),
+    })
+}
+
+/// The exact reference to what a reference resolved to then, which must lead there now.
+fn pin(asked: &Asked, to: &Recorded, catalogue: &Catalogue, namespace: &str) -> Result<Move, String> {
+    let used = to
+        .definitions
+        .iter()
+        .find(|used| used.type_ == asked.type_ && used.reference == asked.text)
+        .ok_or_else(|| format!("{} does not say what {:?} was", to.revision.name(), asked.text))?;
+    let place = used.namespace.as_deref().unwrap_or_default();
+    let stored = catalogue
+        .revision(place, &used.revision)
+        .ok_or_else(|| format!("revision {place}/{} is gone", used.revision))?;
+    let revision = &stored.revision;
+    let called = match (revision.version(), revision.given_name()) {
+        (Some(version), _) => version.to_string(),
+        (None, Some(name)) => name.to_string(),
+        (None, None) => format!("v{}", revision.number()),
+    };
+    let text = format!("{}@{called}", stored.artifact.name);
+    let exactly = Asked {
+        text: text.clone(),
+        ..asked.clone()
+    };
+    let found = resolve(catalogue, namespace, &unbound(), &exactly, None)
+        .outcome
+        .map_err(|refused| format!("it was {place}/{}, and now {}", used.revision, refused.message))?;
+    let same = found.stored.artifact == stored.artifact
+        && found.stored.revision.name() == revision.name()
+        && found.stored.revision.digest().to_string() == used.digest;
+    if !same {
+        return Err(format!(
+            "it was {place}/{} ({}), and {text:?} now leads to {}/{} ({})",
+            used.revision,
+            used.digest,
+            found.stored.artifact.namespace,
+            found.stored.revision.name(),
+            found.stored.revision.digest(),
+        ));
     }
+    Ok(Move {
+        path: asked.path.clone(),
+        from: Some(asked.text.clone()),
+        to: Some(text),
+        version: None,
+        new_version: Some(revision.to_string()),
+    })
+}
+
+/// A lock on what a revision used, for the exact references that a rollback writes.
+fn recorded_lock(then: &[Asked], pins: &[Move], to: &Recorded) -> Option<String> {
+    let mut entries = json!({});
+    for (asked, pin) in then
+        .iter()
+        .filter_map(|asked| Some((asked, pins.iter().find(|pin| pin.path == asked.path)?)))
+    {
+        let used = to
+            .definitions
+            .iter()
+            .find(|used| used.type_ == asked.type_ && used.reference == asked.text)?;
+        let locked = match &used.version {
+            Some(version) => json!({"version": version, "digest": used.digest}),
+            None => json!({"digest": used.digest}),
+        };
+        entries[kind_in_lock(asked.type_)][pin.to.as_deref()?] = locked;
+    }
+    let lock: Lock = serde_json::from_value(entries).ok()?;
+    Some(lock.to_string())
 }
 
 /// A lock on what the references of an application get now.
@@ -260,24 +387,22 @@ pub fn explain(
     Ok(lines.into_iter().map(line).collect())
 }
 
-/// What a reference should become: exactly the wish, or the highest release in the shape it has.
-fn wanted(
+/// A reference to the same definition at another version.
+fn with_version(asked: &Asked, version: &str) -> Result<Option<String>, Refused> {
+    let reference = parsed(asked)?;
+    Ok(Some(format!("{}@{version}", reference.artifact())))
+}
+
+/// What a reference must become to get the highest release, in the shape it has; nothing if it gets that as it is.
+fn highest(
     catalogue: &Catalogue,
     namespace: &str,
+    follow: &Follow,
     asked: &Asked,
-    wish: Option<&String>,
+    current: Option<&str>,
 ) -> Result<Option<String>, Refused> {
-    let reference: Reference = asked
-        .text
-        .parse()
-        .map_err(|error: cambium_lineage::ReferenceError| Refused {
-            reason: reason::INVALID_REFERENCE,
-            message: error.to_string(),
-        })?;
+    let reference = parsed(asked)?;
     let name = reference.artifact();
-    if let Some(version) = wish {
-        return Ok(Some(format!("{name}@{version}")));
-    }
     let Some((_, shelf)) = catalogue.find(namespace, asked.type_, name) else {
         return Ok(None);
     };
@@ -290,6 +415,8 @@ fn wanted(
         return Ok(None);
     };
     Ok(match reference.wanted() {
+        Wanted::Newest if follow.policy == Policy::Automatic => None,
+        Wanted::Newest if current == Some(&highest.to_string()) => None,
         Wanted::Newest => Some(format!("{name}@{highest}")),
         Wanted::Exact(version) if version < highest => Some(format!("{name}@{highest}")),
         Wanted::Series(series) if !series.contains(highest) && series.is_below(highest) => {
@@ -305,6 +432,16 @@ fn wanted(
         }
         _ => None,
     })
+}
+
+fn parsed(asked: &Asked) -> Result<Reference, Refused> {
+    asked
+        .text
+        .parse()
+        .map_err(|error: cambium_lineage::ReferenceError| Refused {
+            reason: reason::INVALID_REFERENCE,
+            message: error.to_string(),
+        })
 }
 
 fn unbound() -> Follow {
@@ -377,3 +514,6 @@ fn with_references(application: &Value, moves: &[Move]) -> Value {
     }
     spec
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,7 @@ pub use faults::{Fault, Faults, Filter, Recorder, for_every_call};
 pub use network::NetworkCluster;
 pub use peer::peer;
 pub use raw::{Answer, Raw};
+pub use real::kubernetes_kubeconfig;
 pub use skip::skip;
 pub use wait::{eventually, eventually_some};
 pub use watch::Watch;

@@ -15,9 +15,9 @@ use kube::{Client, Config};
 /// The one control plane of this process, or why there is none.
 static CONTROL_PLANE: Mutex<Option<Result<ControlPlane, String>>> = Mutex::new(None);
 
-/// A client to it; it is started by the first who asks.
-pub(crate) async fn client() -> Result<Client> {
-    let kubeconfig = tokio::task::spawn_blocking(|| -> Result<Kubeconfig> {
+/// Asks it something; it is started by the first who asks.
+async fn ask<T: Send + 'static>(question: impl FnOnce(&ControlPlane) -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(|| -> Result<T> {
         let mut running = CONTROL_PLANE
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -25,10 +25,25 @@ pub(crate) async fn client() -> Result<Client> {
             running.get_or_insert_with(|| ControlPlane::start().map_err(|error| format!("{error:#}")));
         started
             .as_ref()
-            .map(ControlPlane::kubeconfig)
+            .map(question)
             .map_err(|error| anyhow::anyhow!(error.clone()))
     })
-    .await??;
+    .await?
+}
+
+/// A kubeconfig for a real control plane, for programs under test; an error says why there is none.
+pub async fn kubernetes_kubeconfig(directory: &Path) -> Result<PathBuf> {
+    // It is there when the default namespace is.
+    client().await?;
+    let text = ask(|plane| kubeconfig_text(plane.port, &plane.token)).await?;
+    let path = directory.join("kubeconfig");
+    std::fs::write(&path, text)?;
+    Ok(path)
+}
+
+/// A client to it.
+pub(crate) async fn client() -> Result<Client> {
+    let kubeconfig = ask(ControlPlane::kubeconfig).await?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;
     crate::eventually("the default namespace is there", || async {

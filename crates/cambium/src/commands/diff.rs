@@ -1,25 +1,31 @@
 //! `cambium diff`: what changed between two versions of a definition.
 
 use anyhow::Result;
+use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
-use cambium_lineage::{Policy, Reference};
+use cambium_lineage::{Policy, Reference, ReferenceError};
 use cambium_oam::{Asked, Catalogue, Follow, Stored, resolve};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
-use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use super::world::World;
 use super::{ask, print};
 use crate::cli::Diff;
-use crate::exit::{NotFound, WrongUse};
+use crate::exit::{NotFound, Refusals, WrongUse};
+use crate::output;
 
 pub(crate) async fn diff(options: &Diff) -> Result<()> {
+    let parse = |text: &str| {
+        let parsed: Result<Reference, ReferenceError> = text.parse();
+        parsed.map_err(|error| WrongUse(error.to_string()))
+    };
+    let (reference, _) = (parse(&options.from)?, parse(&options.to)?);
     let (client, namespace) = ask(&options.asking).await?;
     let world = World::read(&client).await?;
     let type_ = match &options.kind {
         Some(kind) => kind.type_(),
-        None => guess(&world.catalogue, &namespace, &options.from)?,
+        None => guess(&world.catalogue, &namespace, &reference)?,
     };
     let from = find(&world.catalogue, &namespace, type_, &options.from)?;
     let to = find(&world.catalogue, &namespace, type_, &options.to)?;
@@ -36,32 +42,45 @@ pub(crate) async fn diff(options: &Diff) -> Result<()> {
         });
         return print(&all, format);
     }
-    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let mut output = std::io::stdout();
+    let mut text = String::new();
     for (part, before, after) in &parts {
-        if before == after {
-            continue;
-        }
-        writeln!(output, "--- {} {part}", from.revision.name())?;
-        writeln!(output, "+++ {} {part}", to.revision.name())?;
-        let text = TextDiff::from_lines(before.as_str(), after.as_str());
-        for hunk in text.unified_diff().context_radius(3).iter_hunks() {
-            writeln!(output, "{}", hunk.header())?;
-            for change in hunk.iter_changes() {
-                let (sign, colour) = match change.tag() {
-                    ChangeTag::Delete => ("-", "\u{1b}[31m"),
-                    ChangeTag::Insert => ("+", "\u{1b}[32m"),
-                    ChangeTag::Equal => (" ", ""),
-                };
-                let line = change.value().trim_end_matches('\n');
-                match colours && !colour.is_empty() {
-                    true => writeln!(output, "{colour}{sign}{line}\u{1b}[0m")?,
-                    false => writeln!(output, "{sign}{line}")?,
-                }
-            }
+        let name = |stored: &Stored| format!("{} {part}", stored.revision.name());
+        text.push_str(&unified((&name(&from), before), (&name(&to), after)));
+    }
+    if text.is_empty() {
+        output::note(&format!(
+            "{} and {} are the same",
+            from.revision.name(),
+            to.revision.name()
+        ));
+    }
+    output::write(&text)
+}
+
+/// The differences between two texts, each with its name, as `diff -u` shows them; nothing if there are none.
+pub(super) fn unified((from, before): (&str, &str), (to, after): (&str, &str)) -> String {
+    if before == after {
+        return String::new();
+    }
+    let colours = output::in_colour();
+    let mut out = format!("--- {from}\n+++ {to}\n");
+    let text = TextDiff::from_lines(before, after);
+    for hunk in text.unified_diff().context_radius(3).iter_hunks() {
+        out.push_str(&format!("{}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            let (sign, colour) = match change.tag() {
+                ChangeTag::Delete => ("-", "\u{1b}[31m"),
+                ChangeTag::Insert => ("+", "\u{1b}[32m"),
+                ChangeTag::Equal => (" ", ""),
+            };
+            let line = change.value().trim_end_matches('\n');
+            out.push_str(&match colours && !colour.is_empty() {
+                true => format!("{colour}{sign}{line}\u{1b}[0m\n"),
+                false => format!("{sign}{line}\n"),
+            });
         }
     }
-    Ok(())
+    out
 }
 
 /// The template, and the rest of the spec as YAML.
@@ -86,22 +105,27 @@ fn parts(from: &Value, to: &Value) -> Result<Vec<(&'static str, String, String)>
 }
 
 /// The kind of definition that has this name, if only one has.
-fn guess(catalogue: &Catalogue, namespace: &str, text: &str) -> Result<DefinitionType> {
-    let reference: Reference = text
-        .parse()
-        .map_err(|error: cambium_lineage::ReferenceError| WrongUse(error.to_string()))?;
+fn guess(catalogue: &Catalogue, namespace: &str, reference: &Reference) -> Result<DefinitionType> {
     let known: Vec<DefinitionType> = DefinitionType::ALL
         .into_iter()
         .filter(|type_| catalogue.find(namespace, *type_, reference.artifact()).is_some())
         .collect();
     match known.as_slice() {
         [one] => Ok(*one),
-        [] => Err(NotFound(format!("no definition {:?}", reference.artifact())).into()),
-        _ => Err(WrongUse(format!(
-            "there are definitions {:?} of several kinds; say which with --kind",
+        [] => Err(NotFound(format!(
+            "no definition {:?} in namespace {namespace} or {SYSTEM_NAMESPACE}",
             reference.artifact()
         ))
         .into()),
+        several => {
+            let kinds: Vec<&str> = several.iter().map(|type_| type_.kind()).collect();
+            Err(WrongUse(format!(
+                "{:?} is a {}; say which with --kind",
+                reference.artifact(),
+                kinds.join(" and a ")
+            ))
+            .into())
+        }
     }
 }
 
@@ -116,8 +140,7 @@ fn find(catalogue: &Catalogue, namespace: &str, type_: DefinitionType, text: &st
         lock: None,
         publish_version: None,
     };
-    match resolve(catalogue, namespace, &follow, &asked, None).outcome {
-        Ok(resolved) => Ok(resolved.stored),
-        Err(refused) => Err(NotFound(refused.message).into()),
-    }
+    let answer = resolve(catalogue, namespace, &follow, &asked, None);
+    let resolved = answer.outcome.map_err(|refused| Refusals::from(vec![refused]))?;
+    Ok(resolved.stored)
 }

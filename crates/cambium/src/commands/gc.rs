@@ -9,8 +9,9 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::world::World;
-use super::{answer, ask, heading};
+use super::{answer, heading};
 use crate::cli::Gc;
+use crate::client;
 use crate::exit::WrongUse;
 
 pub(crate) async fn gc(options: &Gc) -> Result<()> {
@@ -20,11 +21,16 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
         )
         .into());
     }
-    let (client, _) = ask(&options.asking).await?;
+    let client = client::connect(&options.cluster).await?;
     let world = World::read(&client).await?;
     let mut rows = vec![heading(["NAMESPACE", "REVISION", "VERSION", "ACTION", "WHY"])];
     let mut all = Vec::new();
-    for (artifact, shelf) in world.catalogue.iter() {
+    let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
+    for (artifact, shelf) in world
+        .catalogue
+        .iter()
+        .filter(|(artifact, _)| wanted(&artifact.namespace))
+    {
         let stored: Vec<Arc<Stored>> = shelf.revisions().cloned().collect();
         let uses = world.consumers.uses(artifact, shelf.lineage().ok());
         let planned = plan(
@@ -68,7 +74,7 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
             }));
         }
     }
-    answer(&rows, &all, options.asking.output)
+    answer(&rows, &all, options.output)
 }
 
 fn text(reason: &KeepReason) -> String {

@@ -36,7 +36,9 @@ enum Subject {
 }
 
 fn kind_of(text: &str) -> Option<Subject> {
-    Some(match text.to_lowercase().trim_end_matches('s') {
+    // kubectl prints kinds with their group; they may be pasted.
+    let kind = text.split('.').next().unwrap_or_default().to_lowercase();
+    Some(match kind.trim_end_matches('s') {
         "app" | "application" | "velaapp" => Subject::Application,
         "component" | "componentdefinition" | "compdef" | "comp" => {
             Subject::Definition(DefinitionType::Component)
@@ -114,11 +116,13 @@ fn of_application(world: &World, namespace: &str, name: &str, options: &History)
     for recorded in world.recorded.get(&key).into_iter().flatten().rev() {
         let revision = &recorded.revision;
         let is_current = Some(revision.name().as_str()) == current;
-        let definitions: Vec<&str> = recorded
-            .definitions
-            .iter()
-            .map(|used| used.revision.as_str())
-            .collect();
+        let mut definitions: Vec<&str> = Vec::new();
+        for used in &recorded.definitions {
+            // Two references may lead to one revision.
+            if !definitions.contains(&used.revision.as_str()) {
+                definitions.push(&used.revision);
+            }
+        }
         rows.push(vec![
             revision.name().to_string(),
             revision.number().to_string(),

@@ -2,24 +2,26 @@
 
 use anyhow::Result;
 use cambium_api::names::annotation;
+use cambium_cue::Source;
 use cambium_oam::{Follow, asked, follow, moves, resolve};
 use serde_json::Value;
-use std::io::Write as _;
 use std::path::Path;
 
-use super::ask;
+use super::resolving::in_use;
 use super::world::World;
 use crate::cli::Lock;
-use crate::cue;
 use crate::exit::{Refusals, UnreadableFile, WrongUse};
+use crate::{client, cue, output};
 
 pub(crate) async fn lock(options: &Lock) -> Result<()> {
-    let (client, mut namespace) = ask(&options.asking).await?;
     let source = cue::read(&options.file)?;
-    let application = application_in(&options.file)?;
-    if let Some(own) = application["metadata"]["namespace"].as_str() {
-        own.clone_into(&mut namespace);
-    }
+    let application = application_in(&source)?;
+    let client = client::connect(&options.cluster).await?;
+    let own = application["metadata"]["namespace"].as_str();
+    let namespace = own
+        .or(options.namespace.as_deref())
+        .unwrap_or(client.default_namespace())
+        .to_owned();
     let world = World::read(&client).await?;
     let mut unlocked = application.clone();
     if let Some(annotations) = unlocked
@@ -29,38 +31,40 @@ pub(crate) async fn lock(options: &Lock) -> Result<()> {
         annotations.remove(annotation::LOCK);
     }
     let follow: Follow = follow(&unlocked).map_err(Refusals::from)?;
+    // What is there already is locked to what it uses.
+    let live = world.live(&namespace, &application);
     let answers: Vec<_> = asked(&application)
         .iter()
-        .map(|asked| resolve(&world.catalogue, &namespace, &follow, asked, None))
+        .map(|asked| {
+            let in_use = live.and_then(|live| in_use(live, asked));
+            resolve(&world.catalogue, &namespace, &follow, asked, in_use.as_ref())
+        })
         .collect();
     let lock = moves::lock(&answers).map_err(Refusals::from)?.to_string();
     let text = with_annotation(&source.text, &lock).ok_or_else(|| {
         WrongUse(format!(
-            "{}: metadata is not written as a block, so nothing can be put into it; add this annotation yourself:\n{}: '{lock}'",
-            options.file.display(),
+            "{}: cannot see where to put it without changing the rest; add this annotation yourself:\n{}: '{lock}'",
+            source.name,
             annotation::LOCK
         ))
     })?;
     if options.dry_run || options.file == Path::new("-") {
-        std::io::stdout().write_all(text.as_bytes())?;
-        return Ok(());
+        return output::write(&text);
     }
     std::fs::write(&options.file, text).map_err(|source| UnreadableFile {
         path: options.file.display().to_string(),
         source,
     })?;
-    writeln!(
-        std::io::stderr(),
-        "{}: locked {} references",
-        options.file.display(),
-        answers.len()
-    )?;
+    let count = match answers.len() {
+        1 => "1 reference".to_owned(),
+        count => format!("{count} references"),
+    };
+    output::note(&format!("{}: locked {count}", source.name));
     Ok(())
 }
 
 /// The one Application in a file.
-pub(super) fn application_in(file: &Path) -> Result<Value> {
-    let source = cue::read(file)?;
+pub(super) fn application_in(source: &Source) -> Result<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(&source.text)
         .map_err(|error| WrongUse(format!("{}: {error}", source.name)))?;
     let mut applications = documents
@@ -77,70 +81,103 @@ pub(super) fn application_in(file: &Path) -> Result<Value> {
     }
 }
 
-/// The text of an Application with a lock in its annotations; everything else stays as it was written.
+/// The text of an Application with a lock in its annotations; everything else stays as it was written. Nothing, if the text is not
+/// written in lines, and if it would come to mean something else.
 fn with_annotation(text: &str, lock: &str) -> Option<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut begin = 0;
-    let mut end = lines.len();
-    // The document that is the Application.
-    if lines.iter().any(|line| line.starts_with("---")) {
-        let mut from = 0;
-        for (index, line) in lines
-            .iter()
-            .enumerate()
-            .chain(std::iter::once((lines.len(), &"---")))
-        {
-            if line.starts_with("---") {
-                if lines[from..index]
-                    .iter()
-                    .any(|line| line.trim_end() == "kind: Application")
-                {
-                    (begin, end) = (from, index);
-                }
-                from = index + 1;
-            }
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let locked = insert(&lines, lock)?;
+    let read = |text: &str| serde_saphyr::from_multiple::<Value>(text).ok();
+    let mut expected = read(text)?;
+    for document in &mut expected {
+        if document["kind"] == "Application" {
+            document["metadata"]["annotations"][annotation::LOCK] = Value::String(lock.to_owned());
         }
     }
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let metadata = (begin..end).find(|&index| lines[index].trim_end() == "metadata:")?;
+    (read(&locked)? == expected).then_some(locked)
+}
+
+fn insert(lines: &[&str], lock: &str) -> Option<String> {
     let content = |index: &usize| {
         let line = lines[*index].trim();
         !line.is_empty() && !line.starts_with('#')
     };
-    let first = (metadata + 1..end).find(|index| content(index))?;
-    let inner = indent(lines[first]);
+    let indent = |index: usize| lines[index].len() - lines[index].trim_start().len();
+    let is = |index: usize, key: &str| {
+        let rest = lines[index].trim().strip_prefix(key).map(str::trim_start);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+    };
+    let (begin, end) = application_lines(lines)?;
+    let metadata = (begin..end).find(|&index| lines[index].starts_with("metadata:"))?;
+    if !is(metadata, "metadata:") {
+        return in_one_line(lines, metadata, lock);
+    }
+    let first = (metadata + 1..end).find(content)?;
+    let inner = indent(first);
     if inner == 0 {
         return None;
     }
-    let block_end = (metadata + 1..end)
-        .find(|index| content(index) && indent(lines[*index]) < inner)
+    let block_end = (first..end)
+        .find(|index| content(index) && indent(*index) < inner)
         .unwrap_or(end);
-    let entry = |indent: usize| format!("{}{}: '{lock}'", " ".repeat(indent), annotation::LOCK);
-    let annotations = (metadata + 1..block_end).find(|&index| {
-        indent(lines[index]) == inner && lines[index].trim_start().starts_with("annotations:")
-    });
+    let ending = if lines[metadata].ends_with("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let entry = |indent: usize| format!("{}{}: '{lock}'{ending}", " ".repeat(indent), annotation::LOCK);
+    let annotations = (first..block_end)
+        .find(|&index| indent(index) == inner && lines[index].trim_start().starts_with("annotations:"));
     let mut out: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
-    match annotations {
-        Some(index) if lines[index].trim() == "annotations:" => {
-            let deeper = (index + 1..block_end).find(|index| content(index))?;
-            let depth = indent(lines[deeper]);
-            let known = (index + 1..block_end)
-                .take_while(|&index| !content(&index) || indent(lines[index]) >= depth)
-                .find(|&index| lines[index].trim_start().starts_with(annotation::LOCK));
-            match known {
-                Some(index) => out[index] = entry(depth),
-                None => out.insert(index + 1, entry(depth)),
-            }
-        }
-        Some(_) => return None,
-        None => {
-            out.insert(first, format!("{}annotations:", " ".repeat(inner)));
-            out.insert(first + 1, entry(inner + 2));
-        }
+    let Some(annotations) = annotations else {
+        out.insert(first, entry(inner + 2));
+        out.insert(first, format!("{}annotations:{ending}", " ".repeat(inner)));
+        return Some(out.concat());
+    };
+    if !is(annotations, "annotations:") {
+        return None;
     }
-    let mut text = out.join("\n");
-    text.push('\n');
-    Some(text)
+    let deeper = (annotations + 1..block_end).find(content)?;
+    let depth = indent(deeper);
+    let known = (deeper..block_end)
+        .find(|&index| indent(index) == depth && lines[index].trim_start().starts_with(annotation::LOCK));
+    match known {
+        Some(known) => {
+            // A text that goes on in deeper lines goes with its first line.
+            let after = (known + 1..block_end)
+                .find(|&index| content(&index) && indent(index) <= depth)
+                .unwrap_or(block_end);
+            out.splice(known..after, [entry(depth)]);
+        }
+        None => out.insert(annotations + 1, entry(depth)),
+    }
+    Some(out.concat())
+}
+
+/// Where metadata is written as `metadata: {…}`.
+fn in_one_line(lines: &[&str], metadata: usize, lock: &str) -> Option<String> {
+    let entry = format!("{}: '{lock}'", annotation::LOCK);
+    let line = lines[metadata];
+    let line = match line.contains("annotations: {") {
+        true => line.replacen("annotations: {", &format!("annotations: {{{entry}, "), 1),
+        false => line.replacen('{', &format!("{{annotations: {{{entry}}}, "), 1),
+    };
+    Some([lines[..metadata].concat(), line, lines[metadata + 1..].concat()].concat())
+}
+
+/// The lines of the document that is the Application.
+fn application_lines(lines: &[&str]) -> Option<(usize, usize)> {
+    let mut from = 0;
+    for index in 0..=lines.len() {
+        if lines.get(index).is_some_and(|line| !line.starts_with("---")) {
+            continue;
+        }
+        let document: Option<Value> = serde_saphyr::from_str(&lines[from..index].concat()).ok();
+        if document.is_some_and(|document| document["kind"] == "Application") {
+            return Some((from, index));
+        }
+        from = index + 1;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -164,8 +201,30 @@ mod tests {
             )
         );
         assert_eq!(
-            with_annotation("kind: Application\nmetadata: {name: shop}\n", "{}"),
+            with_annotation("kind: Application\nmetadata: {name: shop}\n", "{}").as_deref(),
+            Some("kind: Application\nmetadata: {annotations: {app.oam.dev/lock: '{}'}, name: shop}\n")
+        );
+        assert_eq!(
+            with_annotation("{kind: Application, metadata: {name: shop}}\n", "{}"),
             None
+        );
+    }
+
+    #[test]
+    fn a_lock_over_several_lines_is_replaced_whole_and_line_ends_stay() {
+        let long = "kind: Application\nmetadata:\n  annotations: # mine\n    app.oam.dev/lock: >-\n      {\n      }\n    a: b\n  name: shop\n";
+        assert_eq!(
+            with_annotation(long, "{}").as_deref(),
+            Some(
+                "kind: Application\nmetadata:\n  annotations: # mine\n    app.oam.dev/lock: '{}'\n    a: b\n  name: shop\n"
+            )
+        );
+        let windows = "kind: Application\r\nmetadata:\r\n  name: shop\r\n";
+        assert_eq!(
+            with_annotation(windows, "{}").as_deref(),
+            Some(
+                "kind: Application\r\nmetadata:\r\n  annotations:\r\n    app.oam.dev/lock: '{}'\r\n  name: shop\r\n"
+            )
         );
     }
 

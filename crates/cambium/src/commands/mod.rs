@@ -13,10 +13,10 @@ mod world;
 use anyhow::Result;
 use kube::Client;
 use serde::Serialize;
-use std::io::Write as _;
 
 use crate::cli::{Asking, Format};
 use crate::client;
+use crate::output;
 
 pub(crate) use diff::diff;
 pub(crate) use gc::gc;
@@ -48,21 +48,16 @@ pub(crate) async fn ask(asking: &Asking) -> Result<(Client, String)> {
 /// Prints rows for a person, or everything for a program.
 fn answer(rows: &[Vec<String>], all: &impl Serialize, output: Option<Format>) -> Result<()> {
     match output {
-        None => {
-            std::io::stdout().write_all(crate::table::print(rows).as_bytes())?;
-            Ok(())
-        }
+        None => output::write(&crate::table::print(rows)),
         Some(format) => print(all, format),
     }
 }
 
 fn print(all: &impl Serialize, format: Format) -> Result<()> {
-    let mut output = std::io::stdout();
-    match format {
-        Format::Json => writeln!(output, "{}", serde_json::to_string_pretty(all)?)?,
-        Format::Yaml => write!(output, "{}", serde_saphyr::to_string(all)?)?,
-    }
-    Ok(())
+    output::write(&match format {
+        Format::Json => serde_json::to_string_pretty(all)? + "\n",
+        Format::Yaml => serde_saphyr::to_string(all)?,
+    })
 }
 
 fn heading<const N: usize>(names: [&str; N]) -> Vec<String> {

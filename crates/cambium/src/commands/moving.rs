@@ -3,16 +3,17 @@
 use anyhow::{Context as _, Result};
 use cambium_api::names::annotation;
 use cambium_oam::moves::{MovePlan, rollback as plan_rollback, upgrade as plan_upgrade};
-use kube::Client;
 use kube::api::PostParams;
+use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
+use super::diff::unified;
 use super::world::{World, api};
-use super::{answer, ask, heading};
+use super::{ask, heading, print};
 use crate::cli::{Format, Rollback, Upgrade};
 use crate::exit::{NotFound, Refusals, WrongUse};
+use crate::{output, table};
 
 pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
     let mut wishes = BTreeMap::new();
@@ -26,6 +27,13 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
     let world = World::read(&client).await?;
     let (_, application) = world.application(&namespace, &options.application)?;
+    for component in wishes.keys() {
+        let components = components(application);
+        if !components.contains(&component.as_str()) {
+            let there = components.join(", ");
+            return Err(NotFound(format!("there is no component {component:?}; there are {there}")).into());
+        }
+    }
     let plan = plan_upgrade(application, &world.catalogue, &wishes).map_err(Refusals::from)?;
     carry_out(
         &client,
@@ -35,6 +43,12 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
         options.asking.output,
     )
     .await
+}
+
+fn components(application: &Value) -> Vec<&str> {
+    let components = application["spec"]["components"].as_array();
+    let names = components.into_iter().flatten();
+    names.filter_map(|component| component["name"].as_str()).collect()
 }
 
 pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
@@ -64,7 +78,7 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
         let wanted = options.to.as_deref().unwrap_or("before the current one");
         return Err(NotFound(format!("{key} has no revision {wanted}; {there}")).into());
     };
-    let plan = plan_rollback(application, to);
+    let plan = plan_rollback(application, to, &world.catalogue).map_err(Refusals::from)?;
     carry_out(
         &client,
         application,
@@ -83,6 +97,55 @@ async fn carry_out(
     dry_run: bool,
     output: Option<Format>,
 ) -> Result<()> {
+    let name = application["metadata"]["name"].as_str().unwrap_or_default();
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    show(application, plan, output)?;
+    let lock = application["metadata"]["annotations"][annotation::LOCK].as_str();
+    if plan.spec == application["spec"] && plan.lock.as_deref() == lock {
+        output::note(&format!("application/{name}: nothing to change"));
+        return Ok(());
+    }
+    let frozen = application["metadata"]["annotations"][annotation::PUBLISH_VERSION].as_str();
+    if let Some(version) = frozen {
+        return Err(WrongUse(format!(
+            "application/{name} is frozen by {}={version}; change or remove that first",
+            annotation::PUBLISH_VERSION
+        ))
+        .into());
+    }
+    let api = api(client, "Application", namespace);
+    // As it is now, with all its fields; if somebody was faster since, the server says so.
+    let mut object = api.get(name).await?;
+    let version = &application["metadata"]["resourceVersion"];
+    if json!(object.metadata.resource_version) != *version && object.data["spec"] != application["spec"] {
+        return Err(WrongUse(format!("application/{name} was changed meanwhile; try again")).into());
+    }
+    object.data["spec"] = plan.spec.clone();
+    if let Some(lock) = &plan.lock {
+        object
+            .annotations_mut()
+            .insert(annotation::LOCK.to_owned(), lock.clone());
+    }
+    // A dry run goes to the server as well: it may refuse.
+    let params = PostParams {
+        dry_run,
+        field_manager: Some("cambium-cli".to_owned()),
+    };
+    api.replace(name, &params, &object)
+        .await
+        .with_context(|| format!("application/{name} was not changed"))?;
+    output::note(&match dry_run {
+        true => format!("application/{name}: not changed (dry run)"),
+        false => format!("application/{name} changed"),
+    });
+    Ok(())
+}
+
+/// The references that move, and all else that changes.
+fn show(application: &Value, plan: &MovePlan, format: Option<Format>) -> Result<()> {
+    if let Some(format) = format {
+        return print(plan, format);
+    }
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "<none>".to_owned());
     let mut rows = vec![heading([
         "PLACE",
@@ -100,41 +163,13 @@ async fn carry_out(
             text(&one.new_version),
         ]);
     }
-    answer(&rows, plan, output)?;
-    let name = application["metadata"]["name"].as_str().unwrap_or_default();
-    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
-    let mut said = std::io::stderr();
-    if plan.spec == application["spec"] {
-        writeln!(said, "application/{name}: nothing to change")?;
-        return Ok(());
+    if !plan.moves.is_empty() {
+        output::write(&table::print(&rows))?;
     }
-    let frozen = application["metadata"]["annotations"][annotation::PUBLISH_VERSION].as_str();
-    if let Some(version) = frozen {
-        return Err(WrongUse(format!(
-            "application/{name} is frozen by {}={version}; change or remove that first",
-            annotation::PUBLISH_VERSION
-        ))
-        .into());
+    if plan.beyond_references {
+        let yaml = |spec: &Value| serde_saphyr::to_string(spec);
+        let (before, after) = (yaml(&application["spec"])?, yaml(&plan.spec)?);
+        output::write(&unified(("spec", &before), ("new spec", &after)))?;
     }
-    if dry_run {
-        writeln!(said, "application/{name}: not changed (dry run)")?;
-        return Ok(());
-    }
-    let api = api(client, "Application", namespace);
-    // As it is now, with all its fields; if somebody was faster since, the server says so.
-    let mut object = api.get(name).await?;
-    let version = &application["metadata"]["resourceVersion"];
-    if json!(object.metadata.resource_version) != *version && object.data["spec"] != application["spec"] {
-        return Err(WrongUse(format!("application/{name} was changed meanwhile; try again")).into());
-    }
-    object.data["spec"] = plan.spec.clone();
-    let params = PostParams {
-        field_manager: Some("cambium-cli".to_owned()),
-        ..Default::default()
-    };
-    api.replace(name, &params, &object)
-        .await
-        .with_context(|| format!("application/{name} was not changed"))?;
-    writeln!(said, "application/{name} changed")?;
     Ok(())
 }

@@ -8,6 +8,7 @@ use super::resolving::in_use;
 use super::world::World;
 use super::{answer, ask, heading};
 use crate::cli::Outdated;
+use crate::output;
 
 pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
@@ -26,8 +27,20 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
         if !options.all_namespaces && key.namespace != namespace {
             continue;
         }
-        let Ok(follow) = follow(application) else {
-            continue;
+        let follow = match follow(application) {
+            Ok(follow) => follow,
+            Err(refused) => {
+                for one in refused {
+                    let none = || "<none>".to_owned();
+                    all.push(json!({
+                        "namespace": key.namespace, "application": key.name, "whyNot": one.message,
+                    }));
+                    let (namespace, name) = (key.namespace.clone(), key.name.clone());
+                    let place = "annotations".to_owned();
+                    rows.push(vec![namespace, name, place, none(), none(), none(), one.message]);
+                }
+                continue;
+            }
         };
         for asked in asked(application) {
             let in_use = in_use(application, &asked);
@@ -35,7 +48,11 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
             let (at, newest, why) = match &answered.outcome {
                 Ok(resolved) => match &resolved.newer {
                     Some((newest, why)) => {
-                        (resolved.stored.revision.to_string(), newest.clone(), why.clone())
+                        let why = match &follow.publish_version {
+                            Some(version) => format!("is frozen by publishVersion={version}"),
+                            None => why.clone(),
+                        };
+                        (resolved.stored.revision.to_string(), newest.clone(), why)
                     }
                     None => continue,
                 },
@@ -55,6 +72,10 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
                 why,
             ]);
         }
+    }
+    if all.is_empty() && options.asking.output.is_none() {
+        output::note("no application could move to something newer");
+        return Ok(());
     }
     answer(&rows, &all, options.asking.output)
 }

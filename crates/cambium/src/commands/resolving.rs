@@ -5,32 +5,38 @@ use cambium_lineage::InUse;
 use cambium_oam::moves::explain;
 use cambium_oam::{Asked, asked, follow, resolve as resolve_one};
 use serde_json::{Value, json};
-use std::io::Write as _;
 
+use super::locking::application_in;
 use super::world::World;
 use super::{ask, heading, print};
 use crate::cli::Resolve;
 use crate::exit::Refusals;
-use crate::table;
+use crate::{cue, output, table};
 
 pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
+    let from_file = match &options.file {
+        Some(file) => Some(application_in(&cue::read(file)?)?),
+        None => None,
+    };
     let (client, mut namespace) = ask(&options.asking).await?;
     let world = World::read(&client).await?;
-    let application = match (&options.file, &options.application) {
-        (Some(file), _) => super::locking::application_in(file)?,
-        (None, Some(name)) => world.application(&namespace, name)?.1.clone(),
-        (None, None) => Value::Null,
+    let application = match (&from_file, &options.application) {
+        (Some(application), _) => application,
+        (None, Some(name)) => world.application(&namespace, name)?.1,
+        (None, None) => &Value::Null,
     };
     if let Some(own) = application["metadata"]["namespace"].as_str() {
         own.clone_into(&mut namespace);
     }
-    let follow = follow(&application).map_err(Refusals::from)?;
+    let follow = follow(application).map_err(Refusals::from)?;
+    // A file says nothing of what is in use; the application of its name in the cluster does.
+    let live = world.live(&namespace, application);
     let mut rows = vec![heading(["PLACE", "ASKED", "GOT", "FROM", "WHY"])];
     let mut all = Vec::new();
     let mut problems = Vec::new();
     let mut text = String::new();
-    for asked in asked(&application) {
-        let in_use = in_use(&application, &asked);
+    for asked in asked(application) {
+        let in_use = live.and_then(|live| in_use(live, &asked));
         let answer = resolve_one(&world.catalogue, &namespace, &follow, &asked, in_use.as_ref());
         let explained = explain(&world.catalogue, &namespace, &follow, &asked, in_use.as_ref());
         let (got, from, why) = match &answer.outcome {
@@ -69,17 +75,15 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
             "digest": resolved.map(|resolved| resolved.stored.revision.digest()),
             "namespace": resolved.map(|resolved| &resolved.stored.artifact.namespace),
             "why": why,
-            "newer": resolved.and_then(|resolved| resolved.newer.as_ref()),
+            "newer": resolved
+                .and_then(|resolved| resolved.newer.as_ref())
+                .map(|(version, reason)| json!({"version": version, "reason": reason})),
             "revisions": options.explain.then(|| explained.ok()).flatten(),
         }));
     }
     match options.asking.output {
         Some(format) => print(&all, format)?,
-        None => {
-            let mut output = std::io::stdout();
-            output.write_all(table::print(&rows).as_bytes())?;
-            output.write_all(text.as_bytes())?;
-        }
+        None => output::write(&(table::print(&rows) + &text))?,
     }
     match problems.is_empty() {
         true => Ok(()),

@@ -3,13 +3,14 @@
 use anyhow::Result;
 use cambium_api::v1beta1::DefinitionType;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::world::World;
 use super::{answer, heading};
 use crate::cli::{Cluster, Verify};
 use crate::client;
 use crate::exit::{Differences, WrongUse};
+use crate::output;
 
 /// What is compared: a version of a definition.
 type Published = (DefinitionType, String, String, String);
@@ -18,6 +19,11 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
     if options.contexts.len() < 2 {
         return Err(WrongUse("give two contexts or more: --context A --context B".to_owned()).into());
     }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = options.contexts.iter().find(|context| !seen.insert(*context)) {
+        return Err(WrongUse(format!("--context {twice} is given twice")).into());
+    }
+    let mut without_version = 0;
     let mut digests: BTreeMap<Published, BTreeMap<&str, String>> = BTreeMap::new();
     let mut altered = Vec::new();
     for context in &options.contexts {
@@ -26,9 +32,15 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
             context: Some(context.clone()),
         };
         let world = World::read(&client::connect(&cluster).await?).await?;
-        for (artifact, shelf) in world.catalogue.iter() {
+        let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
+        for (artifact, shelf) in world
+            .catalogue
+            .iter()
+            .filter(|(artifact, _)| wanted(&artifact.namespace))
+        {
             for stored in shelf.revisions() {
                 let Some(version) = stored.revision.version() else {
+                    without_version += 1;
                     continue;
                 };
                 let published = (
@@ -51,18 +63,19 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
     let mut rows = vec![heading(["KIND", "NAMESPACE", "VERSION", "VERDICT"])];
     rows[0].extend(options.contexts.iter().map(|context| context.to_uppercase()));
     let mut all = Vec::new();
-    let mut differ = 0;
+    let (mut same, mut differ) = (0, 0);
     for ((type_, namespace, name, version), found) in &digests {
-        let mut values: Vec<&String> = found.values().collect();
-        values.dedup();
-        values.sort();
-        values.dedup();
-        let verdict = match (values.len() > 1, found.len() < options.contexts.len()) {
+        let contents: BTreeSet<&String> = found.values().collect();
+        let verdict = match (contents.len() > 1, found.len() < options.contexts.len()) {
             (true, _) => "differs",
             (false, true) => "missing",
             (false, false) => "same",
         };
-        differ += usize::from(verdict == "differs");
+        match verdict {
+            "same" => same += 1,
+            "missing" if options.allow_missing => {}
+            _ => differ += 1,
+        }
         let short = |digest: &String| digest.trim_start_matches("sha256:").chars().take(12).collect();
         if verdict != "same" || options.all {
             let mut row = vec![
@@ -83,7 +96,19 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
             "verdict": verdict, "digests": found,
         }));
     }
-    answer(&rows, &all, options.output)?;
+    if rows.len() > 1 || options.output.is_some() {
+        answer(&rows, &all, options.output)?;
+    }
+    output::note(&format!(
+        "{same} of {} versions are the same in {}",
+        digests.len(),
+        options.contexts.join(", ")
+    ));
+    if without_version > 0 {
+        output::note(&format!(
+            "{without_version} revisions have no version and are not compared: their numbers mean nothing in another cluster"
+        ));
+    }
     for line in &altered {
         tracing::warn!("{line}, which is not what was published");
     }

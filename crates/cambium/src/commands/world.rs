@@ -76,6 +76,12 @@ impl World {
         Ok(world)
     }
 
+    /// The application in the cluster that has the name of this one.
+    pub(super) fn live(&self, namespace: &str, application: &Value) -> Option<&Value> {
+        let name = application["metadata"]["name"].as_str()?;
+        self.applications.get(&Consuming::new(namespace, name))
+    }
+
     /// One application.
     pub(super) fn application(&self, namespace: &str, name: &str) -> Result<(Consuming, &Value)> {
         let key = Consuming::new(namespace, name);

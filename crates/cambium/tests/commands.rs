@@ -1,0 +1,541 @@
+//! The commands that ask a cluster and move applications, as a person uses them.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod sandbox;
+
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use sandbox::{Sandbox, Up, application, apply, definition, get, ready};
+use serde_json::{Value, json};
+
+const THREE: [(&str, &str); 3] = [("1.2.2", "one"), ("1.2.3", "two"), ("2.0.0", "three")];
+
+#[tokio::test]
+async fn history_shows_revisions_and_who_uses_them() {
+    let sandbox = Sandbox::new("history").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    sandbox.application("shop", &[("front", "web@1")]).await;
+    sandbox
+        .publish("web", &[("1.2.2", "one"), ("1.2.3", "two"), ("1.3.0", "more")])
+        .await;
+    sandbox.resolved("shop", "front=web@1.3.0").await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&[
+        "history componentdefinition/web",
+        "history componentdefinitions.core.oam.dev/web",
+        "history app/shop",
+        "history app/missing",
+        "history trait/web",
+        "history web",
+        "history pod/web",
+    ]));
+    let json: Value = serde_json::from_str(&sandbox.run("history compdef/web -o json").stdout).unwrap();
+    assert_eq!(json["revisions"][0]["version"], "1.3.0");
+    assert_eq!(json["revisions"][0]["usedBy"][0], "Application history/shop");
+    assert_eq!(json["revisions"][2]["usedBy"], json!([]));
+    let yaml: Value = serde_saphyr::from_str(&sandbox.run("history app/shop -o yaml").stdout).unwrap();
+    assert_eq!(yaml["revisions"][0]["current"], true);
+    assert_eq!(yaml["revisions"][1]["definitions"][0]["version"], "1.2.3");
+}
+
+#[tokio::test]
+async fn resolve_says_what_and_why() {
+    let sandbox = Sandbox::new("resolve").await;
+    sandbox
+        .publish("web", &[THREE[0], THREE[1], ("1.3.0-rc.1", "soon")])
+        .await;
+    sandbox
+        .application(
+            "shop",
+            &[("exact", "web@1.2.2"), ("series", "web@1"), ("bare", "web")],
+        )
+        .await;
+    sandbox
+        .publish("web", &[THREE[0], THREE[1], ("1.3.0-rc.1", "soon"), THREE[2]])
+        .await;
+    assert_snapshot!(sandbox.session(&["resolve shop", "resolve shop --explain", "resolve missing"]));
+    let json: Value = serde_json::from_str(&sandbox.run("resolve shop -o json").stdout).unwrap();
+    assert_eq!(json[2]["version"], "1.2.3");
+    assert_eq!(json[2]["newer"]["version"], "2.0.0");
+    assert_eq!(json[2]["revisions"], Value::Null);
+}
+
+#[tokio::test]
+async fn resolve_answers_for_a_file_what_applying_it_would_give() {
+    let sandbox = Sandbox::new("resolve-file").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    sandbox.application("shop", &[("bare", "web")]).await;
+    sandbox.publish("web", &THREE).await;
+    let text = |name: &str| serde_saphyr::to_string(&application(name, &[("bare", "web")])).unwrap();
+    // What is there stays where it is; what is new gets the highest.
+    sandbox.file("shop.yaml", &text("shop"));
+    sandbox.file("new.yaml", &text("new"));
+    sandbox.file(
+        "wrong.yaml",
+        "kind: Application\nmetadata: {name: wrong}\nspec:\n  components:\n  - {name: a, type: web@7}\n  - {name: b, type: web@^1}\n  - {name: c, type: web@1.2}\n",
+    );
+    sandbox.file(
+        "absent.yaml",
+        "kind: Application\nspec:\n  components:\n  - {name: a, type: web@7}\n",
+    );
+    sandbox.file("none.yaml", "kind: ConfigMap\n");
+    sandbox.file("two.yaml", "kind: Application\n---\nkind: Application\n");
+    sandbox.file("text.yaml", "a: [\n");
+    assert_snapshot!(sandbox.session(&[
+        "resolve -f shop.yaml",
+        "resolve -f new.yaml",
+        "resolve -f wrong.yaml --explain",
+        "resolve -f absent.yaml",
+        "resolve -f none.yaml",
+        "resolve -f two.yaml",
+        "resolve -f text.yaml",
+        "resolve -f missing.yaml",
+    ]));
+    let piped = sandbox.run_with("resolve -f - -n resolve-file", &text("piped"));
+    assert_eq!(piped.code, 0, "{piped:?}");
+    assert!(piped.stdout.contains("2.0.0"), "{piped:?}");
+}
+
+#[tokio::test]
+async fn diff_shows_the_spec_and_the_template() {
+    let sandbox = Sandbox::new("diff").await;
+    sandbox.publish("web", &THREE).await;
+    sandbox
+        .apply(&json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "TraitDefinition", "metadata": {"name": "both"},
+            "spec": {"version": "1.0.0", "schematic": {"cue": {"template": "patch: {}\nparameter: {}\n"}}},
+        }))
+        .await;
+    sandbox
+        .publish("both", &[("1.0.0", "one"), ("1.1.0", "two")])
+        .await;
+    ready(&sandbox.client, "diff", "TraitDefinition", "both").await;
+    assert_snapshot!(sandbox.session(&[
+        "diff web@1.2.2 web@1.2.3",
+        "diff web@1 web@2",
+        "diff web@2.0.0 web@2",
+        "diff web@1.2.2 web@3.0.0",
+        "diff web@1.2.2 web@>1",
+        "diff missing@1 missing@2",
+        "diff both@1.0.0 both@1.1.0",
+        "diff both@1.0.0 both@1.0.0 --kind trait",
+    ]));
+    let json: Value = serde_json::from_str(&sandbox.run("diff web@1.2.2 web@1.2.3 -o json").stdout).unwrap();
+    assert_eq!(json["from"]["revision"], "web-v1.2.2");
+    assert_eq!(json["parts"][1]["part"], "template");
+}
+
+#[tokio::test]
+async fn upgrade_shows_a_plan_and_carries_it_out() {
+    let sandbox = Sandbox::new("upgrade").await;
+    sandbox.publish("web", &THREE).await;
+    sandbox
+        .publish("cache", &[("4.4.2", "small"), ("4.5.6", "large")])
+        .await;
+    let components = [
+        ("front", "web@1.2.2"),
+        ("store", "cache@4.4.2"),
+        ("back", "web@v1"),
+    ];
+    sandbox.application("shop", &components).await;
+    assert_snapshot!(sandbox.session(&[
+        "upgrade shop --dry-run",
+        "upgrade shop front=1.2.3",
+        "upgrade shop front=9.9.9",
+        "upgrade shop nobody=1.2.3",
+        "upgrade shop front=latest",
+        "upgrade shop front",
+        "upgrade missing",
+    ]));
+    sandbox
+        .resolved("shop", "front=web@1.2.3,store=cache@4.4.2,back=web@1.2.3")
+        .await;
+    assert_snapshot!(sandbox.session(&["upgrade shop", "upgrade shop"]));
+    sandbox
+        .resolved("shop", "front=web@2.0.0,store=cache@4.5.6,back=web@2.0.0")
+        .await;
+    let spec = get(&sandbox.client, "upgrade", "Application", "shop")
+        .await
+        .unwrap()["spec"]
+        .clone();
+    assert_eq!(spec["components"][2]["type"], "web@2", "a series stays a series");
+}
+
+#[tokio::test]
+async fn upgrade_leaves_alone_what_follows_by_itself() {
+    let sandbox = Sandbox::new("upgrade-follows").await;
+    sandbox.publish("web", &THREE).await;
+    let mut follower = application("follower", &[("front", "web")]);
+    follower["metadata"]["annotations"] = json!({"app.oam.dev/autoUpdate": "true"});
+    sandbox.apply(&follower).await;
+    sandbox.application("bare", &[("front-too", "web")]).await;
+    assert_snapshot!(sandbox.session(&["upgrade follower", "upgrade bare"]));
+}
+
+#[tokio::test]
+async fn what_admission_refuses_is_told_in_the_dry_run_too() {
+    let sandbox = Sandbox::new("refused").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    sandbox.application("shop", &[("front", "web@1.2.2")]).await;
+    let mut next = definition("web", &THREE);
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: text: parameter.must}\nparameter: must: string\n";
+    next["spec"]["versions"][2]["schematic"]["cue"]["template"] = json!(template);
+    sandbox.apply(&next).await;
+    ready(&sandbox.client, "refused", "ComponentDefinition", "web").await;
+    let shown = sandbox.session(&["upgrade shop --dry-run", "upgrade shop"]);
+    assert_eq!(shown.matches("exit 7").count(), 2, "{shown}");
+    assert!(
+        shown.contains("output.data.text: incomplete value string"),
+        "{shown}"
+    );
+    let frozen = json!({"app.oam.dev/publishVersion": "monday"});
+    let mut shop = application("shop", &[("front", "web@1.2.2")]);
+    shop["metadata"]["annotations"] = frozen;
+    sandbox.apply(&shop).await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&["upgrade shop front=1.2.3", "outdated"]));
+}
+
+#[tokio::test]
+async fn rollback_makes_an_application_what_it_was_though_newer_versions_are_published() {
+    let sandbox = Sandbox::new("rollback").await;
+    sandbox.publish("web", &THREE[..1]).await;
+    let mut shop = application("shop", &[("front", "web@1")]);
+    shop["spec"]["components"][0]["properties"] = json!({"text": "mine"});
+    sandbox.apply(&shop).await;
+    sandbox.ready("shop").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    sandbox.resolved("shop", "front=web@1.2.3").await;
+    shop["spec"]["components"][0]["properties"] = json!({"text": "other"});
+    sandbox.apply(&shop).await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&["history app/shop", "rollback shop --dry-run", "rollback shop",]));
+    let back = sandbox.ready("shop").await;
+    assert_eq!(back["status"]["resolved"], "front=web@1.2.3");
+    assert_eq!(back["spec"]["components"][0]["properties"]["text"], "mine");
+    assert_snapshot!(sandbox.session(&["rollback shop --to shop-v1"]));
+    let back = sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&[
+        "rollback shop --to v1",
+        "rollback shop --to 99",
+        "rollback missing",
+    ]));
+    assert_eq!(back["status"]["resolved"], "front=web@1.2.2", "{back}");
+    // It stays there whatever is published.
+    sandbox
+        .publish("web", &[THREE[0], THREE[1], ("1.9.0", "newest")])
+        .await;
+    let still = sandbox.ready("shop").await;
+    assert_eq!(still["status"]["resolved"], "front=web@1.2.2");
+    sandbox.application("young", &[("back", "web@1.2.2")]).await;
+    assert_snapshot!(sandbox.session(&["rollback young"]));
+}
+
+#[tokio::test]
+async fn rollback_to_a_number_is_refused_once_the_number_means_something_else() {
+    let sandbox = Sandbox::new("rollback-number").await;
+    let legacy = |text: &str| {
+        let mut object = one_version("web", text);
+        object["spec"].as_object_mut().unwrap().remove("version");
+        object
+    };
+    sandbox.apply(&legacy("1")).await;
+    ready(&sandbox.client, "rollback-number", "ComponentDefinition", "web").await;
+    sandbox.application("shop", &[("front", "web")]).await;
+    sandbox.apply(&legacy("2")).await;
+    sandbox.resolved("shop", "front=web-v2").await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&["history app/shop", "rollback shop --dry-run"]));
+    sandbox.apply(&one_version("web", "1.0.0")).await;
+    sandbox.resolved("shop", "front=web@1.0.0").await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&["rollback shop --to v1"]));
+}
+
+#[tokio::test]
+async fn outdated_lists_who_could_move_to_what() {
+    let sandbox = Sandbox::new("outdated").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    sandbox.application("exact", &[("exact-web", "web@1.2.2")]).await;
+    sandbox.application("bare", &[("bare-web", "web")]).await;
+    sandbox.application("series", &[("series-web", "web@1")]).await;
+    let mut follower = application("follower", &[("follower-web", "web")]);
+    follower["metadata"]["annotations"] = json!({"app.oam.dev/autoUpdate": "true"});
+    sandbox.apply(&follower).await;
+    sandbox.publish("web", &THREE).await;
+    sandbox.resolved("follower", "follower-web=web@2.0.0").await;
+    assert_snapshot!(sandbox.session(&["outdated"]));
+    let everywhere = sandbox.run_with("outdated -A -o json", "");
+    let rows: Value = serde_json::from_str(&everywhere.stdout).unwrap();
+    let ours = rows.as_array().unwrap().iter();
+    let ours: Vec<&Value> = ours.filter(|row| row["namespace"] == "outdated").collect();
+    assert_eq!(ours.len(), 3, "{rows}");
+    let elsewhere = sandbox.run_with("outdated -n nowhere", "");
+    assert_eq!((elsewhere.code, elsewhere.stdout.as_str()), (0, ""));
+}
+
+#[tokio::test]
+async fn gc_shows_what_would_go_and_what_stays_and_why() {
+    let sandbox = Sandbox::new("gc").await;
+    for version in ["1.0.0", "1.1.0", "1.2.0"] {
+        let object = one_version("store", version);
+        sandbox.apply(&object).await;
+        ready(&sandbox.client, "gc", "ComponentDefinition", "store").await;
+        if version == "1.0.0" {
+            sandbox.application("shop", &[("front", "store@1.0.0")]).await;
+        }
+    }
+    assert_snapshot!(sandbox.session(&["gc --dry-run --definition-revision-limit 0", "gc --dry-run", "gc",]));
+    let json = sandbox.run("gc --dry-run --definition-revision-limit 0 -o json");
+    let rows: Value = serde_json::from_str(&json.stdout).unwrap();
+    let actions: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["action"].as_str().unwrap())
+        .collect();
+    assert_eq!(actions, ["keep", "delete", "keep"]);
+}
+
+/// A definition as KubeVela has it: one version at a time.
+fn one_version(name: &str, version: &str) -> Value {
+    let mut object = definition(name, &[(version, version)]);
+    object["apiVersion"] = json!("core.oam.dev/v1beta1");
+    object["spec"] = object["spec"]["versions"][0].clone();
+    object
+}
+
+#[tokio::test]
+async fn verify_compares_clusters() {
+    let sandbox = Sandbox::new("verify").await;
+    let member = sandbox.up.client("member-1").await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "verify"}});
+    apply(&member, "", &namespace).await.unwrap();
+    // In another order, and one at a time.
+    sandbox.publish("web", &THREE).await;
+    for version in ["2.0.0", "1.2.2", "1.2.3"] {
+        let (_, text) = THREE.into_iter().find(|(known, _)| *known == version).unwrap();
+        let mut object = definition("web", &[(version, text)]);
+        object["apiVersion"] = json!("core.oam.dev/v1beta1");
+        object["spec"] = object["spec"]["versions"][0].clone();
+        apply(&member, "verify", &object).await.unwrap();
+        ready(&member, "verify", "ComponentDefinition", "web").await;
+    }
+    let both = "verify --context cambium --context member-1";
+    assert_snapshot!(sandbox.session(&[both, &format!("{both} --all")]));
+    sandbox
+        .publish("cache", &[("4.4.2", "small"), ("4.5.6", "large")])
+        .await;
+    apply(&member, "verify", &definition("cache", &[("4.5.6", "huge")]))
+        .await
+        .unwrap();
+    ready(&member, "verify", "ComponentDefinition", "cache").await;
+    assert_snapshot!(sandbox.session(&[
+        both,
+        &format!("{both} --allow-missing"),
+        "verify --context cambium",
+        "verify --context cambium --context cambium",
+        "verify --context cambium --context nowhere",
+    ]));
+    let json = sandbox.run(&format!("{both} -o json"));
+    assert_eq!(json.code, 10);
+    let rows: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 5);
+}
+
+const SHOP: &str = "\
+# The shop.
+apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata:
+  name: shop # its name
+spec:
+  components:
+  - name: front
+    type: web@1 # follows
+";
+
+#[tokio::test]
+async fn a_lock_is_written_into_the_file_and_enforced() {
+    let sandbox = Sandbox::new("lock").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    let file = sandbox.file("shop.yaml", SHOP);
+    sandbox.file("none.yaml", "kind: ConfigMap\n");
+    sandbox.file("absent.yaml", &SHOP.replace("web@1", "web@7"));
+    assert_snapshot!(sandbox.session(&["lock shop.yaml --dry-run", "lock none.yaml", "lock absent.yaml"]));
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        SHOP,
+        "a dry run changes nothing"
+    );
+    assert_snapshot!(sandbox.session(&["lock shop.yaml"]));
+    let locked = std::fs::read_to_string(&file).unwrap();
+    let shown = sandbox.run("lock shop.yaml --dry-run");
+    assert_eq!(shown.stdout, locked, "locking again changes nothing");
+    let piped = sandbox.run_with("lock - -n lock", SHOP);
+    assert_eq!(piped.stdout, locked);
+
+    let object: Value = serde_saphyr::from_str(&locked).unwrap();
+    sandbox.apply(&object).await;
+    sandbox.ready("shop").await;
+    sandbox
+        .publish("web", &[THREE[0], THREE[1], ("1.5.0", "newer")])
+        .await;
+    let shop = sandbox.ready("shop").await;
+    assert_eq!(
+        shop["status"]["resolved"], "front=web@1.2.3",
+        "a lock holds a series"
+    );
+
+    // In a cluster where the version is something else, it is not accepted.
+    let member = sandbox.up.client("member-1").await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lock"}});
+    apply(&member, "", &namespace).await.unwrap();
+    apply(
+        &member,
+        "lock",
+        &definition("web", &[("1.2.3", "something else")]),
+    )
+    .await
+    .unwrap();
+    ready(&member, "lock", "ComponentDefinition", "web").await;
+    let refused = apply(&member, "lock", &object).await.unwrap_err().to_string();
+    assert!(refused.contains("\"web@1\" is locked to sha256:"), "{refused}");
+    assert!(
+        refused.contains("but the content of 1.2.3 is sha256:"),
+        "{refused}"
+    );
+
+    // A move takes the lock along.
+    assert_snapshot!(sandbox.session(&["outdated", "upgrade shop --dry-run", "upgrade shop"]));
+    sandbox.resolved("shop", "front=web@1.5.0").await;
+    sandbox.ready("shop").await;
+    assert_snapshot!(sandbox.session(&["rollback shop"]));
+    sandbox.resolved("shop", "front=web@1.2.3").await;
+    let shop = sandbox.ready("shop").await;
+    let lock: Value = serde_json::from_str(
+        shop["metadata"]["annotations"]["app.oam.dev/lock"]
+            .as_str()
+            .unwrap(),
+    )
+    .unwrap();
+    assert_eq!(lock["component"]["web@1.2.3"]["version"], "1.2.3", "{lock}");
+}
+
+#[test]
+fn completions_for_shells() {
+    for (shell, expected) in [
+        ("bash", "_cambium()"),
+        ("zsh", "#compdef cambium"),
+        ("fish", "complete -c cambium"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_cambium"))
+            .args(["completions", shell])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success());
+        assert!(
+            text.contains(expected) && text.contains("outdated"),
+            "{shell}: {text}"
+        );
+    }
+}
+
+#[test]
+fn whoever_stops_reading_has_read_enough() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cambium"))
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn without_a_cluster_it_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let dead = "apiVersion: v1\nkind: Config\ncurrent-context: dead\n\
+         clusters: [{name: dead, cluster: {server: \"https://127.0.0.1:1\"}}]\n\
+         users: [{name: dead, user: {}}]\ncontexts: [{name: dead, context: {cluster: dead, user: dead}}]\n";
+    std::fs::write(directory.path().join("dead"), dead).unwrap();
+    std::fs::write(directory.path().join("broken"), "not a kubeconfig").unwrap();
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_cambium"))
+            .args(arguments)
+            .env_clear()
+            .env("KUBECONFIG", "missing")
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
+        format!(
+            "$ cambium {}\n{}exit {}\n",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr),
+            output.status.code().unwrap()
+        )
+    };
+    assert_snapshot!(
+        [
+            run(&["outdated"]),
+            run(&["outdated", "--kubeconfig", "dead"]),
+            run(&["outdated", "--kubeconfig", "dead", "--context", "other"]),
+            run(&[
+                "verify",
+                "--kubeconfig",
+                "broken",
+                "--context",
+                "a",
+                "--context",
+                "b"
+            ]),
+            run(&["manager", "--kubeconfig", "dead", "--no-webhooks"]),
+            run(&["manager", "--kubeconfig", "dead"]),
+            run(&["verify"]),
+            run(&["resolve"]),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn the_demo_tells_the_story() {
+    let up = Up::start(&["--demo"]);
+    assert_snapshot!(sandbox::steady(&up.story));
+}
+
+#[test]
+fn kubectl_finds_the_plugin() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut directories: Vec<_> = std::env::split_paths(&path).collect();
+    if !directories
+        .iter()
+        .any(|directory| directory.join("kubectl").is_file())
+    {
+        cambium_testing::skip("kubectl_finds_the_plugin", "kubectl is not on PATH");
+        return;
+    }
+    let up = Up::shared();
+    let directory = tempfile::tempdir().unwrap();
+    let link = directory.path().join("kubectl-cambium");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cambium"), link).unwrap();
+    directories.insert(0, directory.path().to_owned());
+    let output = Command::new("kubectl")
+        .args(["cambium", "outdated", "-n", "nowhere"])
+        .env("PATH", std::env::join_paths(directories).unwrap())
+        .env("HOME", directory.path())
+        .env("KUBECONFIG", up.kubeconfig())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "no application could move to something newer\n"
+    );
+}
