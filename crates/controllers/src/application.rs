@@ -3,15 +3,17 @@
 use crate::definition::{is_conflict, reference};
 use crate::manager::Context;
 use crate::patch::merge_patch;
+use crate::runtime::children::WatchError;
 use crate::runtime::events::{Event, Severity};
+use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Key, Outcome, Resource};
 use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
-use cambium_api::v1beta1::{ApplicationStatus, AppliedResource};
+use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::RevisionName;
 use cambium_oam::Refused;
 use cambium_oam::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft, plan,
-    plan_deletion, status, superfluous,
+    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft,
+    ever_wanted, plan, plan_deletion, status, superfluous,
 };
 use kube::Api;
 use kube::api::{
@@ -43,6 +45,9 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
     })
 }
 
+/// What fails this often in a row does not pass by itself, and people are told.
+const PASSING: u32 = 3;
+
 /// One look at one application.
 struct Run<'a> {
     key: Key,
@@ -51,7 +56,18 @@ struct Run<'a> {
 }
 
 /// Kinds by API version and name: how to ask for their objects, or why that is not known.
-type Kinds = BTreeMap<(String, String), Result<Resource, String>>;
+type Kinds = BTreeMap<(String, String), Result<Resource, Unknown>>;
+
+/// Why objects of a kind cannot be asked for.
+#[derive(Debug, thiserror::Error)]
+enum Unknown {
+    /// There is no such kind, so there is nothing of it.
+    #[error("{0}")]
+    Missing(String),
+    /// It could not be found out. There may be something of it.
+    #[error("{0}")]
+    Unseen(String),
+}
 
 impl Run<'_> {
     /// Makes the world as the application says.
@@ -81,19 +97,21 @@ impl Run<'_> {
                     resource
                         .as_ref()
                         .map(|known| known.namespaced)
-                        .map_err(Clone::clone),
+                        .map_err(ToString::to_string),
                 )
             })
             .collect();
+        let unseen = kinds.values().any(|kind| matches!(kind, Err(Unknown::Unseen(_))));
+        if unseen && self.context.state.applications.failures(&self.key) < PASSING {
+            return Ok(Outcome::Retry);
+        }
         let live = self.live(work, &kinds).await?;
-        let plan = plan(&self.application, work, &scopes, &live);
+        let plan = plan(&self.application, &recorded, work, &scopes, &live);
         let happened = self.act(&recorded, work, &plan, &kinds, live).await?;
         self.write_status(&draft, Some(&plan), &happened).await?;
-        Ok(match plan.refused.is_empty() && happened.failed.is_empty() {
-            true => Outcome::Done,
-            // Nothing tells when a kind appears, or when somebody else's object goes.
-            false => Outcome::Retry,
-        })
+        // Nothing tells when somebody else's object goes. What cannot be seen now may hold something to prune.
+        let done = plan.refused.is_empty() && happened.failed.is_empty() && !unseen;
+        Ok(if done { Outcome::Done } else { Outcome::Retry })
     }
 
     /// Removes what the application made, and then lets it go.
@@ -108,23 +126,29 @@ impl Run<'_> {
         // A kind that cannot be looked at may hold something of ours; one that is gone holds nothing.
         if let Some(Err(error)) = kinds
             .values()
-            .find(|kind| matches!(kind, Err(error) if !error.contains("CRD installed")))
+            .find(|kind| matches!(kind, Err(Unknown::Unseen(_))))
         {
             tracing::warn!(application = %self.key, %error, "cannot see what the application made");
             return Ok(Outcome::Retry);
         }
-        let live = self.made().await?;
-        let doomed = plan_deletion(&self.application, &live);
+        let live = self.made();
+        let doomed = plan_deletion(&self.application, &recorded, &live);
         for (object, uid) in &doomed {
             let going = live[object]["metadata"]["deletionTimestamp"].is_string();
             if !going {
                 self.prune(object, uid, &kinds).await?;
             }
         }
-        if !self.made().await?.is_empty() {
-            let status = deleting_status(&self.application, doomed.len(), self.context.now());
+        let left = plan_deletion(&self.application, &recorded, &self.made());
+        if !left.is_empty() {
+            let status = deleting_status(&self.application, left.len(), self.context.now());
             self.patch_status(json!(status)).await?;
             return Ok(Outcome::Done);
+        }
+        let seen = |resource: &Resource| self.context.children.get(&resource.gvk()).is_some();
+        if !kinds.values().flatten().all(seen) {
+            // A watch ended in between: what it showed last is not the truth.
+            return Ok(Outcome::Retry);
         }
         let rest: Vec<&Value> = finalizers
             .into_iter()
@@ -158,14 +182,11 @@ impl Run<'_> {
 
     /// The kinds of which this application may have made something.
     fn kinds_made(&self, recorded: &[Recorded]) -> BTreeSet<(String, String)> {
-        let status: ApplicationStatus =
-            serde_json::from_value(self.application["status"].clone()).unwrap_or_default();
-        let kind = |applied: &AppliedResource| (applied.api_version.clone(), applied.kind.clone());
-        let mut kinds: BTreeSet<_> = status.applied_resources.iter().map(kind).collect();
-        for object in recorded.iter().flat_map(|recorded| &recorded.resources) {
-            kinds.insert((object.api_version.clone(), object.kind.clone()));
-        }
-        kinds
+        let objects = ever_wanted(&self.application, recorded);
+        objects
+            .into_iter()
+            .map(|object| (object.api_version, object.kind))
+            .collect()
     }
 
     /// Finds out about kinds, and begins to watch those that are there.
@@ -175,10 +196,16 @@ impl Run<'_> {
             let resource = match self.context.mapper.resolve(&api_version, &kind).await {
                 Ok(resource) => match self.context.children.ensure(&resource).await {
                     Ok(_) => Ok(resource),
-                    Err(error) => Err(error.to_string()),
+                    Err(error @ WatchError::Gone { .. }) => Err(Unknown::Missing(error.to_string())),
+                    Err(error) => Err(Unknown::Unseen(error.to_string())),
                 },
-                Err(error) => Err(error.to_string()),
+                Err(error @ ResolveError::Discovery { .. }) => Err(Unknown::Unseen(error.to_string())),
+                Err(error) => Err(Unknown::Missing(error.to_string())),
             };
+            if let Err(Unknown::Missing(_)) = &resource {
+                let group = api_version.split_once('/').map_or("", |(group, _)| group);
+                self.context.state.misses(&self.key, group);
+            }
             kinds.insert((api_version, kind), resource);
         }
         kinds
@@ -186,7 +213,7 @@ impl Run<'_> {
 
     /// Everything that is wanted and exists, whoever made it, and everything else that this application made.
     async fn live(&self, work: &Work, kinds: &Kinds) -> kube::Result<BTreeMap<Object, Value>> {
-        let mut live = self.made().await?;
+        let mut live = self.made();
         for (_, manifest) in work.manifests() {
             let mut object = Object::of(&manifest.object);
             let kind = (object.api_version.clone(), object.kind.clone());
@@ -202,15 +229,18 @@ impl Run<'_> {
             // Ours are watched: what is not among them is not there, or somebody else's.
             let api = resource.api(self.context.client.clone(), &object.namespace);
             if let Some(found) = api.get_opt(&object.name).await? {
-                let found = crate::runtime::Record::new(found.into(), &resource.api_resource).value();
-                live.insert(object, found);
+                // With its managed fields, which tell whether we applied it.
+                live.insert(
+                    object,
+                    serde_json::to_value(found).map_err(kube::Error::SerdeError)?,
+                );
             }
         }
         Ok(live)
     }
 
     /// Everything that this application made, of the kinds that are watched.
-    async fn made(&self) -> kube::Result<BTreeMap<Object, Value>> {
+    fn made(&self) -> BTreeMap<Object, Value> {
         let mut live = BTreeMap::new();
         for (gvk, key) in self.context.state.made_by(&self.key) {
             let cache = self.context.children.get(&gvk);
@@ -219,7 +249,7 @@ impl Run<'_> {
                 live.insert(Object::of(&value), value);
             }
         }
-        Ok(live)
+        live
     }
 
     /// Record, then act: the revision is durable before anything is applied, and nothing is pruned before all is applied.
@@ -233,18 +263,31 @@ impl Run<'_> {
     ) -> kube::Result<Happened> {
         let mut happened = Happened {
             live,
-            failed: Vec::new(),
+            ..Default::default()
         };
         if !plan.refused.is_empty() {
             return Ok(happened);
         }
         self.hold().await?;
-        self.record(work, plan).await?;
+        match self.record(work, plan).await {
+            Err(kube::Error::Api(status)) if is_refusal(status.code) => {
+                happened.failed.push(Refused {
+                    reason: reason::APPLY_FAILED,
+                    message: format!("ApplicationRevision {}: {}", work.record.name(), status.message),
+                });
+                return Ok(happened);
+            }
+            recorded => recorded?,
+        }
+        happened.recorded = true;
         for &index in &plan.apply {
             let wanted = &plan.wanted[index];
             match self.apply(&wanted.object, &wanted.manifest, kinds).await {
-                Ok(applied) => drop(happened.live.insert(wanted.object.clone(), applied)),
-                Err(kube::Error::Api(status)) if (400..500).contains(&status.code) && status.code != 429 => {
+                Ok(applied) => {
+                    happened.live.insert(wanted.object.clone(), applied);
+                    happened.applied.insert(index);
+                }
+                Err(kube::Error::Api(status)) if is_refusal(status.code) => {
                     happened.failed.push(Refused {
                         reason: reason::APPLY_FAILED,
                         message: format!("{}: {}", wanted.object, status.message),
@@ -293,6 +336,7 @@ impl Run<'_> {
 
     async fn record(&self, work: &Work, plan: &Plan) -> kube::Result<()> {
         let api = self.api(&self.context.caches.recorded);
+        let objects: Vec<Object> = plan.wanted.iter().map(|wanted| wanted.object.clone()).collect();
         let written = match &work.record {
             Record::Keep(_) => return Ok(()),
             Record::Renumber { name, number } => {
@@ -300,8 +344,23 @@ impl Run<'_> {
                 let params = self.context.merge_params();
                 api.patch(name.as_str(), &params, &Patch::Merge(patch)).await?
             }
+            Record::Restore { name, .. } => {
+                let key = Key::new(&self.key.namespace, name.as_str());
+                let (Some(edited), Some(object)) = (
+                    self.context.caches.recorded.get(&key),
+                    work.revision_object(&self.application, &objects),
+                ) else {
+                    return Ok(());
+                };
+                let metadata = edited.metadata();
+                let patch = json!({
+                    "metadata": {"resourceVersion": metadata.resource_version, "uid": metadata.uid},
+                    "spec": merge_patch(&edited.value()["spec"], &object["spec"]),
+                });
+                let params = self.context.merge_params();
+                api.patch(name.as_str(), &params, &Patch::Merge(patch)).await?
+            }
             Record::Issue { .. } => {
-                let objects: Vec<Object> = plan.wanted.iter().map(|wanted| wanted.object.clone()).collect();
                 let Some(object) = work.revision_object(&self.application, &objects) else {
                     return Ok(());
                 };
@@ -369,8 +428,8 @@ impl Run<'_> {
                     }
                 }
             }
-            // Gone already, or another one by now, which is somebody else's.
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            // Gone already. If it is another one by now, the next look judges that.
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
             Err(error) => return Err(error),
         }
         Ok(())
@@ -393,7 +452,7 @@ impl Run<'_> {
                 let key = Key::new(&self.key.namespace, name.as_str());
                 self.context.caches.recorded.learn_gone(&key, uid);
             }
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
             Err(error) => return Err(error),
         }
         Ok(())
@@ -440,6 +499,11 @@ impl Run<'_> {
     fn api(&self, cache: &crate::runtime::Cache) -> Api<DynamicObject> {
         Api::namespaced_with(self.context.client.clone(), &self.key.namespace, cache.resource())
     }
+}
+
+/// Whether the server will say the same again: neither a conflict nor a pause that it asked for.
+fn is_refusal(code: u16) -> bool {
+    (400..500).contains(&code) && code != 409 && code != 429
 }
 
 /// References that are at another revision than before, as people are told.

@@ -3,7 +3,7 @@
 use crate::manager::Context;
 use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
-use crate::runtime::{Key, Outcome};
+use crate::runtime::{Key, Outcome, Record};
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
@@ -167,10 +167,15 @@ struct Revisions<'a> {
 }
 
 impl Revisions<'_> {
-    /// Creates a revision; if it is there already, its content is put right.
+    /// Creates a revision. One that is known and was edited gets back what was published.
     async fn publish(&self, object: &Value) -> kube::Result<()> {
         let object: DynamicObject =
             serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
+        let name = object.metadata.name.clone().unwrap_or_default();
+        let key = Key::new(self.namespace, &name);
+        if let Some(edited) = self.context.caches.revisions.get(&key) {
+            return self.restore(&name, &edited, &object.data["spec"]).await;
+        }
         let params = PostParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..Default::default()
@@ -178,16 +183,32 @@ impl Revisions<'_> {
         match self.api.create(&params, &object).await {
             Ok(created) => self.context.caches.revisions.learn(created),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                let name = object.metadata.name.clone().unwrap_or_default();
-                let patch = json!({"spec": object.data["spec"]});
-                let written = self
-                    .api
-                    .patch(&name, &self.context.merge_params(), &Patch::Merge(patch))
-                    .await?;
-                self.context.caches.revisions.learn(written);
+                // An answer was lost, the watch is late, or another kind was faster to take the name. Whose it is decides the next look.
+                if let Some(found) = self.api.get_opt(&name).await? {
+                    self.context.caches.revisions.learn(found);
+                }
+                return Err(kube::Error::Api(status));
             }
             Err(error) => return Err(error),
         }
+        Ok(())
+    }
+
+    /// Puts back exactly what was published: fields that were added go, too.
+    async fn restore(&self, name: &str, edited: &Record, spec: &Value) -> kube::Result<()> {
+        let Some(change) = merge_patch(&edited.value()["spec"], spec) else {
+            return Ok(());
+        };
+        let metadata = edited.metadata();
+        let patch = json!({
+            "metadata": {"resourceVersion": metadata.resource_version, "uid": metadata.uid},
+            "spec": change,
+        });
+        let written = self
+            .api
+            .patch(name, &self.context.merge_params(), &Patch::Merge(patch))
+            .await?;
+        self.context.caches.revisions.learn(written);
         Ok(())
     }
 
@@ -221,7 +242,7 @@ impl Revisions<'_> {
                     self.context.caches.revisions.learn(marked);
                 }
             }
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
             Err(error) => return Err(error),
         }
         Ok(())

@@ -13,6 +13,7 @@
 mod application;
 mod definition;
 mod gate;
+mod kinds;
 mod manager;
 mod patch;
 mod state;

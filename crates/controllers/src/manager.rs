@@ -3,7 +3,7 @@
 use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Events, Key, Leadership, Mapper, Watch, patience, run_while_leader};
 use crate::state::{State, consuming};
-use crate::{application, definition, gate};
+use crate::{application, definition, gate, kinds};
 use cambium_api::names::{FIELD_MANAGER, label};
 use cambium_api::v1beta1::{API_VERSION, DefinitionType};
 use cambium_lineage::Retention;
@@ -196,7 +196,9 @@ impl Manager {
         self.synced().await;
         let (definitions, applications) = (self.context.clone(), self.context.clone());
         let state = &self.context.state;
+        let kinds = kinds::follow(self.context.watching.clone(), self.context.clone());
         tokio::join!(
+            kinds,
             state.definitions.work(2, move |artifact| {
                 definition::reconcile(artifact, definitions.clone())
             }),

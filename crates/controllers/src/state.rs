@@ -22,6 +22,8 @@ pub(crate) struct State {
     catalogue: RwLock<Catalogue>,
     consumers: RwLock<Consumers>,
     made: Mutex<HashMap<Key, HashSet<(GroupVersionKind, Key)>>>,
+    /// Applications that miss a kind, by its group.
+    missing: Mutex<HashMap<String, HashSet<Key>>>,
     /// Definitions to look at.
     pub(crate) definitions: Queue<Artifact>,
     /// Applications to look at.
@@ -56,6 +58,25 @@ impl State {
         let made = self.made();
         let objects = made.get(application).into_iter().flatten();
         objects.cloned().collect()
+    }
+
+    /// An application misses a kind of this group.
+    pub(crate) fn misses(&self, application: &Key, group: &str) {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        missing
+            .entry(group.to_owned())
+            .or_default()
+            .insert(application.clone());
+    }
+
+    /// The kinds of a group may be others now.
+    pub(crate) fn kind_changed(&self, group: &str) {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        for application in missing.remove(group).into_iter().flatten() {
+            // A kind is defined a moment before it is served.
+            self.applications.reset(&application);
+            self.applications.add(application);
+        }
     }
 
     /// A definition has changed.
@@ -118,8 +139,11 @@ impl State {
         if !same_revision {
             self.news.send_modify(|count| *count += 1);
         }
+        // One whose deletion was asked for waits to be released.
+        let going = |stored: &Option<Arc<Stored>>| stored.as_ref().is_some_and(|stored| stored.deleting);
+        let settled = same_revision && going(&before) == going(&after);
         for artifact in artifacts {
-            if !(change.origin == Origin::Ourselves && same_revision) {
+            if !(change.origin == Origin::Ourselves && settled) {
                 self.definitions.add(artifact.clone());
             }
             if !same_revision {

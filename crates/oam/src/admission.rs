@@ -1,9 +1,9 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Observed, Step, draft};
+use crate::application::{Observed, Recorded, Step, draft};
 use crate::definition::{Called, Uses, conflict_text, declared};
 use crate::stored::{compile, is_rendered};
-use crate::{Artifact, Catalogue, Refused, Shelf};
+use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, reason};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
@@ -112,7 +112,7 @@ pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
         }
         spec
     };
-    if content(old) == content(new) {
+    if content(old) == content(new) || is_put_back(old, new) {
         return Vec::new();
     }
     let (kind, name) = (&new["kind"], &new["metadata"]["name"]);
@@ -124,6 +124,16 @@ pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
             name.as_str().unwrap_or_default()
         ),
     }]
+}
+
+/// Whether a revision that was edited gets back what it was issued for.
+fn is_put_back(old: &Value, new: &Value) -> bool {
+    let issued = |object: &Value| object["spec"]["digest"].as_str().map(str::to_owned);
+    let held = match new["kind"].as_str() {
+        Some("ApplicationRevision") => Recorded::read(new).ok().map(|recorded| recorded.revision),
+        _ => Stored::read(new).ok().map(|stored| stored.revision),
+    };
+    issued(old).is_some() && issued(old) == issued(new) && held.is_some_and(|held| held.altered().is_none())
 }
 
 /// What is wrong with an application, and what is to be said about it though it is accepted.

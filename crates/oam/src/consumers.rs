@@ -4,8 +4,9 @@
 
 use crate::application::Recorded;
 use crate::definition::Uses;
+use crate::resolve::kind_in_lock;
 use crate::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
-use cambium_api::names::condition;
+use cambium_api::names::{SYSTEM_NAMESPACE, condition};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType};
 use cambium_lineage::{InUse, Lineage, Policy, Reference};
 use serde_json::Value;
@@ -215,8 +216,7 @@ impl Consumers {
     }
 
     fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Consuming) -> bool {
-        use cambium_api::names::SYSTEM_NAMESPACE;
-        if artifact.namespace != key.namespace && artifact.namespace != SYSTEM_NAMESPACE {
+        if !is_in_sight(artifact, key) {
             return false;
         }
         let Some(consumer) = self.applications.get(key) else {
@@ -276,7 +276,7 @@ impl Consumers {
 
     /// What an application would get, and what its lock names: neither may go, though nothing has it in use yet.
     fn add_wishes(&self, artifact: &Artifact, lineage: Option<&Lineage>, key: &Consuming, uses: &mut Uses) {
-        let Some(consumer) = self.applications.get(key) else {
+        let Some(consumer) = self.applications.get(key).filter(|_| is_in_sight(artifact, key)) else {
             return;
         };
         for (asked, _) in &consumer.asked {
@@ -292,11 +292,9 @@ impl Consumers {
             }
         }
         let lock = consumer.follow.as_ref().and_then(|follow| follow.lock.as_ref());
-        for (_, reference, locked) in lock.into_iter().flat_map(|lock| lock.entries()) {
-            let version = locked
-                .version
-                .as_ref()
-                .filter(|_| reference.artifact() == artifact.name);
+        for (kind, reference, locked) in lock.into_iter().flat_map(|lock| lock.entries()) {
+            let meant = kind == kind_in_lock(artifact.type_) && reference.artifact() == artifact.name;
+            let version = locked.version.as_ref().filter(|_| meant);
             let revision = version.and_then(|version| lineage?.version(version));
             if let Some(revision) = revision {
                 let by = uses.by.entry(revision.name().clone()).or_default();
@@ -323,4 +321,9 @@ impl Consumers {
             .cloned()
             .unwrap_or_else(|| Arc::new(key.clone()))
     }
+}
+
+/// Whether an application looks where a definition is: in its own namespace, and in the system's.
+fn is_in_sight(artifact: &Artifact, application: &Consuming) -> bool {
+    artifact.namespace == application.namespace || artifact.namespace == SYSTEM_NAMESPACE
 }

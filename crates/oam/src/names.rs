@@ -24,17 +24,23 @@ pub fn revision_name(
         Called::Name(name) => name.to_string(),
         Called::Nothing => number.to_string(),
     };
-    let name = fit(&format!("{definition}-v{called}"));
-    if !taken(&name) {
-        return name.parse();
-    }
     let kind = match type_ {
         DefinitionType::Component => "component",
         DefinitionType::Trait => "trait",
         DefinitionType::Policy => "policy",
         DefinitionType::WorkflowStep => "workflow-step",
     };
-    fit(&format!("{definition}-{kind}-v{called}")).parse()
+    let plain = fit(&format!("{definition}-v{called}"));
+    if !taken(&plain) {
+        return plain.parse();
+    }
+    let with_kind = format!("{definition}-{kind}-v{called}");
+    let fitted = fit(&with_kind);
+    if !taken(&fitted) {
+        return fitted.parse();
+    }
+    // Somebody has a definition of that very name, too.
+    apart(&with_kind).parse()
 }
 
 /// The name of an application's revision: `shop-v3`.
@@ -42,12 +48,20 @@ pub fn application_revision_name(application: &str, number: u64) -> Result<Revis
     fit(&format!("{application}-v{number}")).parse()
 }
 
+fn legal(character: char) -> bool {
+    matches!(character, 'a'..='z' | '0'..='9' | '-' | '.')
+}
+
 /// The text itself if it can be the name of an object; else what remains of it, and a digest of the whole.
 fn fit(text: &str) -> String {
-    let legal = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '-' | '.');
     if text.len() <= LONGEST && text.chars().all(legal) {
         return text.to_owned();
     }
+    apart(text)
+}
+
+/// What remains of the text in the name of an object, and a digest of the whole.
+fn apart(text: &str) -> String {
     let digest = Digest::of(&Value::String(text.to_owned())).short();
     let kept: String = text
         .to_lowercase()
@@ -101,5 +115,9 @@ mod tests {
         let taken = |name: &str| name == "web-v1.2.3";
         let other = revision_name(DefinitionType::Trait, "web", &version("1.2.3"), 1, &taken);
         assert_eq!(other.expect("a name").as_str(), "web-trait-v1.2.3");
+        let all_taken = |name: &str| ["web-v1.2.3", "web-trait-v1.2.3"].contains(&name);
+        let third = revision_name(DefinitionType::Trait, "web", &version("1.2.3"), 1, &all_taken);
+        let third = third.expect("a name");
+        assert!(third.as_str().starts_with("web-trait-v1.2.3-"), "{third}");
     }
 }

@@ -7,12 +7,17 @@ use anyhow::{Context as _, Result};
 use cambium_api::crds;
 use cambium_controllers::{Manager, Settings};
 use cambium_testing::{Answer, Backend, Raw, TestCluster, eventually, eventually_some};
+use cambium_webhooks::registration::Reach;
+use cambium_webhooks::{Options, Webhooks};
 use jiff::SignedDuration;
 use kube::Client;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use tokio::net::TcpListener;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
+
+const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
 /// On a cluster that tests share, one manager works at a time.
 static ALONE: Mutex<()> = Mutex::const_new(());
@@ -23,6 +28,7 @@ pub(crate) struct Platform {
     pub(crate) namespace: String,
     settings: Settings,
     manager: Option<Working>,
+    webhooks: Option<Webhooks>,
     _alone: Option<MutexGuard<'static, ()>>,
 }
 
@@ -53,6 +59,30 @@ impl Platform {
         Ok(platform)
     }
 
+    /// With a manager at work, and everything checked before it is stored.
+    pub(crate) async fn with_admission() -> Result<Self> {
+        let settings = Settings {
+            serves_v2beta1: true,
+            ..settings()
+        };
+        let mut platform = Self::without_manager(settings).await?;
+        let client = platform.cluster.client();
+        platform.start_manager(client.clone()).await?;
+        let manager = &platform.manager.as_ref().unwrap().manager;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let options = Options::new(platform.namespace.clone(), Reach::local(listener.local_addr()?));
+        let webhooks = Webhooks::start(client, listener, options, manager.validators()).await?;
+        platform.webhooks = Some(webhooks);
+        // An API server hears of a webhook a little later than we tell it.
+        let probe = definition("PolicyDefinition", "probe", Some("no version"), "");
+        eventually("definitions are checked", || async {
+            let path = format!("{}?dryRun=All", platform.path("policydefinitions"));
+            Ok(platform.raw.post(&path, &probe).await?.code >= 400)
+        })
+        .await?;
+        Ok(platform)
+    }
+
     pub(crate) async fn without_manager(settings: Settings) -> Result<Self> {
         let alone = match Backend::from_environment()? {
             Backend::Kubernetes => Some(ALONE.lock().await),
@@ -60,6 +90,13 @@ impl Platform {
         };
         let cluster = TestCluster::start().await?;
         let raw = cluster.raw();
+        // What the test before this one left would ask a server that is gone.
+        let configurations = raw.get(CONFIGURATIONS).await?.body;
+        for one in configurations["items"].as_array().into_iter().flatten() {
+            let name = one["metadata"]["name"].as_str().unwrap();
+            raw.delete(&format!("{CONFIGURATIONS}/{name}"), &json!({}))
+                .await?;
+        }
         install(&raw).await?;
         let namespace = cluster.namespace("team").await?;
         Ok(Self {
@@ -68,6 +105,7 @@ impl Platform {
             namespace,
             settings,
             manager: None,
+            webhooks: None,
             _alone: alone,
         })
     }
@@ -110,6 +148,7 @@ impl Platform {
             cluster,
             settings: self.settings.clone(),
             manager: None,
+            webhooks: None,
             _alone: None,
         })
     }
@@ -126,12 +165,37 @@ impl Platform {
         let kind = object["kind"].as_str().unwrap().to_lowercase();
         let name = object["metadata"]["name"].as_str().unwrap();
         let path = format!(
-            "{}/{name}?fieldManager=test&force=true",
-            self.path(&format!("{kind}s"))
+            "/apis/{}/namespaces/{}/{kind}s/{name}?fieldManager=test&force=true",
+            object["apiVersion"].as_str().unwrap(),
+            object["metadata"]["namespace"]
+                .as_str()
+                .unwrap_or(&self.namespace),
         );
         self.raw
             .patch("application/apply-patch+yaml", &path, object)
             .await
+    }
+
+    /// Applies an object that must be accepted; the object as it is stored.
+    pub(crate) async fn accepted(&self, object: &Value) -> Result<Value> {
+        let answer = self.apply(object).await?;
+        anyhow::ensure!(answer.code < 300, "{}: {}", answer.code, answer.body);
+        Ok(answer.body)
+    }
+
+    /// Applies an object that must be refused; why it was.
+    pub(crate) async fn refused(&self, object: &Value) -> Result<String> {
+        let answer = self.apply(object).await?;
+        anyhow::ensure!(answer.code >= 400, "{}: {}", answer.code, answer.body);
+        Ok(answer.message().to_owned())
+    }
+
+    /// Changes some fields of an object of our kinds.
+    pub(crate) async fn edit(&self, plural: &str, name: &str, change: &Value) -> Result<Value> {
+        let path = format!("{}/{name}", self.path(plural));
+        let answer = self.raw.patch("merge", &path, change).await?;
+        anyhow::ensure!(answer.code < 300, "{}: {}", answer.code, answer.body);
+        Ok(answer.body)
     }
 
     /// Publishes a component definition at v1beta1 with `spec.version`, whose ConfigMap says which version made it.
@@ -297,6 +361,13 @@ pub(crate) fn definition(kind: &str, name: &str, version: Option<&str>, template
         definition["spec"]["version"] = json!(version);
     }
     definition
+}
+
+/// An application with one component that says something.
+pub(crate) fn saying(name: &str, reference: &str, text: &str) -> Value {
+    let mut application = application(name, json!({}), &[("main", reference)]);
+    application["spec"]["components"][0]["properties"] = json!({"text": text});
+    application
 }
 
 /// An application: a name, annotations, and components by name and reference.

@@ -1,9 +1,10 @@
 //! From an application to what it should be.
 
 use super::Object;
+use super::object::LONGEST_LABEL;
 use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object, snapshot};
 use crate::{Answer, Asked, Catalogue, Follow, Refused, Resolved, asked, follow, resolve};
-use cambium_api::names::reason;
+use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType, DefinitionUse};
 use cambium_lineage::{Chosen, Digest, InUse, Movement, Policy};
 use cambium_render::{
@@ -85,10 +86,10 @@ impl Work {
             .collect()
     }
 
-    /// The ApplicationRevision to create, once it is known which objects it makes.
+    /// The ApplicationRevision to create or to put back, once it is known which objects it makes.
     pub fn revision_object(&self, application: &Value, resources: &[Object]) -> Option<Value> {
         match &self.record {
-            Record::Issue { name, number } => Some(revision_object(
+            Record::Issue { name, number } | Record::Restore { name, number } => Some(revision_object(
                 application,
                 &self.snapshot,
                 &self.uses,
@@ -110,6 +111,17 @@ pub fn draft(observed: &Observed<'_>) -> Draft {
         Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
     };
     if let Some(frozen) = frozen(observed, &follow) {
+        if frozen.revision.altered().is_some() {
+            let problem = Refused {
+                reason: reason::REVISION_CHANGED,
+                message: format!(
+                    "it is frozen at {}, which was edited after it was recorded; change {} to record a new one",
+                    frozen.revision.name(),
+                    annotation::PUBLISH_VERSION
+                ),
+            };
+            return refused(Vec::new(), Step::Resolve, vec![problem]);
+        }
         let answers = restore(frozen, observed.catalogue);
         let mut draft = finish(observed, answers, frozen.application.clone(), Some(frozen));
         draft.frozen = Some(frozen.revision.name().to_string());
@@ -183,14 +195,22 @@ fn exactly(used: &DefinitionUse, catalogue: &Catalogue) -> Result<Resolved, Refu
     })
 }
 
-/// The revision that the application is frozen at.
+/// What an application makes is labelled with its name.
+fn name_too_long(application: &Value) -> Option<Refused> {
+    let length = application["metadata"]["name"].as_str().unwrap_or_default().len();
+    (length > LONGEST_LABEL).then(|| Refused {
+        reason: reason::RENDER_FAILED,
+        message: format!(
+            "metadata.name has {length} characters; what an Application makes is labelled with its name, \
+             and a label holds {LONGEST_LABEL}"
+        ),
+    })
+}
+
+/// The revision that the application is frozen at: the current one, if it was recorded under the same value.
 fn frozen<'a>(observed: &Observed<'a>, follow: &Follow) -> Option<&'a Recorded> {
     let version = follow.publish_version.as_deref()?;
-    observed
-        .recorded
-        .iter()
-        .filter(|recorded| recorded.publish_version() == Some(version))
-        .max_by_key(|recorded| recorded.revision.number())
+    newest(observed.recorded).filter(|recorded| recorded.publish_version() == Some(version))
 }
 
 /// What each reference used before: as the status says, or else the newest revision.
@@ -205,10 +225,7 @@ impl InUseBefore {
                 uses.insert((type_, reference.to_owned()), InUse { name, digest });
             }
         };
-        let newest = observed
-            .recorded
-            .iter()
-            .max_by_key(|recorded| recorded.revision.number());
+        let newest = newest(observed.recorded);
         for used in newest.iter().flat_map(|recorded| &recorded.definitions) {
             add(used.type_, &used.reference, &used.revision, &used.digest);
         }
@@ -226,6 +243,11 @@ impl InUseBefore {
     fn get(&self, asked: &Asked) -> Option<&InUse> {
         self.0.get(&(asked.type_, asked.text.clone()))
     }
+}
+
+/// The current revision always has the highest number.
+fn newest(recorded: &[Recorded]) -> Option<&Recorded> {
+    recorded.iter().max_by_key(|recorded| recorded.revision.number())
 }
 
 fn refused(answers: Vec<Answer>, step: Step, problems: Vec<Refused>) -> Draft {
@@ -271,6 +293,9 @@ fn work(
     frozen: Option<&Recorded>,
 ) -> Result<Work, Vec<Refused>> {
     let one = |reason, message: String| vec![Refused { reason, message }];
+    if let Some(problem) = name_too_long(&snapshot) {
+        return Err(vec![problem]);
+    }
     let application = Application::from_manifest(&snapshot)
         .map_err(|error| one(reason::RENDER_FAILED, error.to_string()))?;
     if !snapshot["spec"]["workflow"].is_null() {
@@ -318,7 +343,9 @@ fn work(
         }
     };
     let number = match &record {
-        Record::Issue { number, .. } | Record::Renumber { number, .. } => *number,
+        Record::Issue { number, .. } | Record::Restore { number, .. } | Record::Renumber { number, .. } => {
+            *number
+        }
         Record::Keep(name) => observed
             .recorded
             .iter()

@@ -14,6 +14,6 @@ mod status;
 
 pub use draft::{Draft, Observed, Step, Work, draft, restore};
 pub use object::{Object, is_made_by, is_within};
-pub use plan::{Applied, Plan, Scopes, plan, plan_deletion, superfluous};
+pub use plan::{Applied, Plan, Scopes, ever_wanted, plan, plan_deletion, superfluous};
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};

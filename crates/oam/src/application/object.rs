@@ -1,9 +1,13 @@
 //! Objects in a cluster: which one, whose, and whether it is as it should be.
 
-use cambium_api::names::label;
+use cambium_api::names::{FIELD_MANAGER, label};
+use cambium_api::v1beta1::AppliedResource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
+
+/// How many characters a label's value may have.
+pub(crate) const LONGEST_LABEL: usize = 63;
 
 /// Which object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,6 +49,17 @@ impl Object {
     }
 }
 
+impl From<&AppliedResource> for Object {
+    fn from(applied: &AppliedResource) -> Self {
+        Self {
+            api_version: applied.api_version.clone(),
+            kind: applied.kind.clone(),
+            namespace: applied.namespace.clone().unwrap_or_default(),
+            name: applied.name.clone(),
+        }
+    }
+}
+
 impl fmt::Display for Object {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -64,6 +79,15 @@ impl fmt::Display for Object {
 pub fn is_made_by(live: &Value, namespace: &str, application: &str) -> bool {
     let labels = &live["metadata"]["labels"];
     labels[label::APPLICATION] == application && labels[label::APPLICATION_NAMESPACE] == namespace
+}
+
+/// Whether we have applied a live object, as far as that can be seen: caches leave managed fields out.
+pub(super) fn is_applied_by_us(live: &Value) -> bool {
+    let managers = live["metadata"]["managedFields"].as_array();
+    managers
+        .into_iter()
+        .flatten()
+        .any(|entry| entry["manager"] == FIELD_MANAGER && entry["operation"] == "Apply")
 }
 
 /// Whether everything that is wanted is there. What others added is theirs.

@@ -1,5 +1,6 @@
 //! What is to be done about the objects of an application.
 
+use super::object::{LONGEST_LABEL, is_applied_by_us};
 use super::status::is_healthy;
 use super::{Object, Recorded, Work, is_made_by, is_within};
 use crate::Refused;
@@ -8,8 +9,8 @@ use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::{Digest, RevisionName};
 use cambium_render::Stage;
 use serde::Serialize;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be done about the objects of an application.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -47,7 +48,13 @@ pub type Scopes = BTreeMap<(String, String), Result<bool, String>>;
 /// Compares what should be there with what is.
 ///
 /// `live` holds every wanted object that exists, whoever made it, and everything else that this application made.
-pub fn plan(application: &Value, work: &Work, scopes: &Scopes, live: &BTreeMap<Object, Value>) -> Plan {
+pub fn plan(
+    application: &Value,
+    recorded: &[Recorded],
+    work: &Work,
+    scopes: &Scopes,
+    live: &BTreeMap<Object, Value>,
+) -> Plan {
     let mut plan = Plan::default();
     let (namespace, name) = (text(application, "namespace"), text(application, "name"));
     let mut stages = Vec::new();
@@ -75,6 +82,7 @@ pub fn plan(application: &Value, work: &Work, scopes: &Scopes, live: &BTreeMap<O
                 ),
             ),
         }
+        set_identity(&mut manifest_object, namespace, name);
         let object = Object::of(&manifest_object);
         if let Some(other) = plan.wanted.iter().find(|other| other.object.is(&object)) {
             let message = match other.component == component {
@@ -100,7 +108,7 @@ pub fn plan(application: &Value, work: &Work, scopes: &Scopes, live: &BTreeMap<O
         .iter()
         .filter_map(|wanted| {
             let live = live.get(&wanted.object)?;
-            (!is_made_by(live, namespace, name)).then(|| owned_by_another(&wanted.object, live))
+            (!is_ours(application, &wanted.object, live)).then(|| owned_by_another(&wanted.object, live))
         })
         .collect();
     for message in foreign {
@@ -117,11 +125,10 @@ pub fn plan(application: &Value, work: &Work, scopes: &Scopes, live: &BTreeMap<O
             plan.apply.push(index);
         }
     }
-    plan.prune = live
-        .iter()
+    let made = made(application, recorded, live);
+    plan.prune = made
         .filter(|(object, live)| {
-            is_made_by(live, namespace, name)
-                && live["metadata"]["deletionTimestamp"].is_null()
+            live["metadata"]["deletionTimestamp"].is_null()
                 && plan.wanted.iter().all(|wanted| !wanted.object.is(object))
         })
         .map(|(object, live)| (object.clone(), text(live, "uid").to_owned()))
@@ -130,12 +137,74 @@ pub fn plan(application: &Value, work: &Work, scopes: &Scopes, live: &BTreeMap<O
 }
 
 /// What is to be removed when an application is deleted: everything that it made.
-pub fn plan_deletion(application: &Value, live: &BTreeMap<Object, Value>) -> Vec<(Object, String)> {
-    let (namespace, name) = (text(application, "namespace"), text(application, "name"));
-    live.iter()
-        .filter(|(_, live)| is_made_by(live, namespace, name))
+pub fn plan_deletion(
+    application: &Value,
+    recorded: &[Recorded],
+    live: &BTreeMap<Object, Value>,
+) -> Vec<(Object, String)> {
+    made(application, recorded, live)
         .map(|(object, live)| (object.clone(), text(live, "uid").to_owned()))
         .collect()
+}
+
+/// What an application may have made: its revisions say so before anything is applied, its status afterwards.
+pub fn ever_wanted(application: &Value, recorded: &[Recorded]) -> BTreeSet<Object> {
+    let recorded = recorded.iter().flat_map(|recorded| recorded.resources.clone());
+    recorded.chain(applied(application)).collect()
+}
+
+/// The live objects that an application made. A label alone proves nothing: people and controllers copy labels.
+fn made<'l>(
+    application: &Value,
+    recorded: &[Recorded],
+    live: &'l BTreeMap<Object, Value>,
+) -> impl Iterator<Item = (&'l Object, &'l Value)> {
+    let (namespace, name) = (
+        text(application, "namespace").to_owned(),
+        text(application, "name").to_owned(),
+    );
+    let wanted = ever_wanted(application, recorded);
+    live.iter().filter(move |(object, live)| {
+        is_made_by(live, &namespace, &name) && wanted.iter().any(|wanted| wanted.is(object))
+    })
+}
+
+/// Whether an object that is there may be applied: its labels say that it is ours, or we have applied it and somebody took them away.
+fn is_ours(application: &Value, object: &Object, live: &Value) -> bool {
+    is_made_by(live, text(application, "namespace"), text(application, "name"))
+        || (live["metadata"]["labels"][label::APPLICATION].is_null()
+            && is_applied_by_us(live)
+            && applied(application).any(|applied| applied.is(object)))
+}
+
+/// What the status says was applied.
+fn applied(application: &Value) -> impl Iterator<Item = Object> {
+    let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
+    let objects: Vec<Object> = status.applied_resources.iter().map(Object::from).collect();
+    objects.into_iter()
+}
+
+/// Labels by which we know our objects again, whatever a template or a filter says about them.
+fn set_identity(manifest: &mut Value, namespace: &str, name: &str) {
+    if manifest["metadata"]["labels"].is_null() {
+        manifest["metadata"]["labels"] = json!({});
+    }
+    let Some(labels) = manifest["metadata"]["labels"].as_object_mut() else {
+        return;
+    };
+    labels.insert(label::APPLICATION.to_owned(), json!(name));
+    labels.insert(label::APPLICATION_NAMESPACE.to_owned(), json!(namespace));
+    // The names of revisions and definitions may be longer than a label: it is for people, and left out then.
+    for told in [
+        label::APPLICATION_REVISION,
+        label::WORKLOAD_TYPE,
+        label::TRAIT_TYPE,
+    ] {
+        let value = labels.get(told).and_then(Value::as_str);
+        if value.is_some_and(|value| value.len() > LONGEST_LABEL) {
+            labels.remove(told);
+        }
+    }
 }
 
 /// The revisions of an application that may go: all but the current one and the newest, by name and identity.

@@ -31,6 +31,13 @@ pub struct Recorded {
 pub enum Record {
     /// Nothing: this is the revision.
     Keep(RevisionName),
+    /// The revision was edited after it was recorded: its content is to be put back.
+    Restore {
+        /// The revision.
+        name: RevisionName,
+        /// Its number.
+        number: u64,
+    },
     /// An old revision becomes current again.
     Renumber {
         /// The revision.
@@ -51,7 +58,10 @@ impl Record {
     /// The revision that is current then.
     pub fn name(&self) -> &RevisionName {
         match self {
-            Self::Keep(name) | Self::Renumber { name, .. } | Self::Issue { name, .. } => name,
+            Self::Keep(name)
+            | Self::Restore { name, .. }
+            | Self::Renumber { name, .. }
+            | Self::Issue { name, .. } => name,
         }
     }
 }
@@ -194,7 +204,11 @@ pub(super) fn record(
         .issued(issued)
         .build()?;
     Ok(match next(&lineage, &Content::new(digest)) {
-        Next::Unchanged(revision) | Next::Restore(revision) => Record::Keep(revision.name().clone()),
+        Next::Unchanged(revision) => Record::Keep(revision.name().clone()),
+        Next::Restore(revision) => Record::Restore {
+            name: revision.name().clone(),
+            number: revision.number(),
+        },
         Next::Reuse { revision, number } => Record::Renumber {
             name: revision.name().clone(),
             number,

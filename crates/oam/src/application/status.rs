@@ -1,12 +1,13 @@
 //! What an application's status says.
 
 use super::plan::Plan;
-use super::{Draft, Object, Step, Work};
+use super::{Draft, Object, Record, Step, Work};
 use crate::conditions::Conditions;
 use crate::{Answer, Refused};
 use cambium_api::names::{condition, reason};
 use cambium_api::v1beta1::{
-    ApplicationStatus, AppliedResource, NewerVersion, Phase, ResolvedReference, ServiceStatus, TraitStatus,
+    ApplicationStatus, AppliedResource, DefinitionType, NewerVersion, Phase, ResolvedReference,
+    ServiceStatus, TraitStatus,
 };
 use cambium_api::{GroupVersionKind, Revision};
 use cambium_lineage::Policy;
@@ -14,13 +15,17 @@ use cambium_render::{Component, DefinitionKind, Live, Manifest, Origin, Rendered
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What happened when a plan was carried out.
 #[derive(Debug, Default)]
 pub struct Happened {
     /// The objects as they are now.
     pub live: BTreeMap<Object, Value>,
+    /// Whether the revision is recorded.
+    pub recorded: bool,
+    /// What was applied: places in the plan's `wanted`.
+    pub applied: BTreeSet<usize>,
     /// What could not be applied or pruned.
     pub failed: Vec<Refused>,
 }
@@ -36,17 +41,23 @@ pub fn status(
     let before: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
     let mut after = before.clone();
     after.observed_generation = application["metadata"]["generation"].as_i64();
-    after.references = references(&draft.answers, draft.frozen.as_deref(), &before, now);
+    // Without answers, nobody was asked: what is in use stays so.
+    if !draft.answers.is_empty() || draft.outcome.is_ok() {
+        after.references = references(&draft.answers, draft.frozen.as_deref(), &before, now);
+    }
     let work = draft.outcome.as_ref().ok();
     if let Some(work) = work {
-        let number = i64::try_from(work.number).unwrap_or(i64::MAX);
-        after.latest_revision = Some(Revision {
-            name: work.record.name().to_string(),
-            revision: number,
-            revision_hash: Some(work.digest.short()),
-            ..Default::default()
-        });
-        after.high_water_mark = Some(before.high_water_mark.unwrap_or(0).max(number));
+        // A number that was not recorded was not issued.
+        if happened.recorded || matches!(work.record, Record::Keep(_)) {
+            let number = i64::try_from(work.number).unwrap_or(i64::MAX);
+            after.latest_revision = Some(Revision {
+                name: work.record.name().to_string(),
+                revision: number,
+                revision_hash: Some(work.digest.short()),
+                ..Default::default()
+            });
+            after.high_water_mark = Some(before.high_water_mark.unwrap_or(0).max(number));
+        }
         after.services = services(work, &happened.live);
         after.resolved = Some(resolved(&draft.answers));
         if let Some(plan) = plan {
@@ -58,7 +69,23 @@ pub fn status(
     let mut conditions = Conditions::after(&before.conditions, after.observed_generation, now);
     after.phase = Some(decide(&mut conditions, draft, plan, happened, &after));
     after.conditions = conditions.done();
-    after
+    match differs_in_news_only(&before, &after) {
+        true => before,
+        false => after,
+    }
+}
+
+/// Whether all that has changed is what a reference could move to and does not, or why it is where it is. Whoever stays is not written
+/// to because somebody publishes, neither at once nor by the next manager; it is said along with whatever changes next.
+fn differs_in_news_only(before: &ApplicationStatus, after: &ApplicationStatus) -> bool {
+    let mut silent = after.clone();
+    for (now, known) in silent.references.iter_mut().zip(&before.references) {
+        if now.revision == known.revision && now.digest == known.digest {
+            now.newer.clone_from(&known.newer);
+            now.message.clone_from(&known.message);
+        }
+    }
+    silent == *before
 }
 
 /// The status of an application that is being deleted.
@@ -272,7 +299,8 @@ fn policy_name(policy: Policy, frozen: Option<&str>) -> &'static str {
 
 /// The components and what they resolved to, in one line.
 fn resolved(answers: &[Answer]) -> String {
-    let components = answers.iter().filter_map(|answer| {
+    let is_component = |answer: &&Answer| answer.asked.type_ == DefinitionType::Component;
+    let components = answers.iter().filter(is_component).filter_map(|answer| {
         let component = answer.asked.path.strip_prefix("components[")?.strip_suffix(']')?;
         let stored = &answer.outcome.as_ref().ok()?.stored;
         let name = &stored.artifact.name;
@@ -285,12 +313,26 @@ fn resolved(answers: &[Answer]) -> String {
 }
 
 fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatus) -> Vec<AppliedResource> {
+    if !plan.refused.is_empty() {
+        // Nothing was touched, and what is there may be somebody else's.
+        return before.applied_resources.clone();
+    }
     let mut resources: Vec<AppliedResource> = plan
         .wanted
         .iter()
-        .filter_map(|wanted| {
+        .enumerate()
+        .filter_map(|(index, wanted)| {
             let live = happened.live.get(&wanted.object)?;
             let object = &wanted.object;
+            let as_planned = !plan.waiting.contains(&index)
+                && (!plan.apply.contains(&index) || happened.applied.contains(&index));
+            if !as_planned {
+                let known = &before.applied_resources;
+                return known
+                    .iter()
+                    .find(|known| Object::from(*known).is(object))
+                    .cloned();
+            }
             Some(AppliedResource {
                 api_version: object.api_version.clone(),
                 kind: object.kind.clone(),
@@ -305,12 +347,7 @@ fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatu
         .collect();
     // What could not be removed is still there.
     for known in &before.applied_resources {
-        let object = Object {
-            api_version: known.api_version.clone(),
-            kind: known.kind.clone(),
-            namespace: known.namespace.clone().unwrap_or_default(),
-            name: known.name.clone(),
-        };
+        let object = Object::from(known);
         let listed = plan.wanted.iter().any(|wanted| wanted.object.is(&object));
         if !listed && happened.live.keys().any(|live| live.is(&object)) {
             resources.push(known.clone());

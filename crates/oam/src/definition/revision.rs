@@ -23,7 +23,9 @@ pub(super) fn revision_object(
             labels[name] = value.clone();
         }
     }
-    labels[artifact.type_.label()] = json!(artifact.name);
+    if is_label_value(&artifact.name) {
+        labels[artifact.type_.label()] = json!(artifact.name);
+    }
     labels[label::DIGEST] = json!(digest.short());
     let mut spec = json!({
         "revision": number,
@@ -39,7 +41,8 @@ pub(super) fn revision_object(
     });
     if let Called::Version { version, written } = &declared.called {
         spec["version"] = json!(written);
-        let text = version.to_string();
+        // A label holds no `+`.
+        let text = version.to_string().replace('+', "_");
         if is_label_value(&text) {
             labels[label::DEFINITION_VERSION] = json!(text);
         }

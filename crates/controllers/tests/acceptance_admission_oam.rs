@@ -1,0 +1,367 @@
+//! What is refused before it is stored, and in which words: through the webhook that an API server calls.
+
+mod platform;
+
+use anyhow::{Context as _, Result};
+use cambium_testing::eventually;
+use platform::{Platform, application, auto_update, component, definition, saying};
+use serde_json::{Value, json};
+
+/// A definition at v2beta1 with these versions, each of which says its own number.
+fn versions(name: &str, versions: &[&str]) -> Value {
+    let entries: Vec<Value> = versions
+        .iter()
+        .map(|version| {
+            let mut spec = component(name, Some(version), version)["spec"].clone();
+            spec["version"] = json!(version);
+            spec
+        })
+        .collect();
+    json!({
+        "apiVersion": "core.oam.dev/v2beta1", "kind": "ComponentDefinition", "metadata": {"name": name},
+        "spec": {"versions": entries},
+    })
+}
+
+async fn is_refused(platform: &Platform, object: &Value, words: &[&str]) -> Result<()> {
+    let refused = platform.refused(object).await?;
+    for word in words {
+        assert!(refused.contains(word), "{word:?} is not in: {refused}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn definitions_that_cannot_be_published_are_refused() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    for version in ["1.2.x", "latest", "v1.0.0", "1.02.3"] {
+        is_refused(
+            &platform,
+            &component("a", Some(version), "x"),
+            &["spec.version", "Not a valid version"],
+        )
+        .await?;
+    }
+    for kind in [
+        "ComponentDefinition",
+        "TraitDefinition",
+        "PolicyDefinition",
+        "WorkflowStepDefinition",
+    ] {
+        let mut both = definition(kind, "a", Some("1.0.0"), "parameter: {}\n");
+        both["metadata"]["annotations"] = json!({"definitionrevision.oam.dev/name": "prod"});
+        let words =
+            format!("{kind} has both spec.version and revision name annotation. Only one can be present");
+        is_refused(&platform, &both, &[&words]).await?;
+    }
+    let broken = definition(
+        "ComponentDefinition",
+        "a",
+        Some("1.0.0"),
+        "output: {\n\tkind: \"ConfigMap\"\n\tname: nowhere\n}\n",
+    );
+    is_refused(
+        &platform,
+        &broken,
+        &["version \"1.0.0\"", "does not compile", "nowhere", "3:"],
+    )
+    .await?;
+    let unreadable = definition("TraitDefinition", "t", None, "patch: {\n");
+    is_refused(&platform, &unreadable, &["does not compile"]).await?;
+
+    is_refused(
+        &platform,
+        &versions("many", &["2", "2.0.0"]),
+        &["spec.versions[1].version", "same version as \"2\""],
+    )
+    .await?;
+    is_refused(&platform, &versions("many", &[]), &["spec.versions"]).await?;
+    is_refused(
+        &platform,
+        &versions("many", &["1.0.0", "later"]),
+        &["spec.versions[1].version", "Not a valid version"],
+    )
+    .await?;
+    assert!(
+        platform.names("componentdefinitions").await?.is_empty(),
+        "nothing was stored"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_published_cannot_be_changed() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform
+        .publish_object(&versions("a", &["1.0.0", "1.1.0"]))
+        .await?;
+    let mut changed = versions("a", &["1.0.0", "1.1.0"]);
+    changed["spec"]["versions"][0]["schematic"] = component("a", None, "other")["spec"]["schematic"].clone();
+    is_refused(
+        &platform,
+        &changed,
+        &[
+            "a 1.0.0 is published with digest sha256:",
+            "publish the change under a new version",
+        ],
+    )
+    .await?;
+
+    let mut named = component("named", None, "first");
+    named["metadata"]["annotations"] = json!({"definitionrevision.oam.dev/name": "prod"});
+    platform.publish_object(&named).await?;
+    named["spec"]["schematic"] = component("named", None, "second")["spec"]["schematic"].clone();
+    is_refused(
+        &platform,
+        &named,
+        &["the definition's spec is different with existing definitionRevision's spec"],
+    )
+    .await?;
+
+    // Nor can a revision be edited, though its metadata can.
+    let revision = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/definitionrevisions/a-v1.0.0",
+        platform.namespace
+    );
+    let edit = json!({"spec": {"componentDefinition": {"spec": {"smuggled": true}}}});
+    let refused = platform.raw.patch("merge", &revision, &edit).await?;
+    assert!(
+        refused.message().contains("a revision is what was published"),
+        "{refused:?}"
+    );
+    let label = json!({"metadata": {"labels": {"looked-at": "yes"}}});
+    assert_eq!(platform.raw.patch("merge", &revision, &label).await?.code, 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_version_in_use_stays_in_the_list() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform
+        .publish_object(&versions("a", &["1.0.0", "1.1.0", "2.0.0"]))
+        .await?;
+    platform.deploy("shop", "a@1.0.0", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    let user = format!("Application {}/shop", platform.namespace);
+    is_refused(
+        &platform,
+        &versions("a", &["1.1.0", "2.0.0"]),
+        &["version \"1.0.0\" cannot be removed", &user],
+    )
+    .await?;
+    // One that nobody uses may go, and one may be added.
+    platform
+        .publish_object(&versions("a", &["1.0.0", "2.0.0", "2.1.0"]))
+        .await?;
+    platform.deploy("new", "a@2", json!({})).await?;
+    platform.runs("new-main", "2.1.0").await
+}
+
+#[tokio::test]
+async fn an_object_is_edited_at_the_version_it_was_written_at() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("old", "1.0.0").await?;
+    platform
+        .publish_object(&versions("new", &["1.0.0", "1.1.0"]))
+        .await?;
+    let at = |version: &str, name: &str| {
+        format!(
+            "/apis/core.oam.dev/{version}/namespaces/{}/componentdefinitions/{name}",
+            platform.namespace
+        )
+    };
+    let schematic = component("x", None, "other")["spec"]["schematic"].clone();
+    let refused = platform
+        .raw
+        .patch(
+            "merge",
+            &at("v2beta1", "old"),
+            &json!({"spec": {"versions": [{"version": "1.0.0", "schematic": schematic}]}}),
+        )
+        .await?;
+    let words = "it was written at core.oam.dev/v1beta1 and cannot be edited at core.oam.dev/v2beta1";
+    assert!(refused.message().contains(words), "{refused:?}");
+    let refused = platform
+        .raw
+        .patch(
+            "merge",
+            &at("v1beta1", "new"),
+            &json!({"spec": {"schematic": schematic}}),
+        )
+        .await?;
+    let words = "it was written at core.oam.dev/v2beta1 and cannot be edited at core.oam.dev/v1beta1";
+    assert!(refused.message().contains(words), "{refused:?}");
+    // Labels and finalizers are nobody's content.
+    for (version, name) in [
+        ("v2beta1", "old"),
+        ("v1beta1", "new"),
+        ("v1beta1", "old"),
+        ("v2beta1", "new"),
+    ] {
+        for change in [
+            json!({"metadata": {"labels": {"seen-at": version}}}),
+            json!({"metadata": {"finalizers": ["example.com/wait"]}}),
+            json!({"metadata": {"finalizers": null}}),
+        ] {
+            let answer = platform.raw.patch("merge", &at(version, name), &change).await?;
+            assert_eq!(answer.code, 200, "{name} at {version}: {answer:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn applications_that_could_only_fail_are_refused() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("a", "1.2.3").await?;
+    platform
+        .publish_object(&component("legacy", None, "first"))
+        .await?;
+    let shop = |reference: &str, annotations: Value| application("shop", annotations, &[("main", reference)]);
+    let none = || json!({});
+    let cases: Vec<(Value, Vec<&str>)> = vec![
+        (shop("a@>1.2", none()), vec!["components[shop-main]", "range"]),
+        (shop("a@^1", none()), vec!["range"]),
+        (shop("a@1.x", none()), vec!["a@1"]),
+        (shop("a@latest", none()), vec!["components[shop-main]"]),
+        (shop("a@@1", none()), vec!["components[shop-main]"]),
+        (shop("@1", none()), vec!["components[shop-main]"]),
+        (shop("a@1.2.2", none()), vec!["1.2.2", "1.2.3"]),
+        (shop("a@2", none()), vec!["components[shop-main]", "2"]),
+        (
+            shop("nobody", none()),
+            vec!["no ComponentDefinition \"nobody\"", "vela-system"],
+        ),
+        (shop("legacy@v7", none()), vec!["components[shop-main]"]),
+        (shop("a@1", auto_update("false")), vec!["components[shop-main]"]),
+        (
+            shop("a@1", auto_update("maybe")),
+            vec!["app.oam.dev/autoUpdate is \"maybe\""],
+        ),
+        (
+            shop(
+                "a@1",
+                json!({"app.oam.dev/autoUpdate": "true", "app.oam.dev/publishVersion": "x"}),
+            ),
+            vec!["Application has both autoUpdate and publishVersion annotations. Only one can be present"],
+        ),
+        (
+            shop("a@1", json!({"app.oam.dev/lock": "{"})),
+            vec!["app.oam.dev/lock"],
+        ),
+        (
+            shop(
+                "a@1",
+                json!({"app.oam.dev/lock": "{\"component\":{\"a@1.2\":{\"digest\":\"sha256:00\"}}}"}),
+            ),
+            vec!["app.oam.dev/lock"],
+        ),
+    ];
+    for (object, words) in &cases {
+        is_refused(&platform, object, words).await?;
+    }
+    let mut wrong = saying("shop", "a@1", "");
+    wrong["spec"]["components"][0]["properties"] = json!({"text": 7});
+    is_refused(&platform, &wrong, &["shop-main", "text", "string", "7"]).await?;
+    let mut twice = application("shop", none(), &[("main", "a"), ("main", "a")]);
+    is_refused(
+        &platform,
+        &twice,
+        &["spec.components[1].name", "two components \"shop-main\""],
+    )
+    .await?;
+    twice["spec"]["components"][0]["name"] = json!("");
+    is_refused(&platform, &twice, &["spec.components[0].name", "needs a name"]).await?;
+    let long = application(&"n".repeat(64), none(), &[("main", "a")]);
+    is_refused(&platform, &long, &["64 characters"]).await?;
+    assert!(
+        platform.names("applications").await?.is_empty(),
+        "nothing was stored"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_workflow_is_warned_of_and_accepted() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform
+        .publish_object(&definition(
+            "WorkflowStepDefinition",
+            "s",
+            Some("1.0.0"),
+            "parameter: {}\n",
+        ))
+        .await?;
+    let mut shop = application("shop", json!({}), &[("main", "a")]);
+    shop["spec"]["workflow"] = json!({"steps": [{"name": "one", "type": "s@1"}]});
+    let answer = platform.apply(&shop).await?;
+    assert!(answer.code < 300, "{answer:?}");
+    assert!(
+        answer.warnings.iter().any(|warning| warning.contains("workflow")),
+        "{:?}",
+        answer.warnings
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_became_wrong_afterwards_can_still_be_labelled_and_let_go() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("a", "1.0.0").await?;
+    let mut shop = application("shop", json!({}), &[("main", "a@1")]);
+    shop["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    platform.deploy_object(&shop).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    // An edit that is wrong does not come through, one that leaves the wish alone does.
+    shop["spec"]["components"][0]["type"] = json!("a@9");
+    platform.refused(&shop).await?;
+    let label = json!({"metadata": {"labels": {"looked-at": "yes"}}});
+    platform.edit("applications", "shop", &label).await?;
+    platform.delete("applications", "shop").await?;
+    eventually("it waits for somebody else", || async {
+        Ok(platform.application("shop").await?["metadata"]["finalizers"] == json!(["example.com/wait"]))
+    })
+    .await?;
+    platform
+        .edit("applications", "shop", &json!({"metadata": {"finalizers": null}}))
+        .await?;
+    eventually("it is gone", || async {
+        Ok(platform.application("shop").await?["code"] == 404)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_dry_run_is_checked_and_leaves_nothing() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("a", "1.0.0").await?;
+    let path = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/applications?dryRun=All",
+        platform.namespace
+    );
+    let good = application("shop", json!({}), &[("main", "a@1")]);
+    assert_eq!(platform.raw.post(&path, &good).await?.code, 201);
+    let bad = application("shop", json!({}), &[("main", "a@2")]);
+    assert!(platform.raw.post(&path, &bad).await?.code >= 400);
+    assert!(platform.names("applications").await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_definition_and_its_application_may_be_applied_in_one_go() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    for round in 0..5 {
+        let (name, shop) = (format!("a{round}"), format!("shop{round}"));
+        platform
+            .accepted(&component(&name, Some("1.0.0"), "1.0.0"))
+            .await?;
+        let reference = format!("{name}@1");
+        platform
+            .accepted(&application(&shop, json!({}), &[("main", &reference)]))
+            .await
+            .context("the gate waits a moment")?;
+        platform.runs(&format!("{shop}-main"), "1.0.0").await?;
+    }
+    Ok(())
+}

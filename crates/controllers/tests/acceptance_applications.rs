@@ -1,0 +1,732 @@
+//! Applications on good days and bad ones, with nobody checking what is stored.
+
+mod platform;
+
+use anyhow::{Context as _, Result, ensure};
+use cambium_testing::{Backend, eventually, eventually_some};
+use platform::{Platform, application, auto_update, component, condition, definition, saying, settings};
+use serde_json::{Value, json};
+
+async fn says(platform: &Platform, config_map: &str, text: &str) -> Result<()> {
+    eventually(&format!("{config_map} says {text}"), || async {
+        Ok(platform.config_map(config_map).await?["data"]["text"] == text)
+    })
+    .await
+}
+
+async fn gone(platform: &Platform, path: &str) -> Result<()> {
+    eventually(&format!("{path} is gone"), || async {
+        Ok(platform.raw.get(path).await?.code == 404)
+    })
+    .await
+}
+
+fn config_maps(platform: &Platform) -> String {
+    format!("/api/v1/namespaces/{}/configmaps", platform.namespace)
+}
+
+#[tokio::test]
+async fn publish_version_freezes_until_it_changes() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    let at = |version: &str, text: &str| {
+        let mut shop = saying("shop", "a@1", text);
+        shop["metadata"]["annotations"] = json!({"app.oam.dev/publishVersion": version});
+        shop
+    };
+    platform.deploy_object(&at("alpha", "first")).await?;
+    says(&platform, "shop-main", "first").await?;
+    platform.deploy("witness", "a@1", json!({})).await?;
+    platform.publish("a", "1.1.0").await?;
+    platform.runs("witness-main", "1.1.0").await?;
+    let shop = platform.deploy_object(&at("alpha", "second")).await?;
+    platform.idle().await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    says(&platform, "shop-main", "first").await?;
+    assert_eq!(shop["status"]["references"][0]["policy"], "Frozen");
+    let resolved = condition(&shop, "Resolved").context("a condition")?;
+    assert_eq!(
+        resolved["message"],
+        "Frozen at shop-v1 until publishVersion changes"
+    );
+
+    platform.deploy_object(&at("beta", "second")).await?;
+    platform.runs("shop-main", "1.1.0").await?;
+    says(&platform, "shop-main", "second").await?;
+    // A value that was there before is a change, too.
+    platform.deploy_object(&at("alpha", "third")).await?;
+    says(&platform, "shop-main", "third").await?;
+    platform.idle().await?;
+    let shop = platform.application("shop").await?;
+    assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v3");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_frozen_application_does_not_run_a_revision_that_was_edited() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    let mut shop = saying("shop", "a@1", "recorded");
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/publishVersion": "alpha"});
+    platform.deploy_object(&shop).await?;
+    says(&platform, "shop-main", "recorded").await?;
+    let components = json!([{"name": "shop-main", "type": "a@1", "properties": {"text": "smuggled"}}]);
+    let change = json!({"spec": {"application": {"spec": {"components": components}}}});
+    platform.edit("applicationrevisions", "shop-v1", &change).await?;
+    // Something that makes it be looked at.
+    platform
+        .edit(
+            "applications",
+            "shop",
+            &json!({"metadata": {"labels": {"look": "again"}}}),
+        )
+        .await?;
+    let resolved = platform.condition("shop", "Resolved", "False").await?;
+    assert_eq!(resolved["reason"], "RevisionChanged", "{resolved}");
+    says(&platform, "shop-main", "recorded").await
+}
+
+#[tokio::test]
+async fn an_edited_application_revision_gets_its_content_back() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.deploy_object(&saying("shop", "a@1", "recorded")).await?;
+    says(&platform, "shop-main", "recorded").await?;
+    let before = platform.get("applicationrevisions", "shop-v1").await?["spec"].clone();
+    let change = json!({"spec": {"application": {"spec": {"smuggled": true}}}});
+    platform.edit("applicationrevisions", "shop-v1", &change).await?;
+    platform
+        .edit(
+            "applications",
+            "shop",
+            &json!({"metadata": {"annotations": auto_update("true")}}),
+        )
+        .await?;
+    eventually("it is as it was", || async {
+        Ok(platform.get("applicationrevisions", "shop-v1").await?["spec"] == before)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_lock_is_enforced() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    let digest = platform.get("definitionrevisions", "a-v1.0.0").await?["spec"]["digest"].clone();
+    let locked = |name: &str, version: &str, digest: &Value| {
+        let lock = json!({"component": {"a@1": {"version": version, "digest": digest}}}).to_string();
+        application(name, json!({"app.oam.dev/lock": lock}), &[("main", "a@1")])
+    };
+    platform.deploy_object(&locked("shop", "1.0.0", &digest)).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.deploy("witness", "a@1", json!({})).await?;
+    platform.publish("a", "1.1.0").await?;
+    platform.runs("witness-main", "1.1.0").await?;
+    platform.idle().await?;
+    platform.runs("shop-main", "1.0.0").await?;
+
+    let other = json!(format!("sha256:{}", "0".repeat(64)));
+    for (name, version, digest) in [("content", "1.0.0", &other), ("version", "1.0.7", &digest)] {
+        platform.deploy_object(&locked(name, version, digest)).await?;
+        let resolved = platform.condition(name, "Resolved", "False").await?;
+        assert_eq!(resolved["reason"], "Locked", "{resolved}");
+        let made = platform.config_map(&format!("{name}-main")).await?;
+        assert_eq!(made["code"], 404);
+    }
+    // A reference that the lock does not know is none that it allows.
+    let mut unknown = locked("unknown", "1.0.0", &digest);
+    unknown["spec"]["components"][0]["type"] = json!("a@1.1");
+    platform.deploy_object(&unknown).await?;
+    let resolved = platform.condition("unknown", "Resolved", "False").await?;
+    assert_eq!(resolved["reason"], "Locked", "{resolved}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_definition_at_home_wins_over_the_systems_and_the_status_says_from_where() -> Result<()> {
+    let platform = Platform::start().await?;
+    let system = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vela-system"}});
+    let created = platform.raw.post("/api/v1/namespaces", &system).await?;
+    ensure!([201, 409].contains(&created.code), "vela-system");
+    let name = platform.cluster.unique("shared");
+    let mut shared = component(&name, Some("1.0.0"), "the system's");
+    shared["metadata"]["namespace"] = json!("vela-system");
+    platform.accepted(&shared).await?;
+    platform.deploy("far", &format!("{name}@1"), json!({})).await?;
+    platform.runs("far-main", "the system's").await?;
+    let from = platform.application("far").await?["status"]["references"][0]["namespace"].clone();
+    assert_eq!(from, "vela-system");
+
+    platform
+        .publish_object(&component(&name, Some("1.0.1"), "our own"))
+        .await?;
+    platform.deploy("near", &format!("{name}@1"), json!({})).await?;
+    platform.runs("near-main", "our own").await?;
+    let from = platform.application("near").await?["status"]["references"][0]["namespace"].clone();
+    assert_eq!(from, platform.namespace.as_str());
+    // Whoever follows a name follows it home.
+    platform.runs("far-main", "our own").await
+}
+
+#[tokio::test]
+async fn what_belongs_to_somebody_else_is_not_overwritten_and_nothing_else_is_applied() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-two"}, "data": {"text": "theirs"}});
+    platform.raw.post(&config_maps(&platform), &theirs).await?;
+    platform
+        .deploy_object(&application("shop", json!({}), &[("one", "a"), ("two", "a")]))
+        .await?;
+    let applied = platform.condition("shop", "Applied", "False").await?;
+    assert_eq!(applied["reason"], "OwnedByAnother", "{applied}");
+    assert_eq!(
+        platform.config_map("shop-two").await?["data"],
+        json!({"text": "theirs"})
+    );
+    assert_eq!(platform.config_map("shop-one").await?["code"], 404);
+    let shop = platform.application("shop").await?;
+    assert!(shop["status"]["appliedResources"].is_null(), "{}", shop["status"]);
+    assert!(shop["status"]["latestRevision"].is_null(), "{}", shop["status"]);
+
+    // Another application is somebody else, too.
+    let mut rival = application("rival", json!({}), &[("main", "a")]);
+    platform.deploy_object(&rival).await?;
+    platform.runs("rival-main", "1.0.0").await?;
+    rival["metadata"]["name"] = json!("copy");
+    platform.deploy_object(&rival).await?;
+    let applied = platform.condition("copy", "Applied", "False").await?;
+    assert_eq!(applied["reason"], "OwnedByAnother");
+    let owner = format!("belongs to Application {}/rival", platform.namespace);
+    assert!(
+        applied["message"].as_str().unwrap_or_default().contains(&owner),
+        "{applied}"
+    );
+
+    // Once it is out of the way, all is well.
+    platform
+        .raw
+        .delete(&format!("{}/shop-two", config_maps(&platform)), &json!({}))
+        .await?;
+    platform.runs("shop-two", "1.0.0").await?;
+    platform.runs("shop-one", "1.0.0").await
+}
+
+#[tokio::test]
+async fn two_components_that_render_one_object_are_refused() -> Result<()> {
+    let platform = Platform::start().await?;
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"same\", data: by: context.name}\n";
+    platform
+        .publish_object(&definition(
+            "ComponentDefinition",
+            "fixed",
+            Some("1.0.0"),
+            template,
+        ))
+        .await?;
+    platform
+        .deploy_object(&application(
+            "shop",
+            json!({}),
+            &[("one", "fixed"), ("two", "fixed")],
+        ))
+        .await?;
+    let applied = platform.condition("shop", "Applied", "False").await?;
+    assert_eq!(applied["reason"], "RenderFailed", "{applied}");
+    let message = applied["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("\"shop-one\" and \"shop-two\" both render ConfigMap"),
+        "{message}"
+    );
+    assert_eq!(platform.config_map("same").await?["code"], 404);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_kind_that_is_not_there_is_told_and_waited_for() -> Result<()> {
+    let platform = Platform::start().await?;
+    let group = format!("{}.example.com", platform.cluster.unique("g"));
+    let template = format!("output: {{apiVersion: \"{group}/v1\", kind: \"Widget\", spec: size: 1}}\n");
+    platform
+        .publish_object(&definition(
+            "ComponentDefinition",
+            "widget",
+            Some("1.0.0"),
+            &template,
+        ))
+        .await?;
+    platform.deploy("shop", "widget", json!({})).await?;
+    let applied = platform.condition("shop", "Applied", "False").await?;
+    assert_eq!(applied["reason"], "ApplyFailed", "{applied}");
+    let message = applied["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("\"Widget\"") && message.contains("CRD"),
+        "{message}"
+    );
+
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{group}")},
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    });
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(platform.raw.post(crds, &crd).await?.code, 201);
+    platform.condition("shop", "Ready", "True").await?;
+    let widget = format!(
+        "/apis/{group}/v1/namespaces/{}/widgets/shop-main",
+        platform.namespace
+    );
+    assert_eq!(platform.raw.get(&widget).await?.body["spec"]["size"], 1);
+
+    // And the other way round: an application whose kind has gone can still be deleted.
+    platform
+        .raw
+        .delete(&format!("{crds}/widgets.{group}"), &json!({}))
+        .await?;
+    gone(&platform, &widget).await?;
+    platform.delete("applications", "shop").await?;
+    let path = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
+        platform.namespace
+    );
+    gone(&platform, &path).await
+}
+
+#[tokio::test]
+async fn drift_is_put_right() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.deploy_object(&saying("shop", "a", "ours")).await?;
+    says(&platform, "shop-main", "ours").await?;
+    platform.idle().await?;
+    let path = format!("{}/shop-main", config_maps(&platform));
+    for change in [
+        json!({"data": {"text": "theirs"}}),
+        json!({"data": {"text": null}}),
+        json!({"metadata": {"labels": {"app.oam.dev/component": "theirs"}}}),
+        json!({"metadata": {"labels": {"app.oam.dev/name": null}}}),
+        json!({"metadata": {"labels": null}}),
+    ] {
+        ensure!(
+            platform.raw.patch("merge", &path, &change).await?.code == 200,
+            "{change}"
+        );
+        eventually(&format!("{change} is undone"), || async {
+            let found = platform.config_map("shop-main").await?;
+            let labels = &found["metadata"]["labels"];
+            Ok(found["data"]["text"] == "ours"
+                && labels["app.oam.dev/name"] == "shop"
+                && labels["app.oam.dev/component"] == "shop-main")
+        })
+        .await?;
+    }
+    let uid = platform.config_map("shop-main").await?["metadata"]["uid"].clone();
+    platform.raw.delete(&path, &json!({})).await?;
+    eventually("it is made again", || async {
+        let found = platform.config_map("shop-main").await?;
+        Ok(found["data"]["text"] == "ours" && found["metadata"]["uid"] != uid)
+    })
+    .await?;
+    // What others add is theirs.
+    let addition = json!({"data": {"added": "by somebody"}, "metadata": {"labels": {"theirs": "yes"}}});
+    platform.raw.patch("merge", &path, &addition).await?;
+    platform.deploy_object(&saying("shop", "a", "ours again")).await?;
+    says(&platform, "shop-main", "ours again").await?;
+    let found = platform.config_map("shop-main").await?;
+    assert_eq!(
+        (&found["data"]["added"], &found["metadata"]["labels"]["theirs"]),
+        (&json!("by somebody"), &json!("yes"))
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_longer_rendered_is_pruned_and_what_only_looks_like_it_is_not() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    let secret = "output: {apiVersion: \"v1\", kind: \"Secret\", stringData: a: \"b\"}\n";
+    platform
+        .publish_object(&definition("ComponentDefinition", "a", Some("2.0.0"), secret))
+        .await?;
+    let both = application("shop", json!({}), &[("one", "a@1"), ("two", "a@1")]);
+    platform.deploy_object(&both).await?;
+    platform.runs("shop-one", "1.0.0").await?;
+    platform.runs("shop-two", "1.0.0").await?;
+    // Somebody copies one, labels and all.
+    let labels = platform.config_map("shop-one").await?["metadata"]["labels"].clone();
+    let copy =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "copy", "labels": labels}});
+    assert_eq!(platform.raw.post(&config_maps(&platform), &copy).await?.code, 201);
+
+    // One goes, the other becomes something else.
+    platform
+        .deploy_object(&application("shop", json!({}), &[("one", "a@2")]))
+        .await?;
+    gone(&platform, &format!("{}/shop-one", config_maps(&platform))).await?;
+    gone(&platform, &format!("{}/shop-two", config_maps(&platform))).await?;
+    let secret = format!("/api/v1/namespaces/{}/secrets/shop-one", platform.namespace);
+    assert_eq!(platform.raw.get(&secret).await?.code, 200);
+    platform.idle().await?;
+    let copy = format!("{}/copy", config_maps(&platform));
+    assert_eq!(platform.raw.get(&copy).await?.code, 200, "the copy is not ours");
+
+    platform.delete("applications", "shop").await?;
+    gone(&platform, &secret).await?;
+    let path = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
+        platform.namespace
+    );
+    gone(&platform, &path).await?;
+    assert_eq!(platform.raw.get(&copy).await?.code, 200, "the copy is not ours");
+    Ok(())
+}
+
+#[tokio::test]
+async fn deletion_removes_what_was_made_wherever_it_is() -> Result<()> {
+    let platform = Platform::start().await?;
+    let (elsewhere, cluster_wide) = (
+        platform.cluster.namespace("elsewhere").await?,
+        platform.cluster.unique("role"),
+    );
+    let template = format!(
+        r#"
+output: {{apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: name: "{cluster_wide}", rules: []}}
+outputs: far: {{apiVersion: "v1", kind: "ConfigMap", metadata: {{name: "far", namespace: "{elsewhere}"}}, data: a: "b"}}
+"#
+    );
+    platform
+        .publish_object(&definition("ComponentDefinition", "wide", None, &template))
+        .await?;
+    platform.deploy("shop", "wide", json!({})).await?;
+    platform.condition("shop", "Applied", "True").await?;
+    let role = format!("/apis/rbac.authorization.k8s.io/v1/clusterroles/{cluster_wide}");
+    let far = format!("/api/v1/namespaces/{elsewhere}/configmaps/far");
+    for path in [&role, &far] {
+        assert_eq!(platform.raw.get(path).await?.code, 200, "{path}");
+    }
+    // Not even its definition is needed for that.
+    platform.delete("componentdefinitions", "wide").await?;
+    platform.delete("applications", "shop").await?;
+    for path in [&role, &far] {
+        gone(&platform, path).await?;
+    }
+    let path = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
+        platform.namespace
+    );
+    gone(&platform, &path).await
+}
+
+#[tokio::test]
+async fn a_definition_that_comes_back_with_other_content_is_flagged_and_never_swapped() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.deploy("shop", "a@1.0.0", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.delete("componentdefinitions", "a").await?;
+    let path = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/componentdefinitions/a",
+        platform.namespace
+    );
+    gone(&platform, &path).await?;
+    platform
+        .publish_object(&component("a", Some("1.0.0"), "swapped"))
+        .await?;
+    let definition = platform.get("componentdefinitions", "a").await?;
+    let conflict = condition(&definition, "Conflict").context("a condition")?;
+    assert_eq!(
+        (&conflict["status"], &conflict["reason"]),
+        (&json!("True"), &json!("ContentChanged"))
+    );
+    platform
+        .deploy_object(&saying("shop", "a@1.0.0", "edited"))
+        .await?;
+    says(&platform, "shop-main", "edited").await?;
+    platform.runs("shop-main", "1.0.0").await
+}
+
+#[tokio::test]
+async fn an_edited_definition_revision_is_not_used_and_gets_its_content_back() -> Result<()> {
+    let mut platform = Platform::without_manager(settings()).await?;
+    platform.start_manager(platform.cluster.client()).await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.publish("a", "1.1.0").await?;
+    platform.deploy("old", "a@1.0.0", json!({})).await?;
+    platform.runs("old-main", "1.0.0").await?;
+    let smuggled = component("a", None, "smuggled")["spec"]["schematic"].clone();
+    let change = json!({"spec": {"componentDefinition": {"spec": {"schematic": smuggled, "extension": {"more": true}}}}});
+
+    // The definition still says what 1.1.0 was.
+    let before = platform.get("definitionrevisions", "a-v1.1.0").await?["spec"].clone();
+    platform.edit("definitionrevisions", "a-v1.1.0", &change).await?;
+    eventually("it is as it was", || async {
+        Ok(platform.get("definitionrevisions", "a-v1.1.0").await?["spec"] == before)
+    })
+    .await?;
+    // What 1.0.0 was, nobody knows any more.
+    platform.edit("definitionrevisions", "a-v1.0.0", &change).await?;
+    let resolved = platform.condition("old", "Resolved", "False").await?;
+    assert_eq!(resolved["reason"], "RevisionChanged", "{resolved}");
+    platform.runs("old-main", "1.0.0").await?;
+    platform.deploy("new", "a@1.0.0", json!({})).await?;
+    let resolved = platform.condition("new", "Resolved", "False").await?;
+    assert_eq!(resolved["reason"], "RevisionChanged", "{resolved}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn policies_are_resolved_and_a_workflow_is_told_that_nobody_runs_it() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    for version in ["1.0.0", "2.0.0"] {
+        platform
+            .publish_object(&definition(
+                "PolicyDefinition",
+                "p",
+                Some(version),
+                "parameter: {}\n",
+            ))
+            .await?;
+        platform
+            .publish_object(&definition(
+                "WorkflowStepDefinition",
+                "s",
+                Some(version),
+                "parameter: {}\n",
+            ))
+            .await?;
+    }
+    let mut shop = application("shop", json!({}), &[("main", "a")]);
+    shop["spec"]["policies"] = json!([{"name": "one", "type": "p@1"}]);
+    platform.deploy_object(&shop).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    let references = platform.application("shop").await?["status"]["references"].clone();
+    assert_eq!(
+        (&references[1]["asked"], &references[1]["version"]),
+        (&json!("p@1"), &json!("1.0.0"))
+    );
+
+    shop["spec"]["workflow"] = json!({"steps": [{"name": "deploy", "type": "s@2"}]});
+    shop["spec"]["components"][0]["properties"] = json!({"text": "later"});
+    platform.deploy_object(&shop).await?;
+    let rendered = platform.condition("shop", "Rendered", "False").await?;
+    assert_eq!(rendered["reason"], "WorkflowNotSupported", "{rendered}");
+    let references = platform.application("shop").await?["status"]["references"].clone();
+    assert_eq!(
+        (&references[2]["asked"], &references[2]["version"]),
+        (&json!("s@2"), &json!("2.0.0"))
+    );
+    says(&platform, "shop-main", "hello").await?;
+    shop["spec"]["policies"][0]["type"] = json!("p@3");
+    platform.deploy_object(&shop).await?;
+    let resolved = platform.condition("shop", "Resolved", "False").await?;
+    assert_eq!(resolved["reason"], "VersionNotFound", "{resolved}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn health_is_what_the_definition_says_and_late_traits_wait_for_it() -> Result<()> {
+    let platform = Platform::start().await?;
+    let mut slow = component("slow", Some("1.0.0"), "1.0.0");
+    slow["spec"]["status"] = json!({
+        "healthPolicy": "isHealth: (*context.output.metadata.annotations.ready | \"no\") == \"yes\"",
+        "customStatus": "message: \"ready: \" + (*context.output.metadata.annotations.ready | \"not yet\")",
+    });
+    platform.publish_object(&slow).await?;
+    let template = "outputs: late: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: context.name + \"-late\", data: a: \"b\"}\n";
+    let mut late = definition("TraitDefinition", "late", Some("1.0.0"), template);
+    late["spec"]["stage"] = json!("PostDispatch");
+    platform.publish_object(&late).await?;
+    let mut shop = application("shop", json!({}), &[("main", "slow")]);
+    shop["spec"]["components"][0]["traits"] = json!([{"type": "late"}]);
+    platform.deploy_object(&shop).await?;
+    let healthy = platform.condition("shop", "Healthy", "False").await?;
+    assert_eq!(healthy["reason"], "Unhealthy", "{healthy}");
+    let found = platform.application("shop").await?;
+    assert_eq!(found["status"]["services"][0]["message"], "ready: not yet");
+    assert_eq!(found["status"]["status"], "unhealthy");
+    assert_eq!(
+        condition(&found, "Applied").context("a condition")?["reason"],
+        "Progressing"
+    );
+    assert_eq!(platform.config_map("shop-main-late").await?["code"], 404);
+
+    let ready = json!({"metadata": {"annotations": {"ready": "yes"}}});
+    let path = format!("{}/shop-main", config_maps(&platform));
+    platform.raw.patch("merge", &path, &ready).await?;
+    platform.condition("shop", "Ready", "True").await?;
+    assert_eq!(platform.config_map("shop-main-late").await?["data"]["a"], "b");
+    let found = platform.application("shop").await?;
+    assert_eq!(found["status"]["services"][0]["message"], "ready: yes");
+    assert_eq!(found["status"]["healthy"], "1/1");
+    // What was dispatched stays when its workload falls ill.
+    platform
+        .raw
+        .patch(
+            "merge",
+            &path,
+            &json!({"metadata": {"annotations": {"ready": "no"}}}),
+        )
+        .await?;
+    platform.condition("shop", "Healthy", "False").await?;
+    platform.idle().await?;
+    assert_eq!(platform.config_map("shop-main-late").await?["data"]["a"], "b");
+    Ok(())
+}
+
+#[tokio::test]
+async fn annotations_that_mean_nothing_are_refused_and_nothing_is_forgotten() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.deploy("shop", "a", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.publish("a", "2.0.0").await?;
+    for (annotations, text) in [
+        (auto_update("yes"), "\"yes\""),
+        (auto_update(""), "\"\""),
+        (
+            json!({"app.oam.dev/autoUpdate": "true", "app.oam.dev/publishVersion": "x"}),
+            "Application has both autoUpdate and publishVersion annotations. Only one can be present",
+        ),
+        (json!({"app.oam.dev/lock": "no lock"}), "cambium lock"),
+    ] {
+        platform.deploy("shop", "a", annotations).await?;
+        let found = eventually_some(text, || async {
+            let resolved = condition(&platform.application("shop").await?, "Resolved");
+            Ok(resolved.filter(|resolved| resolved["message"].as_str().unwrap_or_default().contains(text)))
+        })
+        .await?;
+        assert_eq!(
+            (&found["status"], &found["reason"]),
+            (&json!("False"), &json!("InvalidAnnotations"))
+        );
+        let shop = platform.application("shop").await?;
+        assert_eq!(
+            shop["status"]["references"][0]["version"], "1.0.0",
+            "what is in use is not forgotten"
+        );
+    }
+    platform.deploy("shop", "a", json!({})).await?;
+    platform.condition("shop", "Ready", "True").await?;
+    platform.runs("shop-main", "1.0.0").await
+}
+
+#[tokio::test]
+async fn long_names_are_used_or_refused_in_words() -> Result<()> {
+    let platform = Platform::start().await?;
+    let long = "d".repeat(200);
+    platform.publish(&long, "1.0.0").await?;
+    let definition = platform.get("componentdefinitions", &long).await?;
+    assert_eq!(
+        definition["status"]["highestVersion"], "1.0.0",
+        "{}",
+        definition["status"]
+    );
+    // As long as a label may be: the name of its revision is longer.
+    let name = "n".repeat(63);
+    let mut edge = application(&name, json!({}), &[("main", &long)]);
+    edge["spec"]["components"][0]["name"] = json!("short");
+    platform.deploy_object(&edge).await?;
+    platform.runs("short", "1.0.0").await?;
+    platform.condition(&name, "Ready", "True").await?;
+
+    let name = "n".repeat(64);
+    edge["metadata"]["name"] = json!(name);
+    edge["spec"]["components"][0]["name"] = json!("other");
+    platform.deploy_object(&edge).await?;
+    let rendered = platform.condition(&name, "Rendered", "False").await?;
+    assert!(
+        rendered["message"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("64 characters"),
+        "{rendered}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_application_without_components_is_ready_and_has_nothing() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.deploy("shop", "a", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform
+        .deploy_object(&application("shop", json!({}), &[]))
+        .await?;
+    gone(&platform, &format!("{}/shop-main", config_maps(&platform))).await?;
+    platform.condition("shop", "Ready", "True").await?;
+    let shop = platform.application("shop").await?;
+    assert_eq!(shop["status"]["healthy"], "0/0");
+    platform.deploy("shop", "a", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await
+}
+
+#[tokio::test]
+async fn four_kinds_of_one_name_have_revisions_of_their_own() -> Result<()> {
+    let platform = Platform::start().await?;
+    let patch = "patch: metadata: annotations: trait: \"yes\"\n";
+    let all = [
+        component("web", Some("1.0.0"), "1.0.0"),
+        definition("TraitDefinition", "web", Some("1.0.0"), patch),
+        definition("PolicyDefinition", "web", Some("1.0.0"), "parameter: {}\n"),
+        definition("WorkflowStepDefinition", "web", Some("1.0.0"), "parameter: {}\n"),
+    ];
+    // All at once: each wants the same name first.
+    for definition in &all {
+        platform.accepted(definition).await?;
+    }
+    for definition in &all {
+        platform.publish_object(definition).await?;
+    }
+    let mut kinds: Vec<String> = Vec::new();
+    for revision in platform.list("definitionrevisions").await? {
+        let spec = &revision["spec"];
+        let type_ = spec["definitionType"].as_str().unwrap_or("?");
+        kinds.push(type_.to_owned());
+        let field = match type_ {
+            "Component" => "componentDefinition",
+            "Trait" => "traitDefinition",
+            "Policy" => "policyDefinition",
+            _ => "workflowStepDefinition",
+        };
+        assert_eq!(spec[field]["kind"], format!("{type_}Definition"), "{spec}");
+    }
+    kinds.sort();
+    assert_eq!(kinds, ["Component", "Policy", "Trait", "WorkflowStep"]);
+    let mut shop = application("shop", json!({}), &[("main", "web@1")]);
+    shop["spec"]["components"][0]["traits"] = json!([{"type": "web@1"}]);
+    platform.deploy_object(&shop).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    let annotations = &platform.config_map("shop-main").await?["metadata"]["annotations"];
+    assert_eq!(annotations["trait"], "yes");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_application_that_comes_back_under_its_name_starts_anew() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.deploy("shop", "a", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.publish("a", "2.0.0").await?;
+    if platform.cluster.backend() == Backend::Kubernetes {
+        // Nobody collects the revisions of the first one there.
+        return Ok(());
+    }
+    platform.delete("applications", "shop").await?;
+    let path = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
+        platform.namespace
+    );
+    gone(&platform, &path).await?;
+    platform.deploy("shop", "a", json!({})).await?;
+    platform.runs("shop-main", "2.0.0").await?;
+    platform.idle().await?;
+    let shop = platform.application("shop").await?;
+    assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
+    Ok(())
+}

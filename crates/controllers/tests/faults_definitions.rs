@@ -1,0 +1,580 @@
+//! Definitions and applications when everything goes wrong that can: the end is the same, and nothing is made or removed twice.
+
+mod platform;
+
+use anyhow::{Context as _, Result, ensure};
+use cambium_apiserver::{ApiServer, Clock};
+use cambium_controllers::runtime::lease::{self, Election};
+use cambium_controllers::{Manager, Settings};
+use cambium_testing::{Fault, Faults, Filter, Raw, TestCluster, for_every_call, virtual_clock};
+use http::Method;
+use kube::Client;
+use platform::{application, component, definition, install, settings};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// Longer than a request may take.
+const QUIET: usize = 15;
+
+/// A process: dropping it is like killing it.
+struct Process {
+    manager: Arc<Manager>,
+    work: JoinHandle<()>,
+    election: Option<Election>,
+}
+
+impl Process {
+    async fn start(client: Client, clock: &Clock) -> Result<Self> {
+        let settings = Settings {
+            patience: Duration::from_secs(10),
+            clock: clock.clone(),
+            ..settings()
+        };
+        let manager = Arc::new(Manager::new(client, settings).await?);
+        let running = manager.clone();
+        let work = tokio::spawn(async move { running.run().await });
+        let election = None;
+        Ok(Self {
+            manager,
+            work,
+            election,
+        })
+    }
+
+    /// One that works only while it leads.
+    async fn standing(client: Client, clock: &Clock, identity: &str) -> Result<Self> {
+        let mut process = Self::start(client.clone(), clock).await?;
+        process.work.abort();
+        let election = Election::start(client, lease::Settings::new("default", "cambium", identity));
+        let (running, leadership) = (process.manager.clone(), election.leadership());
+        process.work = tokio::spawn(async move { running.run_while_leading(leadership).await });
+        process.election = Some(election);
+        Ok(process)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.work.abort();
+    }
+}
+
+/// A namespace in a cluster, and a manager behind a line on which things go wrong.
+struct Scene<'a> {
+    raw: Raw,
+    client: Client,
+    faults: &'a Faults,
+    namespace: String,
+    process: Option<Process>,
+    clock: Clock,
+    began: String,
+}
+
+/// A cluster in virtual time, with our kinds.
+struct World {
+    cluster: TestCluster,
+    clock: Clock,
+}
+
+async fn world() -> Result<World> {
+    let clock = virtual_clock();
+    let cluster = TestCluster::embedded(ApiServer::builder().clock(clock.clone())).await?;
+    install(&cluster.raw()).await?;
+    Ok(World { cluster, clock })
+}
+
+impl<'a> Scene<'a> {
+    async fn set(world: &World, faults: &'a Faults) -> Result<Self> {
+        let cluster = &world.cluster;
+        let raw = cluster.raw();
+        let namespace = cluster.namespace("scene").await?;
+        let list = raw.get("/apis/core.oam.dev/v1beta1/applications").await?.body;
+        let began = list["metadata"]["resourceVersion"]
+            .as_str()
+            .context("a version")?;
+        let mut scene = Self {
+            raw,
+            client: faults.client(&cluster.client()),
+            faults,
+            namespace,
+            process: None,
+            clock: world.clock.clone(),
+            began: began.to_owned(),
+        };
+        scene.restart().await;
+        Ok(scene)
+    }
+
+    /// A new process; if it dies while it starts, another one.
+    async fn restart(&mut self) {
+        self.process = None;
+        loop {
+            if self.faults.has_crashed() {
+                self.faults.revive();
+            }
+            match Process::start(self.client.clone(), &self.clock).await {
+                Ok(process) => return self.process = Some(process),
+                Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
+            }
+        }
+    }
+
+    /// Until nothing has been left to do for a while.
+    async fn settled(&mut self) -> Result<()> {
+        let mut quiet = 0;
+        for _ in 0..600 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if self.faults.has_crashed() {
+                self.restart().await;
+            }
+            let process = self.process.as_ref().context("a process")?;
+            quiet = if process.manager.is_idle() { quiet + 1 } else { 0 };
+            if quiet == QUIET {
+                return Ok(());
+            }
+        }
+        anyhow::bail!("it does not come to rest: {:?}", self.faults.recorder().summary());
+    }
+
+    async fn apply(&self, object: &Value) -> Result<()> {
+        let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
+        let path = format!(
+            "/apis/core.oam.dev/v1beta1/namespaces/{}/{}s/{}?fieldManager=test&force=true",
+            self.namespace,
+            kind.as_str().context("a kind")?.to_lowercase(),
+            name.as_str().context("a name")?,
+        );
+        let answer = self.raw.patch("apply", &path, object).await?;
+        ensure!(answer.code < 300, "{answer:?}");
+        Ok(())
+    }
+
+    async fn delete(&self, plural: &str, name: &str) -> Result<()> {
+        let namespace = &self.namespace;
+        let path = format!("/apis/core.oam.dev/v1beta1/namespaces/{namespace}/{plural}/{name}");
+        let answer = self.raw.delete(&path, &json!({})).await?;
+        ensure!(answer.code < 300, "{answer:?}");
+        Ok(())
+    }
+
+    fn path(&self, resource: &str) -> String {
+        let prefix = match resource {
+            "configmaps" | "services" => "/api/v1",
+            "deployments" => "/apis/apps/v1",
+            _ => "/apis/core.oam.dev/v1beta1",
+        };
+        format!("{prefix}/namespaces/{}/{resource}", self.namespace)
+    }
+
+    /// What was created and deleted since the beginning, by kind: `+shop-one -shop-two`.
+    async fn happened(&self, resource: &str) -> Result<String> {
+        let path = format!(
+            "{}?watch=1&resourceVersion={}&timeoutSeconds=1",
+            self.path(resource),
+            self.began
+        );
+        let answer = self.raw.send(Method::GET, &path, &[], &Value::Null).await?;
+        let text = match &answer.body {
+            Value::String(text) => text.clone(),
+            one => one.to_string(),
+        };
+        let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+        for line in text.lines() {
+            let event: Value = serde_json::from_str(line)?;
+            let name = event["object"]["metadata"]["name"].as_str().unwrap_or("?");
+            let sign = match event["type"].as_str() {
+                Some("ADDED") => '+',
+                Some("DELETED") => '-',
+                Some("MODIFIED") => continue,
+                _ => anyhow::bail!("{event}"),
+            };
+            if name != "kube-root-ca.crt" && !name.is_empty() {
+                *counted.entry(format!("{sign}{name}")).or_default() += 1;
+            }
+        }
+        let words = counted.into_iter().map(|(what, count)| match count {
+            1 => what,
+            count => format!("{what}*{count}"),
+        });
+        Ok(words.collect::<Vec<_>>().join(" "))
+    }
+
+    async fn expect(&self, when: &str, expected: [(&str, &str); 3]) -> Result<()> {
+        for (resource, expected) in expected {
+            let happened = self.happened(resource).await?;
+            ensure!(
+                happened == expected,
+                "{when}: {resource}: {happened:?}, and not {expected:?}"
+            );
+        }
+        Ok(())
+    }
+
+    async fn data(&self, config_map: &str, field: &str) -> Result<Value> {
+        let path = format!("{}/{config_map}", self.path("configmaps"));
+        Ok(self.raw.get(&path).await?.body["data"][field].clone())
+    }
+
+    async fn shop(&self) -> Result<Value> {
+        Ok(self
+            .raw
+            .get(&format!("{}/shop", self.path("applications")))
+            .await?
+            .body)
+    }
+}
+
+/// An application comes, moves, loses a component, gets it back, and goes.
+async fn story(world: &World, faults: &Faults) -> Result<()> {
+    let mut scene = Scene::set(world, faults).await?;
+    let both = application("shop", json!({}), &[("one", "a@1"), ("two", "b@1.0.0")]);
+    let one = application("shop", json!({}), &[("one", "a@1")]);
+
+    scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+    scene.apply(&component("b", Some("1.0.0"), "b")).await?;
+    scene.apply(&both).await?;
+    scene.settled().await?;
+    let definitions = "+a-v1.0.0 +b-v1.0.0";
+    scene
+        .expect(
+            "created",
+            [
+                ("configmaps", "+shop-one +shop-two"),
+                ("applicationrevisions", "+shop-v1"),
+                ("definitionrevisions", definitions),
+            ],
+        )
+        .await?;
+
+    scene.apply(&component("a", Some("1.1.0"), "1.1.0")).await?;
+    scene.settled().await?;
+    let definitions = "+a-v1.0.0 +a-v1.1.0 +b-v1.0.0";
+    ensure!(scene.data("shop-one", "version").await? == "1.1.0", "it moved");
+    scene
+        .expect(
+            "moved",
+            [
+                ("configmaps", "+shop-one +shop-two"),
+                ("applicationrevisions", "+shop-v1 +shop-v2"),
+                ("definitionrevisions", definitions),
+            ],
+        )
+        .await?;
+
+    scene.apply(&one).await?;
+    scene.settled().await?;
+    scene
+        .expect(
+            "pruned",
+            [
+                ("configmaps", "+shop-one +shop-two -shop-two"),
+                ("applicationrevisions", "+shop-v1 +shop-v2 +shop-v3"),
+                ("definitionrevisions", definitions),
+            ],
+        )
+        .await?;
+
+    scene.apply(&both).await?;
+    scene.settled().await?;
+    let shop = scene.shop().await?;
+    let latest = &shop["status"]["latestRevision"];
+    ensure!(
+        (&latest["name"], &latest["revision"]) == (&json!("shop-v2"), &json!(4)),
+        "reverted to {latest}"
+    );
+    ensure!(shop["status"]["status"] == "running", "{}", shop["status"]);
+    ensure!(shop["status"]["references"][0]["version"] == "1.1.0", "{shop}");
+    scene
+        .expect(
+            "reverted",
+            [
+                ("configmaps", "+shop-one +shop-two*2 -shop-two"),
+                ("applicationrevisions", "+shop-v1 +shop-v2 +shop-v3"),
+                ("definitionrevisions", definitions),
+            ],
+        )
+        .await?;
+
+    // Whatever went wrong before, a new process finds nothing to do.
+    scene.process = None;
+    faults.recorder().clear();
+    scene.restart().await;
+    scene.settled().await?;
+    let writes: Vec<_> = faults.recorder().writes();
+    ensure!(
+        writes.is_empty() || faults.struck().is_some_and(|call| writes.contains(&call)),
+        "after a restart: {writes:?}"
+    );
+
+    scene.delete("applications", "shop").await?;
+    scene.delete("componentdefinitions", "a").await?;
+    scene.settled().await?;
+    scene.delete("componentdefinitions", "b").await?;
+    scene.settled().await?;
+    scene
+        .expect(
+            "deleted",
+            [
+                ("configmaps", "+shop-one +shop-two*2 -shop-one -shop-two*2"),
+                (
+                    "applicationrevisions",
+                    "+shop-v1 +shop-v2 +shop-v3 -shop-v1 -shop-v2 -shop-v3",
+                ),
+                (
+                    "definitionrevisions",
+                    "+a-v1.0.0 +a-v1.1.0 +b-v1.0.0 -a-v1.0.0 -a-v1.1.0 -b-v1.0.0",
+                ),
+            ],
+        )
+        .await?;
+    ensure!(scene.shop().await?["code"] == 404, "the application is gone");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_with_a_write_the_end_is_the_same() -> Result<()> {
+    let world = world().await?;
+    let writes = Filter::writes().without("events");
+    let faults = [Fault::Refuse(409), Fault::LoseAnswer, Fault::Crash];
+    for_every_call(&writes, &faults, async |faults| story(&world, &faults).await).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_with_a_read_nothing_is_made_or_removed_for_it() -> Result<()> {
+    let world = world().await?;
+    let faults = [Fault::Refuse(500), Fault::Hang, Fault::Crash];
+    for_every_call(&Filter::reads(), &faults, async |faults| {
+        story(&world, &faults).await
+    })
+    .await
+}
+
+/// The beginning of the story, with everything else that can go wrong.
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_an_application_is_made_once() -> Result<()> {
+    let world = world().await?;
+    let others = |fault: &Fault| !matches!(fault, Fault::Refuse(409) | Fault::LoseAnswer | Fault::Crash);
+    let faults: Vec<Fault> = Fault::ALL.into_iter().filter(others).collect();
+    for_every_call(&Filter::writes().without("events"), &faults, async |faults| {
+        let mut scene = Scene::set(&world, &faults).await?;
+        scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+        scene
+            .apply(&application("shop", json!({}), &[("main", "a@1")]))
+            .await?;
+        scene.settled().await?;
+        scene
+            .expect(
+                "created",
+                [
+                    ("configmaps", "+shop-main"),
+                    ("applicationrevisions", "+shop-v1"),
+                    ("definitionrevisions", "+a-v1.0.0"),
+                ],
+            )
+            .await?;
+        let shop = scene.shop().await?;
+        ensure!(shop["status"]["status"] == "running", "{}", shop["status"]);
+        scene.delete("applications", "shop").await?;
+        scene.delete("componentdefinitions", "a").await?;
+        scene.settled().await
+    })
+    .await
+}
+
+/// A web server as people have it: values that the API server writes its own way, a Service beside it, and a trait that waits
+/// until it is healthy.
+fn web() -> [Value; 3] {
+    let mut web = definition(
+        "ComponentDefinition",
+        "web",
+        Some("1.0.0"),
+        r#"
+output: {
+	apiVersion: "apps/v1"
+	kind:       "Deployment"
+	spec: {
+		selector: matchLabels: app: context.name
+		template: {
+			metadata: labels: app: context.name
+			spec: containers: [{
+				name:  "web"
+				image: "web:1"
+				ports: [{containerPort: 80}]
+				resources: limits: {cpu: "0.5", memory: "1024Mi"}
+				env: [{name: "EMPTY", value: ""}]
+			}]
+		}
+	}
+}
+outputs: service: {
+	apiVersion: "v1"
+	kind:       "Service"
+	spec: {
+		selector: app: context.name
+		ports: [{port: 80}]
+	}
+}
+parameter: {}
+"#,
+    );
+    web["spec"]["workload"] = json!({"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}});
+    web["spec"]["status"] = json!({
+        "healthPolicy": "isHealth: (*context.output.status.readyReplicas | 0) == context.output.spec.replicas",
+        "customStatus": "message: \"\\(*context.output.status.readyReplicas | 0) ready\"",
+    });
+    let mut late = definition(
+        "TraitDefinition",
+        "late",
+        Some("1.0.0"),
+        "outputs: late: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: context.name, data: late: \"yes\"}\n",
+    );
+    late["spec"]["stage"] = json!("PostDispatch");
+    let mut shop = application("shop", json!({}), &[("web", "web@1")]);
+    shop["spec"]["components"][0]["traits"] = json!([{"type": "late@1"}]);
+    [web, late, shop]
+}
+
+/// A Deployment that does nothing, with parameters that are not always there.
+fn paused(version: &str) -> Value {
+    let template = r#"
+output: {
+	apiVersion: "apps/v1"
+	kind:       "Deployment"
+	metadata: annotations: "example.com/made-by": "VERSION"
+	spec: {
+		replicas: parameter.replicas
+		paused:   true
+		selector: matchLabels: app: context.name
+		template: {
+			metadata: labels: app: context.name
+			spec: containers: [{
+				name:  context.name
+				image: "web:1"
+				if parameter.env != _|_ {
+					env: [for key, text in parameter.env {name: key, value: text}]
+				}
+				resources: requests: cpu: parameter.cpu
+			}]
+		}
+	}
+}
+parameter: {
+	replicas: *0 | int
+	cpu:      *"100m" | string
+	env?: [string]: string
+}
+"#;
+    definition(
+        "ComponentDefinition",
+        "paused",
+        Some(version),
+        &template.replace("VERSION", version),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_writes_nothing() -> Result<()> {
+    let (world, faults) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &faults).await?;
+    for object in web() {
+        scene.apply(&object).await?;
+    }
+    scene.apply(&component("legacy", None, "text")).await?;
+    scene
+        .apply(&application("plain", json!({}), &[("main", "legacy")]))
+        .await?;
+    scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+    scene
+        .apply(&application("bare", json!({}), &[("main", "a")]))
+        .await?;
+    scene.apply(&paused("1.0.0")).await?;
+    let mut idle = application("idle", json!({}), &[("main", "paused@1")]);
+    idle["spec"]["components"][0]["properties"] = json!({"env": {"B": "2", "A": "1"}});
+    scene.apply(&idle).await?;
+    scene.settled().await?;
+    scene.apply(&paused("1.1.0")).await?;
+    scene.settled().await?;
+    // One that nobody takes.
+    scene.apply(&paused("2.0.0")).await?;
+    scene.apply(&component("a", Some("2.0.0"), "2.0.0")).await?;
+    scene.settled().await?;
+    let shop = scene.shop().await?;
+    ensure!(shop["status"]["status"] == "running", "{:#}", shop["status"]);
+    ensure!(
+        scene.data("shop-web", "late").await? == "yes",
+        "the trait was dispatched"
+    );
+    for _ in 0..2 {
+        faults.recorder().clear();
+        scene.restart().await;
+        scene.settled().await?;
+        let writes = faults.recorder().writes();
+        ensure!(writes.is_empty(), "after a restart: {writes:?}");
+    }
+    // Nor does time.
+    faults.recorder().clear();
+    tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
+    let writes = faults.recorder().writes();
+    ensure!(writes.is_empty(), "after a day: {writes:?}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_managers_only_the_one_that_leads_writes() -> Result<()> {
+    let (world, quiet) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &quiet).await?;
+    scene.process = None;
+    let lines = [Faults::new(), Faults::new()];
+    let wrote = |line: &Faults| {
+        line.recorder()
+            .writes()
+            .iter()
+            .any(|call| call.resource != "leases")
+    };
+    let mut first =
+        Some(Process::standing(lines[0].client(&world.cluster.client()), &world.clock, "first").await?);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let second = Process::standing(lines[1].client(&world.cluster.client()), &world.clock, "second").await?;
+    scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+    scene
+        .apply(&application("shop", json!({}), &[("main", "a@1")]))
+        .await?;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    ensure!(
+        scene.data("shop-main", "version").await? == "1.0.0",
+        "it was made"
+    );
+    ensure!(wrote(&lines[0]) && !wrote(&lines[1]), "the first leads");
+
+    // The first loses its line: it must stop before the second starts.
+    lines[0].sever();
+    lines[0].recorder().clear();
+    scene.apply(&component("a", Some("1.1.0"), "1.1.0")).await?;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    ensure!(scene.data("shop-main", "version").await? == "1.1.0", "it moved");
+    ensure!(wrote(&lines[1]), "the second has taken over");
+    lines[0].mend();
+    lines[0].recorder().clear();
+    scene.apply(&component("a", Some("1.2.0"), "1.2.0")).await?;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    ensure!(
+        scene.data("shop-main", "version").await? == "1.2.0",
+        "it moved again"
+    );
+    ensure!(!wrote(&lines[0]), "the first follows now");
+    first.take();
+    drop(second);
+    scene
+        .expect(
+            "in the end",
+            [
+                ("configmaps", "+shop-main"),
+                ("applicationrevisions", "+shop-v1 +shop-v2 +shop-v3"),
+                ("definitionrevisions", "+a-v1.0.0 +a-v1.1.0 +a-v1.2.0"),
+            ],
+        )
+        .await
+}
