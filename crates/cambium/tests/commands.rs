@@ -354,16 +354,16 @@ metadata:
 spec:
   components:
   - name: front
-    type: web@1 # follows
+    type: sealed@1 # follows
 ";
 
 #[tokio::test]
 async fn a_lock_is_written_into_the_file_and_enforced() {
     let sandbox = Sandbox::new("lock").await;
-    sandbox.publish("web", &THREE[..2]).await;
+    sandbox.publish("sealed", &THREE[..2]).await;
     let file = sandbox.file("shop.yaml", SHOP);
     sandbox.file("none.yaml", "kind: ConfigMap\n");
-    sandbox.file("absent.yaml", &SHOP.replace("web@1", "web@7"));
+    sandbox.file("absent.yaml", &SHOP.replace("sealed@1", "sealed@7"));
     assert_snapshot!(sandbox.session(&["lock shop.yaml --dry-run", "lock none.yaml", "lock absent.yaml"]));
     assert_eq!(
         std::fs::read_to_string(&file).unwrap(),
@@ -381,11 +381,11 @@ async fn a_lock_is_written_into_the_file_and_enforced() {
     sandbox.apply(&object).await;
     sandbox.ready("shop").await;
     sandbox
-        .publish("web", &[THREE[0], THREE[1], ("1.5.0", "newer")])
+        .publish("sealed", &[THREE[0], THREE[1], ("1.5.0", "newer")])
         .await;
     let shop = sandbox.ready("shop").await;
     assert_eq!(
-        shop["status"]["resolved"], "front=web@1.2.3",
+        shop["status"]["resolved"], "front=sealed@1.2.3",
         "a lock holds a series"
     );
 
@@ -396,13 +396,13 @@ async fn a_lock_is_written_into_the_file_and_enforced() {
     apply(
         &member,
         "lock",
-        &definition("web", &[("1.2.3", "something else")]),
+        &definition("sealed", &[("1.2.3", "something else")]),
     )
     .await
     .unwrap();
-    ready(&member, "lock", "ComponentDefinition", "web").await;
+    ready(&member, "lock", "ComponentDefinition", "sealed").await;
     let refused = apply(&member, "lock", &object).await.unwrap_err().to_string();
-    assert!(refused.contains("\"web@1\" is locked to sha256:"), "{refused}");
+    assert!(refused.contains("\"sealed@1\" is locked to sha256:"), "{refused}");
     assert!(
         refused.contains("but the content of 1.2.3 is sha256:"),
         "{refused}"
@@ -410,10 +410,10 @@ async fn a_lock_is_written_into_the_file_and_enforced() {
 
     // A move takes the lock along.
     assert_snapshot!(sandbox.session(&["outdated", "upgrade shop --dry-run", "upgrade shop"]));
-    sandbox.resolved("shop", "front=web@1.5.0").await;
+    sandbox.resolved("shop", "front=sealed@1.5.0").await;
     sandbox.ready("shop").await;
     assert_snapshot!(sandbox.session(&["rollback shop"]));
-    sandbox.resolved("shop", "front=web@1.2.3").await;
+    sandbox.resolved("shop", "front=sealed@1.2.3").await;
     let shop = sandbox.ready("shop").await;
     let lock: Value = serde_json::from_str(
         shop["metadata"]["annotations"]["app.oam.dev/lock"]
@@ -421,7 +421,7 @@ async fn a_lock_is_written_into_the_file_and_enforced() {
             .unwrap(),
     )
     .unwrap();
-    assert_eq!(lock["component"]["web@1.2.3"]["version"], "1.2.3", "{lock}");
+    assert_eq!(lock["component"]["sealed@1.2.3"]["version"], "1.2.3", "{lock}");
 }
 
 #[test]
