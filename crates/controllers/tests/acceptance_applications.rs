@@ -154,6 +154,7 @@ async fn a_definition_at_home_wins_over_the_systems_and_the_status_says_from_whe
     platform.accepted(&shared).await?;
     platform.deploy("far", &format!("{name}@1"), json!({})).await?;
     platform.runs("far-main", "the system's").await?;
+    platform.condition("far", "Ready", "True").await?;
     let from = platform.application("far").await?["status"]["references"][0]["namespace"].clone();
     assert_eq!(from, "vela-system");
 
@@ -162,6 +163,7 @@ async fn a_definition_at_home_wins_over_the_systems_and_the_status_says_from_whe
         .await?;
     platform.deploy("near", &format!("{name}@1"), json!({})).await?;
     platform.runs("near-main", "our own").await?;
+    platform.condition("near", "Ready", "True").await?;
     let from = platform.application("near").await?["status"]["references"][0]["namespace"].clone();
     assert_eq!(from, platform.namespace.as_str());
     // Whoever follows a name follows it home.
