@@ -154,6 +154,7 @@ async fn a_definition_at_home_wins_over_the_systems_and_the_status_says_from_whe
     platform.accepted(&shared).await?;
     platform.deploy("far", &format!("{name}@1"), json!({})).await?;
     platform.runs("far-main", "the system's").await?;
+    platform.condition("far", "Ready", "True").await?;
     let from = platform.application("far").await?["status"]["references"][0]["namespace"].clone();
     assert_eq!(from, "vela-system");
 
@@ -162,6 +163,7 @@ async fn a_definition_at_home_wins_over_the_systems_and_the_status_says_from_whe
         .await?;
     platform.deploy("near", &format!("{name}@1"), json!({})).await?;
     platform.runs("near-main", "our own").await?;
+    platform.condition("near", "Ready", "True").await?;
     let from = platform.application("near").await?["status"]["references"][0]["namespace"].clone();
     assert_eq!(from, platform.namespace.as_str());
     // Whoever follows a name follows it home.
@@ -202,6 +204,8 @@ async fn what_belongs_to_somebody_else_is_not_overwritten_and_nothing_else_is_ap
         "{applied}"
     );
 
+    platform.delete("applications", "copy").await?;
+
     // Once it is out of the way, all is well.
     platform
         .raw
@@ -238,6 +242,8 @@ async fn two_components_that_render_one_object_are_refused() -> Result<()> {
         "{message}"
     );
     assert_eq!(platform.config_map("same").await?["code"], 404);
+    // What fails is tried again and again, and another test may wait until nobody does.
+    platform.delete("applications", "shop").await?;
     Ok(())
 }
 
@@ -369,7 +375,6 @@ async fn what_is_no_longer_rendered_is_pruned_and_what_only_looks_like_it_is_not
     gone(&platform, &format!("{}/shop-two", config_maps(&platform))).await?;
     let secret = format!("/api/v1/namespaces/{}/secrets/shop-one", platform.namespace);
     assert_eq!(platform.raw.get(&secret).await?.code, 200);
-    platform.idle().await?;
     let copy = format!("{}/copy", config_maps(&platform));
     assert_eq!(platform.raw.get(&copy).await?.code, 200, "the copy is not ours");
 

@@ -1,0 +1,228 @@
+//! What an application becomes.
+
+use crate::world::{World, application};
+use cambium_lineage::RevisionName;
+use cambium_oam::Catalogue;
+use cambium_oam::application::{
+    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, draft, plan, plan_deletion, status,
+    superfluous,
+};
+use cambium_render::ClusterVersion;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// An application, what was recorded of it, and what there is.
+struct Shop {
+    application: Value,
+    recorded: Vec<Recorded>,
+    live: BTreeMap<Object, Value>,
+}
+
+impl Shop {
+    fn new(application: Value) -> Self {
+        Self {
+            application,
+            recorded: Vec::new(),
+            live: BTreeMap::new(),
+        }
+    }
+
+    fn draft(&self, catalogue: &Catalogue) -> Draft {
+        draft(&Observed {
+            application: &self.application,
+            recorded: &self.recorded,
+            catalogue,
+            cluster_version: &ClusterVersion::default(),
+        })
+    }
+
+    fn plan(&self, draft: &Draft) -> Plan {
+        let kind = ("v1".to_owned(), "ConfigMap".to_owned());
+        let scopes: Scopes = BTreeMap::from([(kind, Ok(true))]);
+        let work = draft.outcome.as_ref().unwrap();
+        plan(&self.application, &self.recorded, work, &scopes, &self.live)
+    }
+
+    /// One look: everything that is planned is done.
+    fn look(&mut self, catalogue: &Catalogue) -> Plan {
+        let draft = self.draft(catalogue);
+        let plan = self.plan(&draft);
+        let mut happened = Happened::default();
+        if plan.refused.is_empty() {
+            self.record(&draft, &plan);
+            happened.recorded = true;
+            for &index in &plan.apply {
+                let wanted = &plan.wanted[index];
+                let mut object = wanted.manifest.clone();
+                object["metadata"]["uid"] = json!(format!("{}-{}", wanted.object, self.recorded.len()));
+                self.live.insert(wanted.object.clone(), object);
+                happened.applied.insert(index);
+            }
+            for (object, _) in &plan.prune {
+                self.live.remove(object);
+            }
+        }
+        happened.live = self.live.clone();
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        self.application["status"] = json!(status(&self.application, &draft, Some(&plan), &happened, now));
+        plan
+    }
+
+    fn record(&mut self, draft: &Draft, plan: &Plan) {
+        let work = draft.outcome.as_ref().unwrap();
+        match &work.record {
+            Record::Keep(_) => {}
+            Record::Renumber { name, number } => {
+                let known = self
+                    .recorded
+                    .iter_mut()
+                    .find(|one| one.revision.name() == name)
+                    .unwrap();
+                let revision = &known.revision;
+                known.revision = cambium_lineage::Revision::new(
+                    name.clone(),
+                    *number,
+                    revision.digest(),
+                    revision.created(),
+                );
+            }
+            Record::Issue { .. } | Record::Restore { .. } => {
+                let objects: Vec<Object> = plan.wanted.iter().map(|wanted| wanted.object.clone()).collect();
+                let mut object = work.revision_object(&self.application, &objects).unwrap();
+                object["metadata"]["uid"] = json!(work.record.name());
+                self.recorded
+                    .retain(|one| one.revision.name() != work.record.name());
+                self.recorded.push(Recorded::read(&object).unwrap());
+            }
+        }
+    }
+
+    fn latest(&self) -> (&Value, &Value) {
+        let latest = &self.application["status"]["latestRevision"];
+        (&latest["name"], &latest["revision"])
+    }
+}
+
+#[test]
+fn a_plan_that_was_carried_out_leaves_nothing_to_do_and_nothing_to_say() {
+    let catalogue = World::published("a", &["1.0.0", "2.0.0"]).catalogue();
+    for references in [&["a"][..], &["a@1", "a@2"], &[]] {
+        let mut shop = Shop::new(application("shop", json!({}), references));
+        shop.look(&catalogue);
+        let status = shop.application["status"].clone();
+        let plan = shop.look(&catalogue);
+        assert!(
+            plan.apply.is_empty() && plan.prune.is_empty() && plan.refused.is_empty(),
+            "{plan:#?}"
+        );
+        assert_eq!(shop.application["status"], status, "{references:?}");
+    }
+}
+
+#[test]
+fn a_version_that_is_not_taken_is_no_reason_to_write() {
+    let mut shop = Shop::new(application("shop", json!({}), &["a@1", "a"]));
+    shop.look(&World::published("a", &["1.0.0"]).catalogue());
+    let before = shop.application["status"].clone();
+    let later = World::published("a", &["1.0.0", "2.0.0"]).catalogue();
+    shop.look(&later);
+    assert_eq!(shop.application["status"], before);
+    // But it is said along with the next change.
+    shop.application["metadata"]["generation"] = json!(2);
+    shop.look(&later);
+    assert_eq!(
+        shop.application["status"]["references"][0]["newer"]["version"],
+        "2.0.0"
+    );
+}
+
+#[test]
+fn a_revert_makes_a_revision_current_again() {
+    let catalogue = World::published("a", &["1.0.0"]).catalogue();
+    let mut shop = Shop::new(application("shop", json!({}), &["a"]));
+    let (one, two) = (
+        application("shop", json!({}), &["a"]),
+        application("shop", json!({}), &["a", "a"]),
+    );
+    for (spec, name, number) in [(&one, "shop-v1", 1), (&two, "shop-v2", 2), (&one, "shop-v1", 3)] {
+        shop.application["spec"] = spec["spec"].clone();
+        shop.look(&catalogue);
+        assert_eq!(shop.latest(), (&json!(name), &json!(number)));
+    }
+    shop.application["spec"] = application("shop", json!({}), &["a@1"])["spec"].clone();
+    shop.look(&catalogue);
+    assert_eq!(shop.latest(), (&json!("shop-v4"), &json!(4)));
+    assert_eq!(shop.recorded.len(), 3);
+}
+
+#[test]
+fn what_is_refused_issues_no_number_and_claims_nothing() {
+    let catalogue = World::published("a", &["1.0.0"]).catalogue();
+    let mut shop = Shop::new(application("shop", json!({}), &["a"]));
+    let theirs =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c0", "namespace": "team"}});
+    shop.live.insert(Object::of(&theirs), theirs.clone());
+    let plan = shop.look(&catalogue);
+    assert_eq!(plan.refused.len(), 1, "{plan:#?}");
+    assert!(plan.apply.is_empty() && plan.prune.is_empty());
+    assert_eq!(shop.latest(), (&Value::Null, &Value::Null));
+    assert!(shop.application["status"]["appliedResources"].is_null());
+    shop.live.clear();
+    shop.look(&catalogue);
+    assert_eq!(shop.latest(), (&json!("shop-v1"), &json!(1)));
+}
+
+#[test]
+fn only_what_was_recorded_and_is_labelled_is_removed() {
+    let catalogue = World::published("a", &["1.0.0"]).catalogue();
+    let mut shop = Shop::new(application("shop", json!({}), &["a"]));
+    shop.look(&catalogue);
+    let mut copy = shop.live.values().next().unwrap().clone();
+    copy["metadata"]["name"] = json!("copy");
+    shop.live.insert(Object::of(&copy), copy);
+    let doomed = plan_deletion(&shop.application, &shop.recorded, &shop.live);
+    let names: Vec<&str> = doomed.iter().map(|(object, _)| object.name.as_str()).collect();
+    assert_eq!(names, ["c0"]);
+    // Nor is anything that lost its label: it is somebody's now.
+    let mut bare = shop.live.clone();
+    bare.values_mut()
+        .for_each(|object| object["metadata"]["labels"] = json!({}));
+    assert!(plan_deletion(&shop.application, &shop.recorded, &bare).is_empty());
+}
+
+#[test]
+fn the_newest_revisions_stay_and_the_current_one_whatever_its_number() {
+    let catalogue = World::published("a", &["1.0.0"]).catalogue();
+    let mut shop = Shop::new(application("shop", json!({}), &["a"]));
+    for count in 1..=4 {
+        shop.application["spec"] = application("shop", json!({}), &vec!["a"; count])["spec"].clone();
+        shop.look(&catalogue);
+    }
+    let current: RevisionName = "shop-v1".parse().unwrap();
+    let names = |limit: usize| -> Vec<String> {
+        let gone = superfluous(&shop.recorded, &current, limit);
+        gone.into_iter().map(|(name, _)| name.to_string()).collect()
+    };
+    assert_eq!(names(3), [""; 0]);
+    assert_eq!(names(1), ["shop-v3", "shop-v2"]);
+    assert_eq!(names(0), ["shop-v4", "shop-v3", "shop-v2"]);
+}
+
+#[test]
+fn annotations_decide_how_it_follows_or_are_refused() {
+    let catalogue = World::published("a", &["1.0.0"]).catalogue();
+    for (annotations, reason) in [
+        (json!({"app.oam.dev/autoUpdate": "TRUE"}), "InvalidAnnotations"),
+        (
+            json!({"app.oam.dev/autoUpdate": "true", "app.oam.dev/publishVersion": "1"}),
+            "InvalidAnnotations",
+        ),
+        (json!({"app.oam.dev/lock": "{}"}), "Locked"),
+        (json!({"app.oam.dev/autoUpdate": "false"}), "PartialWhilePinned"),
+    ] {
+        let shop = Shop::new(application("shop", annotations.clone(), &["a@1"]));
+        let (_, problems) = shop.draft(&catalogue).outcome.unwrap_err();
+        assert_eq!(problems[0].reason, reason, "{annotations}");
+    }
+}
