@@ -39,9 +39,13 @@ pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
 fn patched(call: &Call, mut scale: Value) -> Result<Value> {
     let names_version = match patch::decode_plain(call)? {
         patch::Patch::Json(patch) => {
-            json_patch::patch(&mut scale, &patch).map_err(|error| Status::unprocessable(error.to_string()))?;
+            json_patch::patch(&mut scale, &patch)
+                .map_err(|error| Status::unprocessable(error.to_string()))?;
             let path = |operation: &json_patch::PatchOperation| operation.path().to_string();
-            patch.0.iter().any(|operation| path(operation) == "/metadata/resourceVersion")
+            patch
+                .0
+                .iter()
+                .any(|operation| path(operation) == "/metadata/resourceVersion")
         }
         patch::Patch::Merge(patch) | patch::Patch::Strategic(patch) | patch::Patch::Apply(patch) => {
             json_patch::merge(&mut scale, &patch);
