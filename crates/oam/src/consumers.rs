@@ -203,19 +203,15 @@ impl Consumers {
         names.cloned().collect()
     }
 
-    /// The applications that would get another answer now than the one they have, as they are found.
-    pub fn concerned<'a>(
-        &'a self,
-        catalogue: &'a Catalogue,
-        artifact: &'a Artifact,
-    ) -> impl Iterator<Item = &'a Consuming> {
+    /// The applications that name a definition. Most of them may not be concerned.
+    pub fn naming(&self, artifact: &Artifact) -> Vec<Arc<Consuming>> {
         let definition = (artifact.type_, artifact.name.clone());
         let keys = self.by_definition.get(&definition).into_iter().flatten();
-        keys.map(|key| &**key)
-            .filter(move |key| self.is_concerned(catalogue, artifact, key))
+        keys.cloned().collect()
     }
 
-    fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Consuming) -> bool {
+    /// Whether an application would get another answer now than the one it has.
+    pub fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Consuming) -> bool {
         if !is_in_sight(artifact, key) {
             return false;
         }

@@ -71,7 +71,12 @@ proptest! {
         world.settle();
         let catalogue = world.catalogue();
         let concerned: BTreeSet<String> =
-            consumers.concerned(&catalogue, &world.artifact).map(|key| key.name.clone()).collect();
+            consumers
+                .naming(&world.artifact)
+                .iter()
+                .filter(|key| consumers.is_concerned(&catalogue, &world.artifact, key))
+                .map(|key| key.name.clone())
+                .collect();
         for one in &applications {
             let name = one["metadata"]["name"].as_str().unwrap();
             let moves = resolved(&one["status"]) != resolved(&look(one, &catalogue));
