@@ -72,7 +72,9 @@ pub(crate) async fn measure(rival: &Rival, assets: &Path, applications: usize) -
     let client = target.client().await?;
     rival.prepare(&client).await?;
     let process = Running(rival.start(&target)?);
-    let base = rival.wait_until_up(&client, &process).await?;
+    let base = rival
+        .wait_until_up(&client, &process, &target.file("peer.log"))
+        .await?;
 
     let versions = Versions::watch(&client);
     publish(&client, "1.0.0").await?;
@@ -181,14 +183,23 @@ impl Rival {
     }
 
     /// Waits until it does its work; its memory then.
-    async fn wait_until_up(&self, client: &Client, process: &Running) -> Result<u64> {
+    async fn wait_until_up(&self, client: &Client, process: &Running, log: &Path) -> Result<u64> {
         let api = api_of(client, "ComponentDefinition");
         while api.list(&Default::default()).await.is_err() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         tokio::time::sleep(Duration::from_secs(10)).await;
-        process.memory()
+        process
+            .memory()
+            .with_context(|| format!("{} has ended; its log ends with {}", self.name(), end_of(log)))
     }
+}
+
+/// The last of what a program said.
+fn end_of(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(5).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
 struct Running(Child);

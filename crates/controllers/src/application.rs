@@ -1,12 +1,12 @@
 //! Applications: resolves, renders, records, applies, prunes, and says how it went.
 
-use crate::definition::{is_conflict, reference};
 use crate::manager::Context;
 use crate::patch::merge_patch;
 use crate::runtime::children::WatchError;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Key, Outcome, Resource};
+use crate::write::{delete_judged, is_conflict, reference, remove_finalizer};
 use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::RevisionName;
@@ -16,9 +16,7 @@ use cambium_oam::application::{
     ever_wanted, plan, plan_deletion, status, superfluous,
 };
 use kube::Api;
-use kube::api::{
-    DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
-};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -150,28 +148,17 @@ impl Run<'_> {
             // A watch ended in between: what it showed last is not the truth.
             return Ok(Outcome::Retry);
         }
-        let rest: Vec<&Value> = finalizers
-            .into_iter()
-            .flatten()
-            .filter(|name| *name != finalizer::APPLICATION)
-            .collect();
-        let patch = json!({"metadata": {
-            "finalizers": rest, "resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"],
-        }});
-        let last = rest.is_empty();
-        match self
-            .applications()
-            .patch(&self.key.name, &PatchParams::default(), &Patch::Merge(patch))
-            .await
-        {
-            Ok(_) if last => {
-                let uid = metadata["uid"].as_str().unwrap_or_default();
-                self.context.caches.applications.learn_gone(&self.key, uid);
-            }
-            Ok(written) => self.context.caches.applications.learn(written),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
+        // As it was when this was decided: whoever changed it since is asked again.
+        let judged = serde_json::from_value(metadata.clone()).map_err(kube::Error::SerdeError)?;
+        let applications = &self.context.caches.applications;
+        remove_finalizer(
+            &self.applications(),
+            applications,
+            &self.key,
+            &judged,
+            finalizer::APPLICATION,
+        )
+        .await?;
         Ok(Outcome::Done)
     }
 
@@ -402,60 +389,21 @@ impl Run<'_> {
         Ok(value)
     }
 
-    /// Deletes the object that was judged, and no other of that name.
     async fn prune(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
         let kind = (object.api_version.clone(), object.kind.clone());
         let Some(Ok(resource)) = kinds.get(&kind) else {
             return Ok(());
         };
         let api = resource.api(self.context.client.clone(), &object.namespace);
-        let params = DeleteParams {
-            propagation_policy: Some(PropagationPolicy::Background),
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                ..Default::default()
-            }),
-            ..Default::default()
-        };
         let cache = self.context.children.get(&resource.gvk());
-        match api.delete(&object.name, &params).await {
-            Ok(answer) => {
-                if let Some(cache) = cache {
-                    let key = Key::new(&object.namespace, &object.name);
-                    match answer.left() {
-                        Some(marked) if marked.metadata.deletion_timestamp.is_some() => cache.learn(marked),
-                        _ => cache.learn_gone(&key, uid),
-                    }
-                }
-            }
-            // Gone already. If it is another one by now, the next look judges that.
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        let key = Key::new(&object.namespace, &object.name);
+        delete_judged(&api, cache.as_deref(), &key, uid).await
     }
 
     async fn trim(&self, name: &RevisionName, uid: &str) -> kube::Result<()> {
-        let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                ..Default::default()
-            }),
-            ..Default::default()
-        };
-        match self
-            .api(&self.context.caches.recorded)
-            .delete(name.as_str(), &params)
-            .await
-        {
-            Ok(_) => {
-                let key = Key::new(&self.key.namespace, name.as_str());
-                self.context.caches.recorded.learn_gone(&key, uid);
-            }
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        let recorded = &self.context.caches.recorded;
+        let key = Key::new(&self.key.namespace, name.as_str());
+        delete_judged(&self.api(recorded), Some(recorded), &key, uid).await
     }
 
     /// Writes the status once, if it has changed, and tells of references that moved.

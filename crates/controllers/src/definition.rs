@@ -4,15 +4,15 @@ use crate::manager::Context;
 use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome, Record};
+use crate::write::{delete_judged, is_conflict, reference, remove_finalizer};
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
 use cambium_lineage::RevisionName;
 use cambium_oam::definition::{Observed, Plan, Renumber, Uses, plan};
 use cambium_oam::{Artifact, Stored};
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DynamicObject, Patch, PostParams};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -227,52 +227,21 @@ impl Revisions<'_> {
         self.patch(name, patch).await
     }
 
-    /// Deletes the object that was judged, and no other of that name.
     async fn delete(&self, name: &RevisionName, uid: &str) -> kube::Result<()> {
-        let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                ..Default::default()
-            }),
-            ..Default::default()
-        };
-        match self.api.delete(name.as_str(), &params).await {
-            Ok(either) => {
-                if let Some(marked) = either.left() {
-                    self.context.caches.revisions.learn(marked);
-                }
-            }
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        let key = Key::new(self.namespace, name.as_str());
+        delete_judged(&self.api, Some(&self.context.caches.revisions), &key, uid).await
     }
 
     /// Lets a revision go whose deletion was asked for.
     async fn release(&self, name: &RevisionName) -> kube::Result<()> {
         let key = Key::new(self.namespace, name.as_str());
-        let Some(record) = self.context.caches.revisions.get(&key) else {
-            return Ok(());
-        };
-        let metadata = record.metadata();
-        let rest: Vec<String> = metadata
-            .finalizers
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|name| name != finalizer::IN_USE)
-            .collect();
-        let patch = json!({"metadata": {
-            "finalizers": rest, "resourceVersion": metadata.resource_version, "uid": metadata.uid,
-        }});
-        let last = rest.is_empty();
-        let params = PatchParams::default();
-        match self.api.patch(name.as_str(), &params, &Patch::Merge(patch)).await {
-            Ok(_) if last => self.context.caches.revisions.learn_gone(&key, record.uid()),
-            Ok(written) => self.context.caches.revisions.learn(written),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(error) => return Err(error),
+        let revisions = &self.context.caches.revisions;
+        match revisions.get(&key) {
+            Some(record) => {
+                remove_finalizer(&self.api, revisions, &key, &record.metadata(), finalizer::IN_USE).await
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     async fn note_uses(&self, name: &RevisionName, status: Value) -> kube::Result<()> {
@@ -296,24 +265,6 @@ impl Revisions<'_> {
             Err(error) => return Err(error),
         }
         Ok(())
-    }
-}
-
-pub(crate) fn is_conflict(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.is_conflict())
-}
-
-pub(crate) fn reference(object: &Value) -> ObjectReference {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let metadata = &object["metadata"];
-    ObjectReference {
-        api_version: text(&object["apiVersion"]),
-        kind: text(&object["kind"]),
-        namespace: text(&metadata["namespace"]),
-        name: text(&metadata["name"]),
-        uid: text(&metadata["uid"]),
-        resource_version: text(&metadata["resourceVersion"]),
-        ..Default::default()
     }
 }
 

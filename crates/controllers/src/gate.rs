@@ -44,7 +44,7 @@ impl Validator for Definitions {
     fn rules(&self) -> Vec<RuleWithOperations> {
         let resources: Vec<String> = DefinitionType::ALL
             .iter()
-            .map(|type_| format!("{}s", type_.kind().to_lowercase()))
+            .map(|type_| type_.resource().plural)
             .collect();
         vec![rule(
             &["v1beta1", "v2beta1"],

@@ -17,6 +17,7 @@ mod kinds;
 mod manager;
 mod patch;
 mod state;
+mod write;
 
 pub mod runtime;
 

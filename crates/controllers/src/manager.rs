@@ -1,11 +1,13 @@
 //! Everything together: what is watched, what is known, and who works.
 
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Key, Leadership, Mapper, Watch, patience, run_while_leader};
+use crate::runtime::{
+    Cache, Change, Children, Events, Key, Leadership, Mapper, Watch, patience, run_while_leader,
+};
 use crate::state::{State, consuming};
 use crate::{application, definition, gate, kinds};
 use cambium_api::names::{FIELD_MANAGER, label};
-use cambium_api::v1beta1::{API_VERSION, DefinitionType};
+use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
 use cambium_lineage::Retention;
 use cambium_oam::application::Recorded;
 use cambium_render::ClusterVersion;
@@ -13,6 +15,7 @@ use cambium_webhooks::admission::Validator;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::{ApiResource, PatchParams};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -86,7 +89,7 @@ pub(crate) struct Context {
 
 /// The objects of our own kinds.
 pub(crate) struct Caches {
-    definitions: [(DefinitionType, Arc<Cache>); 4],
+    definitions: BTreeMap<DefinitionType, Arc<Cache>>,
     pub(crate) revisions: Arc<Cache>,
     pub(crate) applications: Arc<Cache>,
     pub(crate) recorded: Arc<Cache>,
@@ -94,13 +97,12 @@ pub(crate) struct Caches {
 
 impl Caches {
     fn all(&self) -> impl Iterator<Item = &Arc<Cache>> {
-        let definitions = self.definitions.iter().map(|(_, cache)| cache);
+        let definitions = self.definitions.values();
         definitions.chain([&self.revisions, &self.applications, &self.recorded])
     }
 
     pub(crate) fn definitions(&self, type_: DefinitionType) -> &Arc<Cache> {
-        let place = DefinitionType::ALL.iter().position(|known| *known == type_);
-        &self.definitions[place.unwrap_or_default()].1
+        &self.definitions[&type_]
     }
 }
 
@@ -223,46 +225,27 @@ impl Manager {
 }
 
 fn caches(state: &Arc<State>) -> Caches {
-    let resource = |kind: &str, plural: &str| ApiResource {
-        group: cambium_api::GROUP.to_owned(),
-        version: "v1beta1".to_owned(),
-        api_version: API_VERSION.to_owned(),
-        kind: kind.to_owned(),
-        plural: plural.to_owned(),
+    let cache = |resource: ApiResource, changed: fn(&State, &Change)| {
+        let state = state.clone();
+        Cache::new(resource, move |change| changed(&state, &change))
     };
+    let definitions = DefinitionType::ALL.into_iter().map(|type_| {
+        let state = state.clone();
+        let cache = Cache::new(type_.resource(), move |change| {
+            state.definition_changed(type_, &change);
+        });
+        (type_, cache)
+    });
     Caches {
-        definitions: DefinitionType::ALL.map(|type_| {
-            let state = state.clone();
-            let kind = type_.kind();
-            let plural = format!("{}s", kind.to_lowercase());
-            let cache = Cache::new(resource(kind, &plural), move |change| {
-                state.definition_changed(type_, &change);
-            });
-            (type_, cache)
-        }),
-        revisions: {
-            let state = state.clone();
-            Cache::new(
-                resource("DefinitionRevision", "definitionrevisions"),
-                move |change| {
-                    state.revision_changed(&change);
-                },
-            )
-        },
-        applications: {
-            let state = state.clone();
-            Cache::new(resource("Application", "applications"), move |change| {
-                state.application_changed(&change);
-            })
-        },
-        recorded: {
-            let state = state.clone();
-            Cache::new(
-                resource("ApplicationRevision", "applicationrevisions"),
-                move |change| {
-                    state.recorded_changed(&change);
-                },
-            )
-        },
+        definitions: definitions.collect(),
+        revisions: cache(
+            ApiResource::erase::<DefinitionRevision>(&()),
+            State::revision_changed,
+        ),
+        applications: cache(ApiResource::erase::<Application>(&()), State::application_changed),
+        recorded: cache(
+            ApiResource::erase::<ApplicationRevision>(&()),
+            State::recorded_changed,
+        ),
     }
 }

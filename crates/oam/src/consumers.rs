@@ -100,8 +100,7 @@ impl Consumers {
             })
             .collect();
         for (asked, _) in &asked {
-            let name = asked.text.split('@').next().unwrap_or_default();
-            let definition = (asked.type_, name.to_owned());
+            let definition = (asked.type_, asked.definition().to_owned());
             self.by_definition
                 .entry(definition)
                 .or_default()
@@ -137,8 +136,7 @@ impl Consumers {
             return BTreeSet::new();
         };
         for (asked, _) in &consumer.asked {
-            let name = asked.text.split('@').next().unwrap_or_default();
-            let definition = (asked.type_, name.to_owned());
+            let definition = (asked.type_, asked.definition().to_owned());
             if let Some(keys) = self.by_definition.get_mut(&definition) {
                 keys.remove(&key);
                 if keys.is_empty() {
@@ -225,8 +223,7 @@ impl Consumers {
             return false;
         }
         consumer.asked.iter().any(|(asked, in_use)| {
-            let same_definition =
-                asked.type_ == artifact.type_ && asked.text.split('@').next() == Some(artifact.name.as_str());
+            let same_definition = asked.type_ == artifact.type_ && asked.definition() == artifact.name;
             if !same_definition {
                 return false;
             }

@@ -20,6 +20,13 @@ pub struct Asked {
     pub text: String,
 }
 
+impl Asked {
+    /// The name of the definition, also of a reference that cannot be read.
+    pub fn definition(&self) -> &str {
+        self.text.split('@').next().unwrap_or_default()
+    }
+}
+
 /// All references of an application, in the order they are written.
 pub fn asked(application: &Value) -> Vec<Asked> {
     let mut asked = Vec::new();

@@ -1,6 +1,7 @@
 //! What a definition was.
 
 use kube::CustomResource;
+use kube::core::ApiResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,6 +115,17 @@ impl DefinitionType {
             Self::Trait => label::TRAIT_DEFINITION,
             Self::Policy => label::POLICY_DEFINITION,
             Self::WorkflowStep => label::WORKFLOW_STEP_DEFINITION,
+        }
+    }
+
+    /// How to ask for definitions of this kind, at v1beta1.
+    pub fn resource(self) -> ApiResource {
+        use super::{ComponentDefinition, PolicyDefinition, TraitDefinition, WorkflowStepDefinition};
+        match self {
+            Self::Component => ApiResource::erase::<ComponentDefinition>(&()),
+            Self::Trait => ApiResource::erase::<TraitDefinition>(&()),
+            Self::Policy => ApiResource::erase::<PolicyDefinition>(&()),
+            Self::WorkflowStep => ApiResource::erase::<WorkflowStepDefinition>(&()),
         }
     }
 

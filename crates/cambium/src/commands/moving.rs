@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::diff::unified;
-use super::world::{World, api};
+use super::world::{World, applications};
 use super::{ask, heading, print};
 use crate::cli::{Format, Rollback, Upgrade};
 use crate::exit::{NotFound, Refusals, WrongUse};
@@ -113,7 +113,7 @@ async fn carry_out(
         ))
         .into());
     }
-    let api = api(client, "Application", namespace);
+    let api = applications(client, namespace);
     // As it is now, with all its fields; if somebody was faster since, the server says so.
     let mut object = api.get(name).await?;
     let version = &application["metadata"]["resourceVersion"];

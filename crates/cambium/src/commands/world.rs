@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use cambium_api::names::label;
-use cambium_api::v1beta1::{API_VERSION, DefinitionType};
+use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
 use cambium_oam::application::Recorded;
 use cambium_oam::definition::scheme_of;
 use cambium_oam::{Artifact, Catalogue, Consumers, Consuming, Stored};
@@ -38,7 +38,7 @@ impl World {
             recorded: BTreeMap::new(),
         };
         for type_ in DefinitionType::ALL {
-            for definition in list(client, type_.kind()).await? {
+            for definition in list(client, &type_.resource()).await? {
                 if let Some(artifact) = Artifact::of(&definition) {
                     let issued = definition["status"]["highWaterMark"].as_u64().unwrap_or(0);
                     world.catalogue.declare(&artifact, scheme_of(&definition), issued);
@@ -46,18 +46,18 @@ impl World {
                 }
             }
         }
-        for revision in list(client, "DefinitionRevision").await? {
+        for revision in list(client, &ApiResource::erase::<DefinitionRevision>(&())).await? {
             match Stored::read(&revision) {
                 Ok(stored) => world.catalogue.put(Arc::new(stored)),
                 Err(error) => tracing::warn!(%error, "a DefinitionRevision is left out"),
             }
         }
-        for application in list(client, "Application").await? {
-            let key = consuming(&application, "name");
+        for application in list(client, &ApiResource::erase::<Application>(&())).await? {
+            let key = consuming(&application);
             world.consumers.put(&key, &application);
             world.applications.insert(key, application);
         }
-        for revision in list(client, "ApplicationRevision").await? {
+        for revision in list(client, &ApiResource::erase::<ApplicationRevision>(&())).await? {
             let name = revision["metadata"]["labels"][label::APPLICATION].as_str();
             let namespace = revision["metadata"]["namespace"].as_str().unwrap_or_default();
             match (name, Recorded::read(&revision)) {
@@ -92,23 +92,14 @@ impl World {
     }
 }
 
-/// The API of one of our kinds, in one namespace.
-pub(super) fn api(client: &Client, kind: &str, namespace: &str) -> Api<DynamicObject> {
-    Api::namespaced_with(client.clone(), namespace, &resource(kind))
+/// Applications of one namespace.
+pub(super) fn applications(client: &Client, namespace: &str) -> Api<DynamicObject> {
+    Api::namespaced_with(client.clone(), namespace, &ApiResource::erase::<Application>(&()))
 }
 
-fn resource(kind: &str) -> ApiResource {
-    ApiResource {
-        group: cambium_api::GROUP.to_owned(),
-        version: "v1beta1".to_owned(),
-        api_version: API_VERSION.to_owned(),
-        kind: kind.to_owned(),
-        plural: format!("{}s", kind.to_lowercase()),
-    }
-}
-
-async fn list(client: &Client, kind: &str) -> Result<Vec<Value>> {
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind));
+async fn list(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
+    let kind = &resource.kind;
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
     let mut params = ListParams::default().limit(PAGE);
     let mut objects = Vec::new();
     loop {
@@ -123,8 +114,8 @@ async fn list(client: &Client, kind: &str) -> Result<Vec<Value>> {
         for mut object in page.items {
             object.managed_fields_mut().clear();
             let mut value = serde_json::to_value(&object)?;
-            value["apiVersion"] = Value::String(API_VERSION.to_owned());
-            value["kind"] = Value::String(kind.to_owned());
+            value["apiVersion"] = Value::String(resource.api_version.clone());
+            value["kind"] = Value::String(kind.clone());
             objects.push(value);
         }
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
@@ -134,7 +125,7 @@ async fn list(client: &Client, kind: &str) -> Result<Vec<Value>> {
     }
 }
 
-fn consuming(object: &Value, field: &str) -> Consuming {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-    Consuming::new(text("namespace"), text(field))
+fn consuming(application: &Value) -> Consuming {
+    let text = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
+    Consuming::new(text("namespace"), text("name"))
 }

@@ -1,5 +1,5 @@
 //! The rules of `core.oam.dev`, without a server.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod applications;
 mod consumers;

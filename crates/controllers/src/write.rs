@@ -1,0 +1,81 @@
+//! Writes that both controllers make, each with what it teaches the caches.
+
+use crate::runtime::{Cache, Key};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::core::ObjectMeta;
+use serde_json::{Value, json};
+
+/// Deletes the object that was judged, and no other of that name. One that others hold is only marked, and stays known.
+pub(crate) async fn delete_judged(
+    api: &Api<DynamicObject>,
+    cache: Option<&Cache>,
+    key: &Key,
+    uid: &str,
+) -> kube::Result<()> {
+    let params = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Background),
+        preconditions: Some(Preconditions {
+            uid: Some(uid.to_owned()),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    match (api.delete(&key.name, &params).await, cache) {
+        (Ok(answer), Some(cache)) => match answer.left() {
+            Some(marked) if marked.metadata.deletion_timestamp.is_some() => cache.learn(marked),
+            _ => cache.learn_gone(key, uid),
+        },
+        (Ok(_), None) => {}
+        // Gone already. If it is another one by now, the next look judges that.
+        (Err(kube::Error::Api(status)), _) if status.is_not_found() => {}
+        (Err(error), _) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Takes a finalizer away; with the last one, an object whose deletion was asked for goes.
+pub(crate) async fn remove_finalizer(
+    api: &Api<DynamicObject>,
+    cache: &Cache,
+    key: &Key,
+    metadata: &ObjectMeta,
+    finalizer: &str,
+) -> kube::Result<()> {
+    let names = metadata.finalizers.iter().flatten();
+    let rest: Vec<&String> = names.filter(|name| *name != finalizer).collect();
+    let patch = json!({"metadata": {
+        "finalizers": rest, "resourceVersion": metadata.resource_version, "uid": metadata.uid,
+    }});
+    match api
+        .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+    {
+        Ok(_) if rest.is_empty() => cache.learn_gone(key, metadata.uid.as_deref().unwrap_or_default()),
+        Ok(written) => cache.learn(written),
+        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Whether somebody else was faster, which is nobody's business: the next look sees what they did.
+pub(crate) fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.is_conflict())
+}
+
+/// What an event is about.
+pub(crate) fn reference(object: &Value) -> ObjectReference {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let metadata = &object["metadata"];
+    ObjectReference {
+        api_version: text(&object["apiVersion"]),
+        kind: text(&object["kind"]),
+        namespace: text(&metadata["namespace"]),
+        name: text(&metadata["name"]),
+        uid: text(&metadata["uid"]),
+        resource_version: text(&metadata["resourceVersion"]),
+        ..Default::default()
+    }
+}
