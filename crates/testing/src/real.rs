@@ -57,9 +57,8 @@ pub(crate) async fn client() -> Result<Client> {
 struct ControlPlane {
     port: u16,
     token: String,
-    /// Ended when this process ends: each waits on a pipe from us.
+    /// Ended when this process ends: each waits on a pipe from us, and takes the directory with it.
     _children: Vec<Child>,
-    _directory: tempfile::TempDir,
 }
 
 impl ControlPlane {
@@ -67,8 +66,8 @@ impl ControlPlane {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
         let assets =
             assets.context("KUBEBUILDER_ASSETS is not set (`cargo xtask kubernetes` prints a value)")?;
-        let directory = tempfile::tempdir()?;
-        let root = directory.path();
+        // Nothing static is dropped when a process ends: those we start remove it.
+        let root = tempfile::tempdir()?.keep();
         let [etcd, peer, api] = free_ports()?;
         let token = format!("test-{}", std::process::id());
         std::fs::write(
@@ -131,7 +130,6 @@ impl ControlPlane {
             port: api,
             token,
             _children: children,
-            _directory: directory,
         })
     }
 
@@ -173,23 +171,24 @@ impl ControlPlane {
     }
 }
 
-/// A shell waits for our end of its pipe to close, and then ends the program: nothing outlives the
-/// test binary, even if that is killed.
+/// A shell waits for our end of its pipe to close, then ends the program and removes what it wrote:
+/// nothing outlives the test binary, even if that is killed.
 fn spawn(program: &Path, arguments: &[String], log: &Path) -> Result<Child> {
-    const SCRIPT: &str =
-        "exec 3<&0; \"$0\" \"$@\" < /dev/null & child=$!; (read -r _ <&3; kill -9 $child) & wait $child";
+    const SCRIPT: &str = "exec 3<&0; \"$0\" \"$@\" < /dev/null & child=$!; \
+                          (read -r _ <&3; kill -9 $child; sleep 1; rm -rf \"$DIRECTORY\") & wait $child";
     if !program.exists() {
         bail!("{} does not exist", program.display());
     }
-    let log = std::fs::File::create(log)?;
+    let output = std::fs::File::create(log)?;
     let child = Command::new("sh")
         .arg("-c")
         .arg(SCRIPT)
         .arg(program)
         .args(arguments)
+        .env("DIRECTORY", log.parent().context("a log is in a directory")?)
         .stdin(Stdio::piped())
-        .stdout(log.try_clone()?)
-        .stderr(log)
+        .stdout(output.try_clone()?)
+        .stderr(output)
         .spawn();
     child.with_context(|| program.display().to_string())
 }
