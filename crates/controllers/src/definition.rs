@@ -9,7 +9,7 @@ use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
 use cambium_lineage::RevisionName;
-use cambium_oam::definition::{Observed, Plan, Renumber, Uses, plan};
+use cambium_oam::definition::{Observed, Plan, Renumber, Users, Uses, plan};
 use cambium_oam::{Artifact, Stored};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PostParams};
@@ -71,7 +71,7 @@ fn observe(artifact: &Artifact, context: &Context) -> Seen {
             .into_iter()
             .flat_map(|shelf| shelf.revisions().cloned())
             .collect(),
-        uses: context.state.consumers().uses(artifact, lineage),
+        uses: context.state.consumers().uses(artifact, lineage, Users::SHOWN),
     }
 }
 

@@ -65,7 +65,7 @@ impl Validator for Definitions {
             let catalogue = self.0.state.catalogue();
             let shelf = catalogue.get(&artifact);
             let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
-            let uses: Uses = self.0.state.consumers().uses(&artifact, lineage);
+            let uses: Uses = self.0.state.consumers().uses(&artifact, lineage, usize::MAX);
             verdict(match (request.operation, &request.object) {
                 (Operation::Delete, _) => check_definition_deletion(object, &uses),
                 (_, Some(new)) => check_definition(request.old_object.as_ref(), new, shelf, &uses),

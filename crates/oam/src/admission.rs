@@ -1,7 +1,7 @@
 //! What is refused before it is stored: everything that could only fail later.
 
 use crate::application::{Observed, Recorded, Step, draft};
-use crate::definition::{Called, Uses, conflict_text, declared};
+use crate::definition::{Called, Users, Uses, conflict_text, declared};
 use crate::stored::{compile, is_rendered};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, reason};
@@ -9,6 +9,7 @@ use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
 use cambium_lineage::{Next, next};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What is wrong with a definition that is being created or changed. Both are at the API version of the request.
 pub fn check_definition(
@@ -75,8 +76,7 @@ pub fn check_definition(
                 .and_then(|revision| uses.by.get(revision.name()));
             if let Some(users) = users.filter(|_| is_list && !stays) {
                 let message = format!(
-                    "version {written:?} cannot be removed from spec.versions: it is in use by {}",
-                    some_of(users.iter())
+                    "version {written:?} cannot be removed from spec.versions: it is in use by {users}"
                 );
                 refused.push(refuse(reason::IN_USE, message));
             }
@@ -88,16 +88,19 @@ pub fn check_definition(
 /// Why a definition cannot be deleted now.
 pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused> {
     let orphan = definition["metadata"]["annotations"][annotation::ORPHAN] == "true";
-    let users: std::collections::BTreeSet<&String> = uses.by.values().flatten().collect();
-    if orphan || users.is_empty() {
+    let names: BTreeSet<&String> = uses.by.values().flat_map(Users::named).collect();
+    if orphan || names.is_empty() {
         return Vec::new();
+    }
+    let mut users = Users::default();
+    for name in names {
+        users.add(|| name.clone(), Users::SHOWN);
     }
     let name = definition["metadata"]["name"].as_str().unwrap_or_default();
     vec![Refused {
         reason: reason::IN_USE,
         message: format!(
-            "{name} is in use by {}; annotate it with {}=true to delete it and leave its revisions to those who use them",
-            some_of(users.into_iter()),
+            "{name} is in use by {users}; annotate it with {}=true to delete it and leave its revisions to those who use them",
             annotation::ORPHAN
         ),
     }]
@@ -259,15 +262,5 @@ fn place(called: &Called) -> String {
     match called {
         Called::Version { written, .. } => format!("version {written:?}: "),
         _ => String::new(),
-    }
-}
-
-fn some_of<'a>(users: impl ExactSizeIterator<Item = &'a String>) -> String {
-    const SHOWN: usize = 5;
-    let count = users.len();
-    let shown: Vec<&str> = users.take(SHOWN).map(String::as_str).collect();
-    match count > SHOWN {
-        true => format!("{} and {} more", shown.join(", "), count - SHOWN),
-        false => shown.join(", "),
     }
 }

@@ -3,7 +3,7 @@
 //! A published version concerns the applications that would get another answer now, and nobody else.
 
 use crate::application::Recorded;
-use crate::definition::Uses;
+use crate::definition::{Users, Uses};
 use crate::resolve::kind_in_lock;
 use crate::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
 use cambium_api::names::{SYSTEM_NAMESPACE, condition};
@@ -66,6 +66,15 @@ struct Consumer {
 enum User {
     Application(Arc<Consuming>),
     Revision(Arc<Consuming>, String),
+}
+
+impl fmt::Display for User {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Application(key) => write!(formatter, "Application {key}"),
+            Self::Revision(key, name) => write!(formatter, "ApplicationRevision {}/{name}", key.namespace),
+        }
+    }
 }
 
 impl Consumers {
@@ -241,59 +250,52 @@ impl Consumers {
         })
     }
 
-    /// Who uses the revisions of a definition.
-    pub fn uses(&self, artifact: &Artifact, lineage: Option<&Lineage>) -> Uses {
+    /// Who uses the revisions of a definition, with at most so many names for each.
+    pub fn uses(&self, artifact: &Artifact, lineage: Option<&Lineage>, shown: usize) -> Uses {
         let mut uses = Uses::default();
         let revisions = lineage.into_iter().flat_map(Lineage::revisions);
         for revision in revisions {
             let place = (artifact.namespace.clone(), revision.name().to_string());
-            for (user, count) in self.users.get(&place).into_iter().flatten() {
-                let by = uses.by.entry(revision.name().clone()).or_default();
-                match user {
-                    User::Application(key) => {
-                        by.insert(format!("Application {key}"));
-                        *uses.references.entry(revision.name().clone()).or_default() += count;
-                    }
-                    User::Revision(key, name) => {
-                        by.insert(format!("ApplicationRevision {}/{name}", key.namespace));
-                    }
+            let Some(users) = self.users.get(&place) else {
+                continue;
+            };
+            let mut by = Users::default();
+            let mut references = 0;
+            for (user, count) in users {
+                by.add(|| user.to_string(), shown);
+                if matches!(user, User::Application(_)) {
+                    references += count;
                 }
+            }
+            uses.by.insert(revision.name().clone(), by);
+            if references > 0 {
+                uses.references.insert(revision.name().clone(), references);
             }
         }
         let definition = (artifact.type_, artifact.name.clone());
-        for key in self.by_definition.get(&definition).into_iter().flatten() {
-            self.add_wishes(artifact, lineage, key, &mut uses);
+        let keys = self.by_definition.get(&definition).into_iter().flatten();
+        let consumers = keys.filter(|key| is_in_sight(artifact, key)).filter_map(|key| {
+            let consumer = self.applications.get(key)?;
+            Some((key, consumer, consumer.follow.as_ref()?))
+        });
+        let mut texts = HashSet::new();
+        for (key, consumer, follow) in consumers {
+            if follow.policy != Policy::Pinned || consumer.failed {
+                let asked = consumer.asked.iter().map(|(asked, _)| asked);
+                texts.extend(
+                    asked
+                        .filter(|asked| asked.type_ == artifact.type_)
+                        .map(|asked| asked.text.as_str()),
+                );
+            }
+            add_locked(artifact, lineage, key, follow, shown, &mut uses);
         }
+        let followed = texts
+            .into_iter()
+            .filter_map(|text| text.parse::<Reference>().ok());
+        uses.followed
+            .extend(followed.filter(|reference| reference.artifact() == artifact.name));
         uses
-    }
-
-    /// What an application would get, and what its lock names: neither may go, though nothing has it in use yet.
-    fn add_wishes(&self, artifact: &Artifact, lineage: Option<&Lineage>, key: &Consuming, uses: &mut Uses) {
-        let Some(consumer) = self.applications.get(key).filter(|_| is_in_sight(artifact, key)) else {
-            return;
-        };
-        for (asked, _) in &consumer.asked {
-            if let Ok(reference) = asked.text.parse::<Reference>()
-                && asked.type_ == artifact.type_
-                && reference.artifact() == artifact.name
-                && consumer
-                    .follow
-                    .as_ref()
-                    .is_some_and(|follow| follow.policy != Policy::Pinned || consumer.failed)
-            {
-                uses.followed.insert(reference);
-            }
-        }
-        let lock = consumer.follow.as_ref().and_then(|follow| follow.lock.as_ref());
-        for (kind, reference, locked) in lock.into_iter().flat_map(|lock| lock.entries()) {
-            let meant = kind == kind_in_lock(artifact.type_) && reference.artifact() == artifact.name;
-            let version = locked.version.as_ref().filter(|_| meant);
-            let revision = version.and_then(|version| lineage?.version(version));
-            if let Some(revision) = revision {
-                let by = uses.by.entry(revision.name().clone()).or_default();
-                by.insert(format!("the lock of Application {key}"));
-            }
-        }
     }
 
     fn forget_use(&mut self, place: &Place, user: &User) {
@@ -313,6 +315,27 @@ impl Consumers {
             .or_else(recorded)
             .cloned()
             .unwrap_or_else(|| Arc::new(key.clone()))
+    }
+}
+
+/// What a lock names may not go, though nothing has it in use yet.
+fn add_locked(
+    artifact: &Artifact,
+    lineage: Option<&Lineage>,
+    key: &Consuming,
+    follow: &Follow,
+    shown: usize,
+    uses: &mut Uses,
+) {
+    let locked = follow.lock.iter().flat_map(|lock| lock.entries());
+    for (kind, reference, locked) in locked {
+        let meant = kind == kind_in_lock(artifact.type_) && reference.artifact() == artifact.name;
+        let version = locked.version.as_ref().filter(|_| meant);
+        let revision = version.and_then(|version| lineage?.version(version));
+        if let Some(revision) = revision {
+            let by = uses.by.entry(revision.name().clone()).or_default();
+            by.add(|| format!("the lock of Application {key}"), shown);
+        }
     }
 }
 

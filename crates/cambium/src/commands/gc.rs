@@ -3,7 +3,7 @@
 use anyhow::Result;
 use cambium_lineage::{KeepReason, Retention};
 use cambium_oam::Stored;
-use cambium_oam::definition::{Observed, plan};
+use cambium_oam::definition::{Observed, Users, plan};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
         .filter(|(artifact, _)| wanted(&artifact.namespace))
     {
         let stored: Vec<Arc<Stored>> = shelf.revisions().cloned().collect();
-        let uses = world.consumers.uses(artifact, shelf.lineage().ok());
+        let uses = world.consumers.uses(artifact, shelf.lineage().ok(), Users::SHOWN);
         let planned = plan(
             &Observed {
                 artifact,

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
+use cambium_oam::definition::Users;
 use serde_json::json;
 
 use super::world::World;
@@ -69,13 +70,18 @@ fn of_definition(
         .into());
     };
     let lineage = shelf.lineage().map_err(|error| anyhow::anyhow!("{error}"))?;
-    let uses = world.consumers.uses(artifact, Some(lineage));
+    let uses = world.consumers.uses(artifact, Some(lineage), usize::MAX);
     let mut rows = vec![heading([
         "REVISION", "VERSION", "NUMBER", "DIGEST", "AGE", "USED BY",
     ])];
     let mut all = Vec::new();
     for revision in lineage.revisions().iter().rev() {
-        let users: Vec<&String> = uses.by.get(revision.name()).into_iter().flatten().collect();
+        let users: Vec<&String> = uses
+            .by
+            .get(revision.name())
+            .into_iter()
+            .flat_map(Users::named)
+            .collect();
         let used_by = match users.as_slice() {
             [] => "<none>".to_owned(),
             [one] => (*one).clone(),

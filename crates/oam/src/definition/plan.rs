@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// All that a decision about a definition depends on.
@@ -41,9 +42,46 @@ pub struct Uses {
     /// How many references resolve to each revision.
     pub references: BTreeMap<RevisionName, i64>,
     /// Who needs each revision: applications, their revisions, locks.
-    pub by: BTreeMap<RevisionName, BTreeSet<String>>,
+    pub by: BTreeMap<RevisionName, Users>,
     /// References that follow: what they would get is kept.
     pub followed: BTreeSet<Reference>,
+}
+
+/// Those who need a revision: how many, and the first few by name.
+///
+/// A definition that thousands use is looked at while it is published: nobody waits for thousands of names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Users {
+    named: BTreeSet<String>,
+    count: usize,
+}
+
+impl Users {
+    /// How many names a table shows.
+    pub const SHOWN: usize = 3;
+
+    /// Counts one more, and remembers its name if no more than `shown` are known.
+    pub fn add(&mut self, name: impl FnOnce() -> String, shown: usize) {
+        self.count += 1;
+        if self.named.len() < shown {
+            self.named.insert(name());
+        }
+    }
+
+    /// The names that are known.
+    pub fn named(&self) -> &BTreeSet<String> {
+        &self.named
+    }
+}
+
+impl fmt::Display for Users {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<&str> = self.named.iter().take(Self::SHOWN).map(String::as_str).collect();
+        match self.count.saturating_sub(shown.len()) {
+            0 => write!(formatter, "{}", shown.join(", ")),
+            more => write!(formatter, "{} and {more} more", shown.join(", ")),
+        }
+    }
 }
 
 /// What is to be done about a definition.
@@ -166,21 +204,11 @@ fn release(observed: &Observed<'_>, plan: &mut Plan) {
         .extend(going.filter(unused).map(|stored| stored.revision.name().clone()));
 }
 
-/// How many names a table shows.
-const SHOWN: usize = 3;
-
 fn note_uses(observed: &Observed<'_>, plan: &mut Plan) {
     for stored in observed.stored {
         let name = stored.revision.name();
         let consumers = Some(observed.uses.references.get(name).copied().unwrap_or(0));
-        let by = observed.uses.by.get(name);
-        let in_use_by = by.filter(|by| !by.is_empty()).map(|by| {
-            let shown: Vec<&str> = by.iter().take(SHOWN).map(String::as_str).collect();
-            match by.len() > SHOWN {
-                true => format!("{} and {} more", shown.join(", "), by.len() - SHOWN),
-                false => shown.join(", "),
-            }
-        });
+        let in_use_by = observed.uses.by.get(name).map(Users::to_string);
         if stored.consumers != consumers || stored.in_use_by != in_use_by {
             let status = DefinitionRevisionStatus {
                 consumers,
@@ -349,9 +377,7 @@ fn trim(observed: &Observed<'_>, lineage: &Lineage, outcomes: &[Outcome], plan: 
         }
     }
     for (name, by) in &observed.uses.by {
-        for user in by {
-            usage.refer(name.clone(), user.clone());
-        }
+        usage.refer(name.clone(), by.to_string());
     }
     for reference in &observed.uses.followed {
         usage.follow(reference.clone());

@@ -97,10 +97,10 @@ fn whoever_looks_elsewhere_keeps_nothing() {
     stranger["metadata"]["namespace"] = json!("elsewhere");
     let mut consumers = Consumers::default();
     consumers.put(&Consuming::new("elsewhere", "stranger"), &stranger);
-    let uses = consumers.uses(&world.artifact, shelf.lineage().ok());
+    let uses = consumers.uses(&world.artifact, shelf.lineage().ok(), usize::MAX);
     assert!(uses.followed.is_empty(), "{uses:?}");
     let neighbour = application("neighbour", json!({}), &["a@1.0"]);
     consumers.put(&Consuming::new("team", "neighbour"), &neighbour);
-    let uses = consumers.uses(&world.artifact, shelf.lineage().ok());
+    let uses = consumers.uses(&world.artifact, shelf.lineage().ok(), usize::MAX);
     assert_eq!(uses.followed.len(), 1, "{uses:?}");
 }

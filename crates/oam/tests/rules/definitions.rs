@@ -108,7 +108,7 @@ proptest! {
                 }
                 Step::Use(index) if !names.is_empty() => {
                     let name = names[index % names.len()].clone();
-                    world.uses.by.entry(name.clone()).or_default().insert("somebody".to_owned());
+                    world.uses.by.entry(name.clone()).or_default().add(|| "somebody".to_owned(), 1);
                     world.uses.references.insert(name, 1);
                 }
                 Step::Leave(index) if !names.is_empty() => {
