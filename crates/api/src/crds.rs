@@ -2,7 +2,9 @@
 //!
 //! As they are made, the definition kinds serve v1beta1 alone: without a webhook, Kubernetes would "convert" by writing another
 //! `apiVersion` over the object, and everything that v2beta1 says would be misread. [`with_conversion`] names the webhook and serves
-//! v2beta1, in one step.
+//! v2beta1, in one step. Kinds whose versions are all served have the same fields in each, and need no webhook.
+
+mod crossplane;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition, WebhookClientConfig,
@@ -19,6 +21,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
     crds.push(finish(v1beta1::DefinitionRevision::crd(), DEFINITION_REVISION));
     crds.push(finish(v1beta1::Application::crd(), APPLICATION));
     crds.push(finish(v1beta1::ApplicationRevision::crd(), APPLICATION_REVISION));
+    crds.extend(crossplane::all());
     crds
 }
 
@@ -54,12 +57,12 @@ pub fn definitions() -> Vec<CustomResourceDefinition> {
         .collect()
 }
 
-/// Names the webhook that converts, and serves every version. Unchanged where there is only one.
+/// Names the webhook that converts, and serves every version. Unchanged where all are served without one.
 pub fn with_conversion(
     mut crd: CustomResourceDefinition,
     client_config: WebhookClientConfig,
 ) -> CustomResourceDefinition {
-    if crd.spec.versions.len() < 2 {
+    if crd.spec.versions.iter().all(|version| version.served) {
         return crd;
     }
     let webhook = WebhookConversion {

@@ -8,16 +8,19 @@
 //!                                                                               Application
 //! ```
 //!
-//! All of them are in the group `core.oam.dev`, with the field names that KubeVela gave them, so that its manifests are ours.
+//! These are in the group `core.oam.dev`, with the field names that KubeVela gave them, so that its manifests are ours. [`crossplane`] has
+//! the kinds of compositions, in the same way.
 //! A field that a type does not know is kept in the `other` map of the struct that it was found in, and is written back.
 //!
 //! - [`names`]: every label, annotation, finalizer, condition and reason.
-//! - [`v1beta1`], [`v2beta1`]: the kinds.
+//! - [`v1beta1`], [`v2beta1`]: definitions and applications.
+//! - [`crossplane`]: platform APIs and compositions.
 //! - [`crds`]: the `CustomResourceDefinition`s, made from the types. `crates/api/crds` holds them as YAML.
 //!
 //! `docs/design/0004-kinds.md` says why it is so.
 
 pub mod crds;
+pub mod crossplane;
 mod keep;
 pub mod names;
 mod parts;
@@ -31,5 +34,5 @@ pub use parts::{
     Revision, Schematic, StatusTemplates, VersionState, Workload,
 };
 
-/// The group of every kind here.
+/// The group of definitions and applications.
 pub const GROUP: &str = "core.oam.dev";

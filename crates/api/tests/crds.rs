@@ -100,45 +100,84 @@ fn unknown_fields_are_kept_wherever_a_user_may_write_them() {
 }
 
 #[test]
-fn two_versions_are_served_only_with_a_webhook_between_them() {
-    let config = WebhookClientConfig {
+fn definitions_are_served_in_two_versions_only_with_a_webhook_between_them() {
+    for crd in crds::definitions() {
+        assert_eq!(stored(&crd), ["v1beta1"], "{}", crd.spec.names.kind);
+        assert_eq!((served(&crd), &crd.spec.conversion), (1, &None));
+        let armed = crds::with_conversion(crd, webhook());
+        assert_eq!(served(&armed), 2);
+        let conversion = armed.spec.conversion.unwrap();
+        assert_eq!(conversion.strategy, "Webhook");
+        let reviews = conversion.webhook.unwrap().conversion_review_versions;
+        assert_eq!(reviews, ["v1", "v1beta1"]);
+    }
+}
+
+#[test]
+fn kinds_with_the_same_fields_in_every_version_need_no_webhook() {
+    let definitions = crds::definitions();
+    for crd in crds::all().into_iter().filter(|crd| !definitions.contains(crd)) {
+        assert_eq!(stored(&crd).len(), 1, "{}", crd.spec.names.kind);
+        assert_eq!(served(&crd), crd.spec.versions.len());
+        assert_eq!(crds::with_conversion(crd.clone(), webhook()), crd);
+    }
+}
+
+#[test]
+fn the_versions_of_an_xrd_differ_in_the_default_of_its_scope_alone() {
+    let crd = tree(&kind("CompositeResourceDefinition"));
+    let [mut first, mut second] = [0, 1].map(|at| crd["spec"]["versions"][at].clone());
+    let scopes = [&mut first, &mut second].map(|version| {
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["scope"]["default"].take()
+    });
+    assert_eq!(scopes, [json!("LegacyCluster"), json!("Namespaced")]);
+    for (version, name, storage) in [(&mut first, "v1", true), (&mut second, "v2", false)] {
+        assert_eq!(
+            (version["name"].take(), version["storage"].take()),
+            (json!(name), json!(storage))
+        );
+    }
+    assert_eq!(first, second);
+}
+
+#[test]
+fn the_schema_of_a_revision_is_that_of_its_composition_and_a_number() {
+    let fields = |kind_: &str| {
+        tree(&kind(kind_))["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+            ["properties"]
+            .clone()
+    };
+    let mut revision = fields("CompositionRevision");
+    let number = revision.as_object_mut().unwrap().remove("revision").unwrap();
+    assert_eq!(number["type"], "integer");
+    assert_eq!(revision, fields("Composition"));
+}
+
+#[test]
+fn nothing_is_filled_in_where_a_digest_is_taken() {
+    for name in ["Composition", "CompositionRevision"] {
+        let text = tree(&kind(name)).to_string();
+        assert!(!text.contains("\"default\""), "{name}");
+    }
+}
+
+fn kind(name: &str) -> CustomResourceDefinition {
+    let mut all = crds::all().into_iter();
+    all.find(|crd| crd.spec.names.kind == name).unwrap()
+}
+
+fn served(crd: &CustomResourceDefinition) -> usize {
+    crd.spec.versions.iter().filter(|one| one.served).count()
+}
+
+fn stored(crd: &CustomResourceDefinition) -> Vec<&str> {
+    let stored = crd.spec.versions.iter().filter(|one| one.storage);
+    stored.map(|one| one.name.as_str()).collect()
+}
+
+fn webhook() -> WebhookClientConfig {
+    WebhookClientConfig {
         url: Some("https://localhost:9443/convert".into()),
         ..Default::default()
-    };
-    for crd in crds::all() {
-        let served =
-            |crd: &CustomResourceDefinition| crd.spec.versions.iter().filter(|one| one.served).count();
-        let stored: Vec<&str> = crd
-            .spec
-            .versions
-            .iter()
-            .filter(|one| one.storage)
-            .map(|one| one.name.as_str())
-            .collect();
-        assert_eq!(stored, ["v1beta1"], "{}", crd.spec.names.kind);
-        assert_eq!(
-            (served(&crd), &crd.spec.conversion),
-            (1, &None),
-            "{}",
-            crd.spec.names.kind
-        );
-        let versions = crd.spec.versions.len();
-        let armed = crds::with_conversion(crd, config.clone());
-        assert_eq!(served(&armed), versions);
-        let strategy = armed
-            .spec
-            .conversion
-            .as_ref()
-            .map(|conversion| conversion.strategy.as_str());
-        assert_eq!(strategy, (versions > 1).then_some("Webhook"));
-        let reviews = armed
-            .spec
-            .conversion
-            .and_then(|conversion| conversion.webhook)
-            .map(|webhook| webhook.conversion_review_versions);
-        assert_eq!(
-            reviews,
-            (versions > 1).then(|| vec!["v1".to_owned(), "v1beta1".to_owned()])
-        );
     }
 }

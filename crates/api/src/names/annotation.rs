@@ -31,3 +31,23 @@ pub const ORPHAN: &str = "definition.oam.dev/orphan";
 
 /// On a definition: what it is, for people.
 pub const DESCRIPTION: &str = "definition.oam.dev/description";
+
+// Compositions. The names are Crossplane's, where it has one.
+
+/// On what a composite resource composed: which of the composition's resources it is.
+pub const COMPOSITION_RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";
+
+/// On a composite resource or a claim: `"true"` leaves it and what it composed alone.
+pub const PAUSED: &str = "crossplane.io/paused";
+
+/// On a composite resource or a claim: any new value asks for another look at it.
+pub const RECONCILE_REQUESTED_AT: &str = "crossplane.io/reconcile-requested-at";
+
+/// On a composed resource, a composite resource or a claim: what the thing outside is called.
+pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
+
+/// On a Composition: how many of its old revisions are kept besides those in use.
+pub const REVISION_LIMIT: &str = "composition.cambium.dev/revision-limit";
+
+/// On a composition revision: `sha256:` and the digest of what it snapshots.
+pub const COMPOSITION_DIGEST: &str = "composition.cambium.dev/digest";

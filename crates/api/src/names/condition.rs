@@ -20,3 +20,21 @@ pub const PUBLISHED: &str = "Published";
 
 /// Definitions: a published version was given other content, and the revision keeps what was published first.
 pub const CONFLICT: &str = "Conflict";
+
+/// Definitions of composite resources: composite resources can be made.
+pub const ESTABLISHED: &str = "Established";
+
+/// Definitions of composite resources: claims can be made.
+pub const OFFERED: &str = "Offered";
+
+/// Composite resources and claims: what should be there was written without an error.
+pub const SYNCED: &str = "Synced";
+
+/// Composite resources: it is not being held back for changing too often.
+pub const RESPONSIVE: &str = "Responsive";
+
+/// Composition revisions: the functions of the pipeline can be called.
+pub const VALID_PIPELINE: &str = "ValidPipeline";
+
+/// Composition revisions: it holds what was published.
+pub const INTACT: &str = "Intact";

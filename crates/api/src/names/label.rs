@@ -46,3 +46,23 @@ pub const TRAIT_TYPE: &str = "trait.oam.dev/type";
 
 /// On what a trait made: the name of the output.
 pub const TRAIT_RESOURCE: &str = "trait.oam.dev/resource";
+
+// Compositions. The names are Crossplane's.
+
+/// On a composition revision: the composition's name.
+pub const COMPOSITION_NAME: &str = "crossplane.io/composition-name";
+
+/// On a composition revision: the first digits of the digest of the spec.
+pub const COMPOSITION_SPEC_HASH: &str = "crossplane.io/composition-spec-hash";
+
+/// On a composition revision: the same, under the name that newer tools look for.
+pub const COMPOSITION_HASH: &str = "crossplane.io/composition-hash";
+
+/// On what a composite resource composed, and on itself: the name of the composite resource at the top.
+pub const COMPOSITE: &str = "crossplane.io/composite";
+
+/// On a composite resource and what it composed: the claim's name.
+pub const CLAIM_NAME: &str = "crossplane.io/claim-name";
+
+/// On a composite resource and what it composed: the claim's namespace.
+pub const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";

@@ -1,6 +1,6 @@
 //! Every name that users and other programs see: one place, one spelling.
 //!
-//! KubeVela's name is used where it has one for the same thing.
+//! KubeVela's name, or Crossplane's, is used where it has one for the same thing.
 
 pub mod annotation;
 pub mod condition;

@@ -85,3 +85,46 @@ pub const VERSION_PUBLISHED: &str = "VersionPublished";
 
 /// A revision that nobody needs was deleted.
 pub const REVISION_DELETED: &str = "RevisionDeleted";
+
+// Definitions of composite resources. The names are Crossplane's, where it has one.
+
+/// Composite resources can be made, and are worked on.
+pub const WATCHING_COMPOSITE: &str = "WatchingCompositeResource";
+
+/// Claims can be made, and are worked on.
+pub const WATCHING_CLAIM: &str = "WatchingCompositeResourceClaim";
+
+/// The definition is being deleted, and its composite resources with it.
+pub const TERMINATING_COMPOSITE: &str = "TerminatingCompositeResource";
+
+/// The definition is being deleted, and its claims with it.
+pub const TERMINATING_CLAIM: &str = "TerminatingCompositeResourceClaim";
+
+/// The API server does not serve the kind yet.
+pub const WAITING_FOR_CRD: &str = "WaitingForCRD";
+
+/// A CustomResourceDefinition of that name is there, and belongs to somebody else.
+pub const CRD_NOT_CONTROLLED: &str = "CRDNotControlled";
+
+/// The definition cannot become a CustomResourceDefinition.
+pub const INVALID_DEFINITION: &str = "InvalidDefinition";
+
+// Composite resources and claims.
+
+/// It is being made, or is not ready yet.
+pub const CREATING: &str = "Creating";
+
+/// It is there, and does not work.
+pub const UNAVAILABLE: &str = "Unavailable";
+
+/// It is being deleted.
+pub const DELETING: &str = "Deleting";
+
+/// The last look at it ended well.
+pub const RECONCILE_SUCCESS: &str = "ReconcileSuccess";
+
+/// The last look at it ended with an error.
+pub const RECONCILE_ERROR: &str = "ReconcileError";
+
+/// Nobody looks at it: the annotation `crossplane.io/paused` is there.
+pub const RECONCILE_PAUSED: &str = "ReconcilePaused";

@@ -1,0 +1,396 @@
+//! What platform APIs are defined by.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceSubresourceScale,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::Tree;
+
+/// A platform API: its names and versions, and how those who use it get a composition.
+///
+/// The stored version is v1. v2 is the same object with another default for `scope`, so nothing is converted between the two.
+#[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "apiextensions.crossplane.io",
+    version = "v1",
+    kind = "CompositeResourceDefinition",
+    doc = "A platform API: what its composite resources (XRs) and claims look like, and how they get a composition.",
+    status = "CompositeResourceDefinitionStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    category = "crossplane",
+    shortname = "xrd",
+    shortname = "xrds",
+    validation = ("self.metadata.name == self.spec.names.plural + '.' + self.spec.group", "metadata.name must be <spec.names.plural>.<spec.group>")
+)]
+#[schemars(extend("x-kubernetes-validations" = [
+    {"rule": "!has(self.claimNames) || self.scope == 'LegacyCluster'", "fieldPath": ".claimNames",
+        "message": "Only LegacyCluster composite resources can offer claims"},
+    {"rule": "!has(self.connectionSecretKeys) || self.scope == 'LegacyCluster'", "fieldPath": ".connectionSecretKeys",
+        "message": "Only LegacyCluster composite resources support connection secrets"},
+]))]
+#[serde(rename_all = "camelCase")]
+pub struct CompositeResourceDefinitionSpec {
+    /// The group of the API, such as `platform.example.org`. It cannot be changed.
+    #[schemars(extend("x-kubernetes-validations" = immutable()))]
+    pub group: String,
+    /// The names of the composite resource. They cannot be changed.
+    #[schemars(schema_with = "names")]
+    pub names: Names,
+    /// The names of the claim, if there is one. Once given, they cannot be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "names")]
+    pub claim_names: Option<Names>,
+    /// `Namespaced` and `Cluster` composite resources have their machinery in `spec.crossplane`, `LegacyCluster` ones have it in `spec`,
+    /// and only they can have claims and connection secrets. It cannot be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = immutable()))]
+    pub scope: Option<Scope>,
+    /// The keys that a connection secret may have. All, if none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection_secret_keys: Option<Vec<String>>,
+    /// The Composition of those who name none and select none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_composition_ref: Option<NamedReference>,
+    /// The Composition of all, whatever they name. It cannot be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = immutable()))]
+    pub enforced_composition_ref: Option<NamedReference>,
+    /// The update policy of those who do not say. Automatic, if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_composition_update_policy: Option<UpdatePolicy>,
+    /// The update policy of all, whatever they say: nobody may contradict it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforce_composition_update_policy: Option<UpdatePolicy>,
+    /// The revision selector of those who have neither a selector nor a revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_composition_revision_selector: Option<LabelSelector>,
+    /// How a composite resource is deleted with its claim, where the claim does not say. Background, if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_composite_delete_policy: Option<CompositeDeletePolicy>,
+    /// The versions of the API. Exactly one is referenceable: it is stored, and compositions are written for it.
+    #[schemars(extend("x-kubernetes-validations" = [{
+        "rule": "self.filter(one, one.referenceable).size() == 1", "message": "exactly one version must be referenceable"}]))]
+    pub versions: Vec<DefinitionVersion>,
+    /// How objects are converted between the versions, as a CustomResourceDefinition has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "conversion")]
+    pub conversion: Option<CustomResourceConversion>,
+    /// Labels and annotations for the CustomResourceDefinitions that are made from this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<CrdMetadata>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// Where composite resources live, and where their machinery is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Scope {
+    /// In a namespace, with `spec.crossplane`.
+    Namespaced,
+    /// In no namespace, with `spec.crossplane`.
+    Cluster,
+    /// In no namespace, with the fields that Crossplane 1.x has in `spec`; claims are possible.
+    LegacyCluster,
+}
+
+/// Whether a composite resource follows new revisions of its composition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum UpdatePolicy {
+    /// It takes the current revision as soon as there is one.
+    Automatic,
+    /// It stays at its revision until somebody names another.
+    Manual,
+}
+
+impl UpdatePolicy {
+    /// The word, as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Automatic => "Automatic",
+            Self::Manual => "Manual",
+        }
+    }
+
+    /// What the word means.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Automatic, Self::Manual]
+            .into_iter()
+            .find(|one| one.as_str() == word)
+    }
+}
+
+/// How a composite resource is deleted with its claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum CompositeDeletePolicy {
+    /// The claim goes at once, what was composed follows.
+    Background,
+    /// The claim goes when everything that was composed is gone.
+    Foreground,
+}
+
+/// The names of a kind, as a CustomResourceDefinition has them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Names {
+    /// The kind, such as `XDatabase`.
+    pub kind: String,
+    /// The name in URLs, such as `xdatabases`.
+    pub plural: String,
+    /// The name of one, as `kubectl` takes it. The kind in lower case, if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub singular: Option<String>,
+    /// The kind of a list. The kind and `List`, if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_kind: Option<String>,
+    /// Abbreviations that `kubectl` takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_names: Option<Vec<String>>,
+    /// Groups of kinds that `kubectl` takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub categories: Option<Vec<String>>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// An object that is named, such as a Composition.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedReference {
+    /// Its name.
+    pub name: String,
+}
+
+/// Which objects are meant, by their labels.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelSelector {
+    /// Labels that all must be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub match_labels: Option<BTreeMap<String, String>>,
+    /// Requirements that all must hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub match_expressions: Option<Vec<LabelRequirement>>,
+}
+
+/// What must hold for a label.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelRequirement {
+    /// The label.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub operator: String,
+    /// The values of `In` and `NotIn`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<Vec<String>>,
+}
+
+/// One version of a platform API.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DefinitionVersion {
+    /// The version, such as `v1alpha1`.
+    pub name: String,
+    /// Whether compositions are written for this version. Exactly one is, and it is the one that is stored.
+    pub referenceable: bool,
+    /// Whether the API server answers for this version.
+    pub served: bool,
+    /// Whether those who use this version are warned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deprecated: Option<bool>,
+    /// The warning, in place of the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub deprecation_warning: Option<String>,
+    /// What users write into `spec`, and see in `status`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<VersionSchema>,
+    /// Columns of `kubectl get`, before those that every composite resource has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "printer_columns")]
+    pub additional_printer_columns: Option<Vec<CustomResourceColumnDefinition>>,
+    /// Subresources besides the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subresources: Option<SubresourceTemplates>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// The schema of one version.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionSchema {
+    /// A structural schema with `spec` and `status`. The fields of composition are added to it.
+    #[serde(rename = "openAPIV3Schema", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub open_api_v3_schema: Option<Tree>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// Subresources besides the status.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubresourceTemplates {
+    /// The fields that `kubectl scale` and autoscalers use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "scale")]
+    pub scale: Option<CustomResourceSubresourceScale>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// Labels and annotations for CustomResourceDefinitions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CrdMetadata {
+    /// Labels, over those that the definition itself has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<BTreeMap<String, String>>,
+    /// Annotations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<BTreeMap<String, String>>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// What is known about a platform API.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompositeResourceDefinitionStatus {
+    /// `Established`: composite resources can be made. `Offered`: claims can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::conditions")]
+    pub conditions: Vec<Condition>,
+    /// The kinds that are being worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controllers: Option<ControllerTypes>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// The kinds that are being worked on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ControllerTypes {
+    /// The composite resource, at its referenceable version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composite_resource_type: Option<TypeReference>,
+    /// The claim, at its referenceable version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composite_resource_claim_type: Option<TypeReference>,
+}
+
+/// A kind in its API version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TypeReference {
+    /// Group and version.
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+}
+
+fn immutable() -> serde_json::Value {
+    serde_json::json!([{"rule": "self == oldSelf", "message": "Value is immutable"}])
+}
+
+fn names(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = Names::json_schema(generator);
+    let rules = serde_json::json!([
+        {"rule": "self == oldSelf", "message": "Value is immutable"},
+        {"rule": "self.plural == self.plural.lowerAscii()", "fieldPath": ".plural", "message": "Plural name must be lowercase"},
+        {"rule": "!has(self.singular) || self.singular == self.singular.lowerAscii()", "fieldPath": ".singular",
+            "message": "Singular name must be lowercase"},
+    ]);
+    schema.insert("x-kubernetes-validations".to_owned(), rules);
+    schema
+}
+
+fn conversion(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "required": ["strategy"],
+        "x-kubernetes-validations": [{
+            "rule": "self.strategy != 'Webhook' || has(self.webhook)", "fieldPath": ".webhook",
+            "message": "Webhook configuration is required when conversion strategy is Webhook",
+        }],
+        "properties": {
+            "strategy": {"type": "string", "enum": ["None", "Webhook"], "description": "`None` changes the apiVersion alone, `Webhook` asks somebody."},
+            "webhook": {
+                "type": "object",
+                "description": "Who is asked.",
+                "required": ["conversionReviewVersions"],
+                "properties": {
+                    "conversionReviewVersions": {
+                        "type": "array", "items": {"type": "string"},
+                        "description": "The versions of ConversionReview that the webhook understands.",
+                    },
+                    "clientConfig": {
+                        "type": "object",
+                        "description": "Where it is.",
+                        "properties": {
+                            "url": {"type": "string", "description": "Its address, if it is outside the cluster."},
+                            "caBundle": {"type": "string", "format": "byte", "description": "Who signed its certificate, as PEM."},
+                            "service": {
+                                "type": "object",
+                                "description": "Its Service, if it is in the cluster.",
+                                "required": ["name", "namespace"],
+                                "properties": {
+                                    "name": {"type": "string", "description": "The Service's name."},
+                                    "namespace": {"type": "string", "description": "The Service's namespace."},
+                                    "path": {"type": "string", "description": "The path of the URL."},
+                                    "port": {"type": "integer", "format": "int32", "description": "The Service's port."},
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    })
+}
+
+fn printer_columns(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["name", "type", "jsonPath"],
+            "properties": {
+                "name": {"type": "string", "description": "The heading."},
+                "type": {"type": "string", "description": "What the value is, such as `string` or `date`."},
+                "jsonPath": {"type": "string", "description": "Where the value is."},
+                "format": {"type": "string", "description": "How the value is formatted."},
+                "description": {"type": "string", "description": "What the column is for."},
+                "priority": {"type": "integer", "format": "int32", "description": "Above 0: shown by `-o wide` alone."},
+            },
+        },
+    })
+}
+
+fn scale(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "required": ["specReplicasPath", "statusReplicasPath"],
+        "properties": {
+            "specReplicasPath": {"type": "string", "description": "Where the wanted number is."},
+            "statusReplicasPath": {"type": "string", "description": "Where the observed number is."},
+            "labelSelectorPath": {"type": "string", "description": "Where the selector of pods is."},
+        },
+    })
+}

@@ -1,0 +1,83 @@
+//! Programs that compositions call.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Tree;
+
+/// Where a function answers.
+///
+/// Crossplane installs `package` and finds the endpoint itself; Cambium installs nothing and calls `endpoint`. A manifest with a package
+/// alone is accepted: a built-in function of that name needs no endpoint, for any other it can be given by flag.
+#[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "pkg.crossplane.io",
+    version = "v1",
+    kind = "Function",
+    doc = "A program that a Composition's pipeline calls over gRPC.",
+    status = "FunctionStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    category = "crossplane",
+    category = "pkg"
+)]
+#[schemars(extend("x-kubernetes-validations" = [
+    {"rule": "has(self.package) || has(self.endpoint)", "message": "either package or endpoint is required"},
+]))]
+#[serde(rename_all = "camelCase")]
+pub struct FunctionSpec {
+    /// The OCI image that the function comes in. It is not installed from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// Where it answers, as `host:port`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// How the connection is secured. It is not, if this is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<FunctionTls>,
+    /// What Crossplane's package manager reads; kept as it is.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// How the connection to a function is secured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FunctionTls {
+    /// The Secret with `ca.crt`, which must have signed the function's certificate, and `tls.crt` and `tls.key`, which are shown to it.
+    pub secret_ref: SecretReference,
+    /// The name in the function's certificate. The host of the endpoint, if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
+
+/// A Secret in its namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretReference {
+    /// The Secret's name.
+    pub name: String,
+    /// The Secret's namespace.
+    pub namespace: String,
+}
+
+/// What is known about a function.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FunctionStatus {
+    /// `Healthy`: it can be called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::conditions")]
+    pub conditions: Vec<Condition>,
+    /// The endpoint that is called: the spec's, that of a flag, or `built-in`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Fields that we do not know.
+    #[serde(flatten)]
+    pub other: Tree,
+}
