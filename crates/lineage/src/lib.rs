@@ -36,6 +36,6 @@ pub use resolve::{
     Choice, Chosen, Explanation, InUse, Movement, Newer, PassedOver, Policy, Question, Refusal, Resolution,
     Selector, Verdict, resolve,
 };
-pub use retain::{Action, KeepReason, Retained, Retention, Usage, retain};
+pub use retain::{Action, KeepReason, Retained, Retention, Usage, Users, retain};
 pub use revision::Revision;
 pub use version::{Series, Version, VersionError, VersionProblem};

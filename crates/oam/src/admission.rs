@@ -1,13 +1,13 @@
 //! What is refused before it is stored: everything that could only fail later.
 
 use crate::application::{Observed, Recorded, Step, draft};
-use crate::definition::{Called, Users, Uses, conflict_text, declared};
+use crate::definition::{Called, Uses, conflict_text, declared};
 use crate::stored::{compile, is_rendered};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, reason};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
-use cambium_lineage::{Next, next};
+use cambium_lineage::{Next, Users, next};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

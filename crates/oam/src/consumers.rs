@@ -3,12 +3,12 @@
 //! A published version concerns the applications that would get another answer now, and nobody else.
 
 use crate::application::Recorded;
-use crate::definition::{Users, Uses};
+use crate::definition::Uses;
 use crate::resolve::kind_in_lock;
 use crate::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
 use cambium_api::names::{SYSTEM_NAMESPACE, condition};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType};
-use cambium_lineage::{InUse, Lineage, Policy, Reference};
+use cambium_lineage::{InUse, Lineage, Policy, Reference, Users};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;

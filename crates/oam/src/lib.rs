@@ -16,7 +16,6 @@
 
 mod artifact;
 mod catalogue;
-mod conditions;
 mod consumers;
 mod names;
 mod resolve;

@@ -51,3 +51,12 @@ pub const REVISION_LIMIT: &str = "composition.cambium.dev/revision-limit";
 
 /// On a composition revision: `sha256:` and the digest of what it snapshots.
 pub const COMPOSITION_DIGEST: &str = "composition.cambium.dev/digest";
+
+/// On a composition revision: the composition's name, which may be longer than a label can be.
+pub const COMPOSITION: &str = "composition.cambium.dev/name";
+
+/// On a composition revision: the labels that were copied from the composition, as JSON.
+pub const COPIED_LABELS: &str = "composition.cambium.dev/copied-labels";
+
+/// On a composed resource: the first digits of the digest of what was applied.
+pub const APPLIED: &str = "composition.cambium.dev/applied";

@@ -128,3 +128,20 @@ pub const RECONCILE_ERROR: &str = "ReconcileError";
 
 /// Nobody looks at it: the annotation `crossplane.io/paused` is there.
 pub const RECONCILE_PAUSED: &str = "ReconcilePaused";
+
+// Compositions.
+
+/// A composition got a new revision.
+pub const REVISION_ISSUED: &str = "RevisionIssued";
+
+/// A composition went back to what an earlier revision holds.
+pub const REVISION_CURRENT_AGAIN: &str = "RevisionCurrentAgain";
+
+/// Composite resources: a composition, or a revision of it, was selected.
+pub const SELECT_COMPOSITION: &str = "SelectComposition";
+
+/// Composite resources: something was composed, or could not be.
+pub const COMPOSE_RESOURCES: &str = "ComposeResources";
+
+/// Composite resources: changes are followed as they come.
+pub const WATCH_CIRCUIT_CLOSED: &str = "WatchCircuitClosed";

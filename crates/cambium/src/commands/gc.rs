@@ -1,9 +1,9 @@
 //! `cambium gc --dry-run`: what would go, what stays, and why.
 
 use anyhow::Result;
-use cambium_lineage::{KeepReason, Retention};
+use cambium_lineage::{KeepReason, Retention, Users};
 use cambium_oam::Stored;
-use cambium_oam::definition::{Observed, Users, plan};
+use cambium_oam::definition::{Observed, plan};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
-use cambium_oam::definition::Users;
+use cambium_lineage::Users;
 use serde_json::json;
 
 use super::world::World;

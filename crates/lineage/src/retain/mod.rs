@@ -1,8 +1,10 @@
 //! Which revisions may go.
 
 mod usage;
+mod users;
 
 pub use usage::Usage;
+pub use users::Users;
 
 use crate::lineage::Lineage;
 use crate::revision::Revision;

@@ -2,8 +2,8 @@
 
 use super::plan::Plan;
 use super::{Draft, Object, Record, Step, Work};
-use crate::conditions::Conditions;
 use crate::{Answer, Refused};
+use cambium_api::Conditions;
 use cambium_api::names::{condition, reason};
 use cambium_api::v1beta1::{
     ApplicationStatus, AppliedResource, DefinitionType, NewerVersion, Phase, ResolvedReference,

@@ -7,4 +7,4 @@ mod status;
 
 pub use declared::{Called, Declared, DeclaredVersion, Problem, declared, scheme_of};
 pub(crate) use plan::conflict_text;
-pub use plan::{Observed, Plan, Renumber, Users, Uses, plan};
+pub use plan::{Observed, Plan, Renumber, Uses, plan};

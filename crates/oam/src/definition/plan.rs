@@ -11,13 +11,12 @@ use cambium_api::v1beta1::DefinitionRevisionStatus;
 use cambium_api::{DefinitionStatus, VersionState};
 use cambium_lineage::{
     Action, KeepReason, Lineage, LineageError, Next, Place, Reference, Retention, Revision, RevisionName,
-    Usage, next, retain,
+    Usage, Users, next, retain,
 };
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 /// All that a decision about a definition depends on.
@@ -45,43 +44,6 @@ pub struct Uses {
     pub by: BTreeMap<RevisionName, Users>,
     /// References that follow: what they would get is kept.
     pub followed: BTreeSet<Reference>,
-}
-
-/// Those who need a revision: how many, and the first few by name.
-///
-/// A definition that thousands use is looked at while it is published: nobody waits for thousands of names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Users {
-    named: BTreeSet<String>,
-    count: usize,
-}
-
-impl Users {
-    /// How many names a table shows.
-    pub const SHOWN: usize = 3;
-
-    /// Counts one more, and remembers its name if no more than `shown` are known.
-    pub fn add(&mut self, name: impl FnOnce() -> String, shown: usize) {
-        self.count += 1;
-        if self.named.len() < shown {
-            self.named.insert(name());
-        }
-    }
-
-    /// The names that are known.
-    pub fn named(&self) -> &BTreeSet<String> {
-        &self.named
-    }
-}
-
-impl fmt::Display for Users {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: Vec<&str> = self.named.iter().take(Self::SHOWN).map(String::as_str).collect();
-        match self.count.saturating_sub(shown.len()) {
-            0 => write!(formatter, "{}", shown.join(", ")),
-            more => write!(formatter, "{} and {more} more", shown.join(", ")),
-        }
-    }
 }
 
 /// What is to be done about a definition.

@@ -2,7 +2,7 @@
 
 use super::Observed;
 use super::plan::Outcome;
-use crate::conditions::Conditions;
+use cambium_api::Conditions;
 use cambium_api::names::{condition, reason};
 use cambium_api::{DefinitionStatus, PublishedVersion, Revision, VersionState};
 use cambium_convert::definition::edited_elsewhere;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// Conditions in the making: what they were, and when it is.
-pub(crate) struct Conditions<'a> {
+pub struct Conditions<'a> {
     before: &'a [Condition],
     generation: Option<i64>,
     now: Timestamp,
@@ -12,7 +12,8 @@ pub(crate) struct Conditions<'a> {
 }
 
 impl<'a> Conditions<'a> {
-    pub(crate) fn after(before: &'a [Condition], generation: Option<i64>, now: Timestamp) -> Self {
+    /// Nothing is set yet. What is set and was so before keeps its time.
+    pub fn after(before: &'a [Condition], generation: Option<i64>, now: Timestamp) -> Self {
         Self {
             before,
             generation,
@@ -21,12 +22,14 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    pub(crate) fn set(&mut self, type_: &str, holds: bool, reason: &str, message: impl Into<String>) {
+    /// The condition holds, or does not.
+    pub fn set(&mut self, type_: &str, holds: bool, reason: &str, message: impl Into<String>) {
         let status = if holds { "True" } else { "False" };
         self.put(type_, status, reason, message.into());
     }
 
-    pub(crate) fn unknown(&mut self, type_: &str, reason: &str, message: impl Into<String>) {
+    /// Whether the condition holds is not known.
+    pub fn unknown(&mut self, type_: &str, reason: &str, message: impl Into<String>) {
         self.put(type_, "Unknown", reason, message.into());
     }
 
@@ -48,7 +51,7 @@ impl<'a> Conditions<'a> {
     }
 
     /// Those that were set, and those of others, which are not ours to take away.
-    pub(crate) fn done(self) -> Vec<Condition> {
+    pub fn done(self) -> Vec<Condition> {
         let mut all = self.made;
         let others = self
             .before
