@@ -62,7 +62,7 @@ pub fn with_conversion(
     mut crd: CustomResourceDefinition,
     client_config: WebhookClientConfig,
 ) -> CustomResourceDefinition {
-    if crd.spec.versions.iter().all(|version| version.served) {
+    if !needs_conversion(&crd) {
         return crd;
     }
     let webhook = WebhookConversion {
@@ -77,6 +77,11 @@ pub fn with_conversion(
         version.served = true;
     }
     crd
+}
+
+/// Whether a CRD as it is made here has a version that is not served without a webhook.
+pub fn needs_conversion(crd: &CustomResourceDefinition) -> bool {
+    crd.spec.versions.iter().any(|version| !version.served)
 }
 
 /// Name, type, path, and 1 for what only `-o wide` shows.

@@ -324,7 +324,11 @@ pub(crate) async fn install(raw: &Raw) -> Result<()> {
         anyhow::ensure!(answer.code < 300, "{}", answer.body);
     }
     for crd in crds::all() {
-        let path = format!("/apis/core.oam.dev/v1beta1/{}", crd.spec.names.plural);
+        let stored = crd.spec.versions.iter().find(|version| version.storage).unwrap();
+        let path = format!(
+            "/apis/{}/{}/{}",
+            crd.spec.group, stored.name, crd.spec.names.plural
+        );
         eventually(&path, || async { Ok(raw.get(&path).await?.code == 200) }).await?;
     }
     Ok(())

@@ -33,9 +33,9 @@ impl Kinds {
             assert!([200, 201].contains(&applied.code), "{applied:?}");
         }
         for crd in crds::all() {
-            let (plural, versions) = (crd.spec.names.plural, crd.spec.versions);
-            for version in versions {
-                let path = format!("/apis/core.oam.dev/{}/{plural}", version.name);
+            let (group, plural) = (crd.spec.group, crd.spec.names.plural);
+            for version in crd.spec.versions {
+                let path = format!("/apis/{group}/{}/{plural}", version.name);
                 eventually("the kind is served", || async {
                     Ok(raw.get(&path).await?.code == 200)
                 })

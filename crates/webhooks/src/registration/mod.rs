@@ -10,6 +10,7 @@ mod reach;
 
 use std::collections::BTreeSet;
 
+use cambium_api::crds::needs_conversion;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -84,7 +85,7 @@ impl Registration {
     /// The certificates that the API server trusts for this target. `None` if it has no reason to call us.
     pub fn carried(&self, target: &Target, observed: Option<&Value>) -> Option<BTreeSet<Fingerprint>> {
         match target {
-            Target::Crd(crd) if crd.spec.versions.len() < 2 => None,
+            Target::Crd(crd) if !needs_conversion(crd) => None,
             Target::Crd(_) => Some(crd::carried(observed)),
             Target::Configuration(_) if self.webhooks.is_empty() => None,
             Target::Configuration(_) => Some(configuration::carried(self, observed)),

@@ -1,0 +1,23 @@
+//! What a CompositeResourceDefinition means.
+//!
+//! ```text
+//!  read ──► Problems: everything that is wrong, each with the path of its field
+//!    │
+//!    └────► Definition ──► composite_crd, claim_crd
+//!                              │ applied, observed
+//!                              └──► status
+//! ```
+
+mod crd;
+mod machinery;
+mod meaning;
+mod problem;
+mod read;
+mod schema;
+mod status;
+
+pub use crd::{claim_crd, composite_crd};
+pub use meaning::Definition;
+pub use problem::{Problem, Problems};
+pub use read::read;
+pub use status::{CrdState, Observed, crd_state, status};

@@ -1,0 +1,152 @@
+//! The whole schema of a composite resource or a claim: what the definition says, and what composition needs.
+
+use cambium_api::crossplane::DefinitionVersion;
+use cambium_schema::{FieldError, FieldPath};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
+use serde_json::{Map, Value, json};
+
+use super::machinery;
+use super::meaning::{Definition, Schemas};
+use super::problem::Problem;
+
+/// Names become values of labels.
+const MAX_NAME: u64 = 63;
+
+/// What the root of a schema may name.
+const KNOWN: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+
+/// The schemas of one version, and what in it does nothing.
+pub(super) fn whole(
+    definition: &Definition,
+    version: &DefinitionVersion,
+    path: &FieldPath,
+) -> Result<(Schemas, Vec<String>), Vec<Problem>> {
+    let given = version.schema.as_ref();
+    let Some(given) = given.and_then(|schema| schema.open_api_v3_schema.as_ref()) else {
+        return Err(vec![Problem::NoSchema { path: path.clone() }]);
+    };
+    let path = path.child("schema").child("openAPIV3Schema");
+    let root = Value::Object(given.clone().into_iter().collect());
+    let properties = path.child("properties");
+    let fields = root["properties"].as_object().into_iter().flatten();
+    let idle = fields.filter(|(name, _)| !KNOWN.contains(&name.as_str()));
+    let warnings = idle
+        .map(|(name, _)| format!("{}: only spec and status are used", properties.key(name)))
+        .collect();
+    let mut problems = Vec::new();
+    let composite = one(&root, &path, machinery::composite(definition), &mut problems);
+    let claim = definition.claim_names().map(|_| {
+        let mut more = Vec::new();
+        let claim = one(&root, &path, machinery::claim(definition), &mut more);
+        // What is wrong with both is said once.
+        problems.extend(
+            more.into_iter()
+                .filter(|one| !problems.contains(one))
+                .collect::<Vec<_>>(),
+        );
+        claim
+    });
+    match (problems.is_empty(), composite, claim) {
+        (true, Some(composite), None) => Ok((
+            Schemas {
+                composite,
+                claim: None,
+            },
+            warnings,
+        )),
+        (true, Some(composite), Some(claim @ Some(_))) => Ok((Schemas { composite, claim }, warnings)),
+        _ => Err(problems),
+    }
+}
+
+fn one(
+    root: &Value,
+    path: &FieldPath,
+    machinery: machinery::Fields,
+    problems: &mut Vec<Problem>,
+) -> Option<JSONSchemaProps> {
+    let before = problems.len();
+    object_type(root, path, problems);
+    let properties = path.child("properties");
+    let part = |name: &str| root["properties"][name].clone();
+    let merged = json!({
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object", "properties": {"name": name(&part("metadata"))}},
+        "spec": merged(part("spec"), machinery.spec, &properties.key("spec"), problems),
+        "status": merged(part("status"), machinery.status, &properties.key("status"), problems),
+    });
+    let mut whole = json!({"type": "object", "required": ["spec"], "properties": merged});
+    for keyword in ["description", "x-kubernetes-validations"] {
+        if let Some(value) = root.get(keyword) {
+            whole[keyword] = value.clone();
+        }
+    }
+    if problems.len() > before {
+        return None;
+    }
+    if let Err(errors) = cambium_schema::parse(&whole, path) {
+        problems.extend(errors.into_iter().map(Problem::Schema));
+        return None;
+    }
+    match serde_json::from_value(whole) {
+        Ok(schema) => Some(schema),
+        Err(error) => {
+            let error = FieldError::invalid(path.clone(), &Value::Null, error.to_string());
+            problems.push(Problem::Schema(error));
+            None
+        }
+    }
+}
+
+/// What was given, and over it what composition needs.
+fn merged(
+    given: Value,
+    machinery: Map<String, Value>,
+    path: &FieldPath,
+    problems: &mut Vec<Problem>,
+) -> Value {
+    object_type(&given, path, problems);
+    let mut schema = given;
+    if !schema.is_object() {
+        schema = json!({});
+    }
+    schema["type"] = json!("object");
+    let fields = path.child("properties");
+    let mut all = schema["properties"].as_object().cloned().unwrap_or_default();
+    for (name, field) in machinery {
+        let (wanted, found) = (type_of(&field), all.get(&name).map_or("", type_of));
+        if !found.is_empty() && found != wanted {
+            problems.push(Problem::Reserved {
+                path: fields.key(&name),
+                wanted: wanted.to_owned(),
+                found: found.to_owned(),
+            });
+        }
+        all.insert(name, field);
+    }
+    schema["properties"] = Value::Object(all);
+    schema
+}
+
+fn object_type(schema: &Value, path: &FieldPath, problems: &mut Vec<Problem>) {
+    let found = type_of(schema);
+    if !found.is_empty() && found != "object" {
+        problems.push(Problem::NotAnObject {
+            path: path.clone(),
+            found: found.to_owned(),
+        });
+    }
+}
+
+fn type_of(schema: &Value) -> &str {
+    schema["type"].as_str().unwrap_or_default()
+}
+
+/// Of what is said about metadata, only a shorter name counts: Kubernetes checks the rest.
+fn name(metadata: &Value) -> Value {
+    let shorter = metadata
+        .pointer("/properties/name/maxLength")
+        .and_then(Value::as_u64);
+    json!({"type": "string", "maxLength": shorter.map_or(MAX_NAME, |given| given.min(MAX_NAME))})
+}

@@ -1,0 +1,18 @@
+//! The rules of `apiextensions.crossplane.io`, as decisions: what a definition means, and where composite resources keep what.
+//!
+//! ```text
+//!  CompositeResourceDefinition ──read──► Definition ──► CRD of the XR, CRD of the claim
+//!                                            │                 │ observed
+//!                                            │ layout          ▼
+//!                                            ▼              status: Established, Offered
+//!                            compositionRef, resourceRefs, … of an XR
+//! ```
+//!
+//! Nothing in this crate reads a clock, waits, or talks to anybody.
+
+pub mod definition;
+mod layout;
+
+pub use layout::{
+    ClaimReference, Field, Layout, ResourceReference, SecretReference, composite_of, delete_policy,
+};
