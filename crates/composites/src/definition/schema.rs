@@ -3,7 +3,7 @@
 use cambium_api::crossplane::DefinitionVersion;
 use cambium_schema::{FieldError, FieldPath};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::machinery;
 use super::meaning::{Definition, Schemas};
@@ -35,27 +35,27 @@ pub(super) fn whole(
         .collect();
     let mut problems = Vec::new();
     let composite = one(&root, &path, machinery::composite(definition), &mut problems);
-    let claim = definition.claim_names().map(|_| {
-        let mut more = Vec::new();
-        let claim = one(&root, &path, machinery::claim(definition), &mut more);
-        // What is wrong with both is said once.
-        problems.extend(
-            more.into_iter()
-                .filter(|one| !problems.contains(one))
-                .collect::<Vec<_>>(),
-        );
-        claim
-    });
-    match (problems.is_empty(), composite, claim) {
-        (true, Some(composite), None) => Ok((
+    let fields = definition.claim_names().map(|_| machinery::claim(definition));
+    let claim = fields.map(|fields| one(&root, &path, fields, &mut problems));
+    match (composite, claim) {
+        (Some(composite), None) => Ok((
             Schemas {
                 composite,
                 claim: None,
             },
             warnings,
         )),
-        (true, Some(composite), Some(claim @ Some(_))) => Ok((Schemas { composite, claim }, warnings)),
-        _ => Err(problems),
+        (Some(composite), Some(claim @ Some(_))) => Ok((Schemas { composite, claim }, warnings)),
+        _ => {
+            // What is wrong with both is said once.
+            let mut once: Vec<Problem> = Vec::new();
+            for problem in problems {
+                if !once.contains(&problem) {
+                    once.push(problem);
+                }
+            }
+            Err(once)
+        }
     }
 }
 
@@ -100,30 +100,22 @@ fn one(
 }
 
 /// What was given, and over it what composition needs.
-fn merged(
-    given: Value,
-    machinery: Map<String, Value>,
-    path: &FieldPath,
-    problems: &mut Vec<Problem>,
-) -> Value {
+fn merged(given: Value, machinery: Value, path: &FieldPath, problems: &mut Vec<Problem>) -> Value {
     object_type(&given, path, problems);
-    let mut schema = given;
-    if !schema.is_object() {
-        schema = json!({});
-    }
+    let mut schema = if given.is_object() { given } else { json!({}) };
     schema["type"] = json!("object");
     let fields = path.child("properties");
     let mut all = schema["properties"].as_object().cloned().unwrap_or_default();
-    for (name, field) in machinery {
-        let (wanted, found) = (type_of(&field), all.get(&name).map_or("", type_of));
+    for (name, field) in machinery.as_object().into_iter().flatten() {
+        let (wanted, found) = (type_of(field), all.get(name).map_or("", type_of));
         if !found.is_empty() && found != wanted {
             problems.push(Problem::Reserved {
-                path: fields.key(&name),
+                path: fields.key(name),
                 wanted: wanted.to_owned(),
                 found: found.to_owned(),
             });
         }
-        all.insert(name, field);
+        all.insert(name.clone(), field.clone());
     }
     schema["properties"] = Value::Object(all);
     schema
