@@ -108,6 +108,26 @@ fn each_problem_is_told_with_the_path_of_its_field() {
              of type array, not object",
         ),
         (
+            "~/properties",
+            json!(["spec"]),
+            "spec.versions[0].schema.openAPIV3Schema.properties: Invalid value",
+        ),
+        (
+            "~/properties/spec",
+            json!("anything"),
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec]: Invalid value: \"anything\": must be an object",
+        ),
+        (
+            "~/properties/spec/properties",
+            json!(7),
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties: Invalid value: 7: must be an object",
+        ),
+        (
+            "~/properties/spec/type",
+            json!(7),
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type: must be object, not 7",
+        ),
+        (
             "/spec/conversion",
             json!({"strategy": "Webhook"}),
             "spec.conversion.webhook: required when the conversion strategy is Webhook",
@@ -267,12 +287,17 @@ fn what_does_nothing_is_a_warning() {
         &format!("{SCHEMA}/properties/data"),
         json!({"type": "string"}),
     );
+    let object = with(object, &format!("{SCHEMA}/minProperties"), json!(1));
     let selector = json!({"matchExpressions": [{"key": "channel", "operator": "Exists"}]});
     let object = with(object, "/spec/defaultCompositionRevisionSelector", selector);
     let definition = read(&typed(object)).unwrap();
-    let [data, selector] = definition.warnings() else {
+    let [keyword, data, selector] = definition.warnings() else {
         unreachable!("{:?}", definition.warnings())
     };
+    assert_eq!(
+        keyword,
+        "spec.versions[0].schema.openAPIV3Schema.minProperties: only spec and status are used"
+    );
     assert_eq!(
         data,
         "spec.versions[0].schema.openAPIV3Schema.properties[data]: only spec and status are used"

@@ -4,10 +4,13 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, JSON, JSONSchemaProps,
 };
 use kube::CustomResourceExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Column, finish};
-use crate::crossplane::{CompositeResourceDefinition, Composition, CompositionRevision, Function};
+use crate::crossplane::{
+    CompositeDeletePolicy, CompositeResourceDefinition, Composition, CompositionRevision, Function, Scope,
+    UpdatePolicy,
+};
 
 /// All of them, in the order in which they should be applied.
 pub(super) fn all() -> Vec<CustomResourceDefinition> {
@@ -79,10 +82,19 @@ fn definition() -> CustomResourceDefinition {
     let mut crd = finish(CompositeResourceDefinition::crd(), DEFINITION);
     if let Some(stored) = crd.spec.versions.first_mut() {
         let mut served = another(stored, "v2");
-        for (version, scope) in [(stored, "LegacyCluster"), (&mut served, "Namespaced")] {
-            default(version, "scope", scope);
-            default(version, "defaultCompositionUpdatePolicy", "Automatic");
-            default(version, "defaultCompositeDeletePolicy", "Background");
+        for version in [stored, &mut served] {
+            let scope = Scope::default_at(&version.name);
+            default(version, "scope", json!(scope));
+            default(
+                version,
+                "defaultCompositionUpdatePolicy",
+                json!(UpdatePolicy::Automatic),
+            );
+            default(
+                version,
+                "defaultCompositeDeletePolicy",
+                json!(CompositeDeletePolicy::Background),
+            );
         }
         crd.spec.versions.push(served);
     }
@@ -106,14 +118,14 @@ fn another(stored: &CustomResourceDefinitionVersion, name: &str) -> CustomResour
 }
 
 /// The default of a field of `spec`.
-fn default(version: &mut CustomResourceDefinitionVersion, field: &str, value: &str) {
+fn default(version: &mut CustomResourceDefinitionVersion, field: &str, value: Value) {
     let schema = version.schema.as_mut();
     let root = schema.and_then(|schema| schema.open_api_v3_schema.as_mut());
     if let Some(field) = root
         .and_then(|root| property(root, "spec"))
         .and_then(|spec| property(spec, field))
     {
-        field.default = Some(JSON(json!(value)));
+        field.default = Some(JSON(value));
     }
 }
 

@@ -5,6 +5,7 @@
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
+use super::definition_schema::immutable;
 use super::patch_schema::patches;
 
 /// The most steps that a pipeline may have.
@@ -51,8 +52,7 @@ fn fields() -> Value {
             "kind": text("The kind of the composite resource."),
         }),
     );
-    type_ref["x-kubernetes-validations"] =
-        json!([{"rule": "self == oldSelf", "message": "Value is immutable"}]);
+    type_ref["x-kubernetes-validations"] = immutable();
     json!({
         "compositeTypeRef": type_ref,
         "mode": choice(

@@ -15,6 +15,7 @@ mod composite_resource_definition;
 mod composition;
 mod composition_revision;
 mod composition_schema;
+mod definition_schema;
 mod function;
 mod patch_schema;
 

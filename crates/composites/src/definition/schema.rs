@@ -3,7 +3,7 @@
 use cambium_api::crossplane::DefinitionVersion;
 use cambium_schema::{FieldError, FieldPath};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::machinery;
 use super::meaning::{Definition, Schemas};
@@ -12,8 +12,17 @@ use super::problem::Problem;
 /// Names become values of labels.
 const MAX_NAME: u64 = 63;
 
-/// What the root of a schema may name.
-const KNOWN: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+/// The fields of the root that count.
+const FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+
+/// The keywords of the root that count.
+const KEYWORDS: [&str; 5] = [
+    "type",
+    "description",
+    "properties",
+    "required",
+    "x-kubernetes-validations",
+];
 
 /// The schemas of one version, and what in it does nothing.
 pub(super) fn whole(
@@ -27,36 +36,48 @@ pub(super) fn whole(
     };
     let path = path.child("schema").child("openAPIV3Schema");
     let root = Value::Object(given.clone().into_iter().collect());
-    let properties = path.child("properties");
-    let fields = root["properties"].as_object().into_iter().flatten();
-    let idle = fields.filter(|(name, _)| !KNOWN.contains(&name.as_str()));
-    let warnings = idle
-        .map(|(name, _)| format!("{}: only spec and status are used", properties.key(name)))
-        .collect();
+    let warnings = idle(&root, &path);
     let mut problems = Vec::new();
     let composite = one(&root, &path, machinery::composite(definition), &mut problems);
-    let claim = definition.claim_names().map(|_| {
-        let mut more = Vec::new();
-        let claim = one(&root, &path, machinery::claim(definition), &mut more);
-        // What is wrong with both is said once.
-        problems.extend(
-            more.into_iter()
-                .filter(|one| !problems.contains(one))
-                .collect::<Vec<_>>(),
-        );
-        claim
-    });
-    match (problems.is_empty(), composite, claim) {
-        (true, Some(composite), None) => Ok((
+    let fields = definition.claim_names().map(|_| machinery::claim(definition));
+    let claim = fields.map(|fields| one(&root, &path, fields, &mut problems));
+    match (composite, claim) {
+        (Some(composite), None) => Ok((
             Schemas {
                 composite,
                 claim: None,
             },
             warnings,
         )),
-        (true, Some(composite), Some(claim @ Some(_))) => Ok((Schemas { composite, claim }, warnings)),
-        _ => Err(problems),
+        (Some(composite), Some(claim @ Some(_))) => Ok((Schemas { composite, claim }, warnings)),
+        _ => {
+            // What is wrong with both is said once.
+            let mut once: Vec<Problem> = Vec::new();
+            for problem in problems {
+                if !once.contains(&problem) {
+                    once.push(problem);
+                }
+            }
+            Err(once)
+        }
     }
+}
+
+/// What the root says beside what counts. Crossplane ignores it as well, and does not tell.
+fn idle(root: &Value, path: &FieldPath) -> Vec<String> {
+    let unused = |schema: &Value, known: &[&str]| -> Vec<String> {
+        let names = schema.as_object().into_iter().flat_map(|fields| fields.keys());
+        names
+            .filter(|name| !known.contains(&name.as_str()))
+            .cloned()
+            .collect()
+    };
+    let keywords = unused(root, &KEYWORDS).into_iter().map(|name| path.child(&name));
+    let fields = unused(&root["properties"], &FIELDS);
+    let fields = fields.into_iter().map(|name| path.child("properties").key(&name));
+    let all = keywords.chain(fields);
+    all.map(|path| format!("{path}: only spec and status are used"))
+        .collect()
 }
 
 fn one(
@@ -66,8 +87,9 @@ fn one(
     problems: &mut Vec<Problem>,
 ) -> Option<JSONSchemaProps> {
     let before = problems.len();
-    object_type(root, path, problems);
     let properties = path.child("properties");
+    object_type(root, path, problems);
+    shape(&root["properties"], &properties, problems);
     let part = |name: &str| root["properties"][name].clone();
     let merged = json!({
         "apiVersion": {"type": "string"},
@@ -100,42 +122,44 @@ fn one(
 }
 
 /// What was given, and over it what composition needs.
-fn merged(
-    given: Value,
-    machinery: Map<String, Value>,
-    path: &FieldPath,
-    problems: &mut Vec<Problem>,
-) -> Value {
-    object_type(&given, path, problems);
-    let mut schema = given;
-    if !schema.is_object() {
-        schema = json!({});
-    }
-    schema["type"] = json!("object");
+fn merged(given: Value, machinery: Value, path: &FieldPath, problems: &mut Vec<Problem>) -> Value {
     let fields = path.child("properties");
+    shape(&given, path, problems);
+    object_type(&given, path, problems);
+    shape(&given["properties"], &fields, problems);
+    let mut schema = if given.is_object() { given } else { json!({}) };
+    schema["type"] = json!("object");
     let mut all = schema["properties"].as_object().cloned().unwrap_or_default();
-    for (name, field) in machinery {
-        let (wanted, found) = (type_of(&field), all.get(&name).map_or("", type_of));
+    for (name, field) in machinery.as_object().into_iter().flatten() {
+        let (wanted, found) = (type_of(field), all.get(name).map_or("", type_of));
         if !found.is_empty() && found != wanted {
             problems.push(Problem::Reserved {
-                path: fields.key(&name),
+                path: fields.key(name),
                 wanted: wanted.to_owned(),
                 found: found.to_owned(),
             });
         }
-        all.insert(name, field);
+        all.insert(name.clone(), field.clone());
     }
     schema["properties"] = Value::Object(all);
     schema
 }
 
 fn object_type(schema: &Value, path: &FieldPath, problems: &mut Vec<Problem>) {
-    let found = type_of(schema);
-    if !found.is_empty() && found != "object" {
+    let found = &schema["type"];
+    if !found.is_null() && found != "object" {
         problems.push(Problem::NotAnObject {
             path: path.clone(),
-            found: found.to_owned(),
+            found: found.as_str().map_or_else(|| found.to_string(), str::to_owned),
         });
+    }
+}
+
+/// What is replaced would not be seen by the check of the whole.
+fn shape(part: &Value, path: &FieldPath, problems: &mut Vec<Problem>) {
+    if !part.is_null() && !part.is_object() {
+        let error = FieldError::type_invalid(path.clone(), part, "must be an object");
+        problems.push(Problem::Schema(error));
     }
 }
 
