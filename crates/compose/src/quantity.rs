@@ -19,8 +19,8 @@ pub enum QuantityError {
 /// The finest unit: everything is rounded up to whole billionths.
 const FINEST: i64 = 9;
 
-/// More decimal digits in front of the point than this are above the highest quantity.
-const MOST_DIGITS: i64 = 40;
+/// No float has more digits in front of its point than this.
+const MOST_DIGITS: i64 = 400;
 
 enum Unit {
     Decimal(i64),
@@ -88,49 +88,50 @@ fn magnitude(whole: &str, fraction: &str, unit: &Unit) -> f64 {
         Unit::Decimal(exponent) => *exponent - length_of(fraction),
         Unit::Binary(_) => -length_of(fraction),
     };
-    // Kubernetes keeps small quantities as an integer and a power of ten, and does not bound those.
+    // Most quantities are an integer and a power of ten.
     if let (Unit::Decimal(_), true) = (unit, length <= 18 && exponent >= -FINEST)
         && let Ok(value) = format!("{whole}{fraction}").parse::<i64>()
     {
         return scaled(value as f64, exponent);
     }
-    if length_of(whole) + exponent > MOST_DIGITS + length_of(fraction) {
-        return i64::MAX as f64;
-    }
     let mut value = format!("{whole}{fraction}").parse::<BigUint>().unwrap_or_default();
     if let Unit::Binary(power) = unit {
         value <<= *power;
     }
-    let (value, exponent) = bounded(value, exponent);
-    scaled(value.to_f64().unwrap_or(f64::INFINITY), exponent)
+    let Some(units) = in_finest_units(value, exponent) else {
+        return f64::INFINITY;
+    };
+    if let Unit::Binary(_) = unit {
+        let highest = BigUint::from(i64::MAX.unsigned_abs());
+        if units > &highest * ten_to(FINEST) {
+            return i64::MAX as f64;
+        }
+    }
+    scaled(units.to_f64().unwrap_or(f64::INFINITY), -FINEST)
 }
 
 fn length_of(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
 
-/// Rounds up to the finest unit and cuts off at the highest quantity.
-fn bounded(value: BigUint, exponent: i64) -> (BigUint, i64) {
+/// Counts in the finest unit, rounded up; nothing if there are too many of it for any float.
+fn in_finest_units(value: BigUint, exponent: i64) -> Option<BigUint> {
+    let surplus = -FINEST - exponent;
     if value.is_zero() {
-        return (value, 0);
+        return Some(value);
     }
-    let (value, exponent) = if exponent < -FINEST {
-        let surplus = -FINEST - exponent;
-        let digits = i64::try_from(value.to_string().len()).unwrap_or(i64::MAX);
-        if surplus > digits {
-            (BigUint::one(), -FINEST)
-        } else {
-            let divisor = ten_to(surplus);
-            let up = !(&value % &divisor).is_zero();
-            (value / divisor + u32::from(up), -FINEST)
-        }
-    } else {
-        (value, exponent)
-    };
-    let highest = BigUint::from(i64::MAX.unsigned_abs());
-    let over =
-        if exponent < 0 { value > &highest * ten_to(-exponent) } else { &value * ten_to(exponent) > highest };
-    if over { (highest, 0) } else { (value, exponent) }
+    if surplus > length_of(&value.to_string()) {
+        return Some(BigUint::one());
+    }
+    if surplus < -MOST_DIGITS {
+        return None;
+    }
+    if surplus <= 0 {
+        return Some(value * ten_to(-surplus));
+    }
+    let divisor = ten_to(surplus);
+    let up = !(&value % &divisor).is_zero();
+    Some(value / divisor + u32::from(up))
 }
 
 fn ten_to(exponent: i64) -> BigUint {

@@ -63,13 +63,6 @@ impl Out {
         }
     }
 
-    /// The text in its field, filled with spaces whatever the flags say.
-    pub(super) fn padded_with_spaces(&mut self, text: &str) {
-        let zero = std::mem::take(&mut self.flags.zero);
-        self.padded(text);
-        self.flags.zero = zero;
-    }
-
     pub(super) fn fill(&mut self, missing: usize) {
         let filler = if self.flags.zero && !self.flags.minus { '0' } else { ' ' };
         self.repeat(filler, missing);

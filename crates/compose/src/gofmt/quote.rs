@@ -1,5 +1,9 @@
 //! Go's quoted strings and characters.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// `strconv.Quote`.
 pub(crate) fn quoted(text: &str) -> String {
     quote(text, '"', is_printable)
@@ -29,18 +33,11 @@ pub(super) fn can_be_raw(text: &str) -> bool {
 
 /// Letters, marks, numbers, punctuation, symbols and the ASCII space.
 pub(super) fn is_printable(character: char) -> bool {
+    static PRINTABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[\pL\pM\pN\pP\pS]$").ok());
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // Rust's escapes know the unprintable ones; combining marks are escaped there and printable here.
-    let escaped = character.escape_debug().len() > 1 && !is_mark(character);
-    !escaped && !character.is_whitespace()
-}
-
-fn is_mark(character: char) -> bool {
-    // A mark on a letter is not escaped, so only unprintable characters stay escaped behind one.
-    let text: String = ['a', character].iter().collect();
-    format!("{text:?}").chars().count() == 4
+    PRINTABLE.as_ref().is_some_and(|printable| printable.is_match(character.encode_utf8(&mut [0; 4])))
 }
 
 fn quote(text: &str, delimiter: char, printable: impl Fn(char) -> bool) -> String {

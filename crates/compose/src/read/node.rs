@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::gofmt;
 use crate::gojson;
 use crate::path::FieldPath;
 use crate::problem::Problems;
@@ -96,7 +97,11 @@ impl<'v> Node<'v> {
     }
 
     pub(super) fn invalid(&self, reason: &str, suggestion: impl Into<String>, problems: &mut Problems) {
-        let value = self.value.map(gojson::marshal).unwrap_or_else(|| "null".to_owned());
+        let value = match self.value {
+            Some(Value::String(text)) => gofmt::quoted(text),
+            Some(other) => gojson::marshal(other),
+            None => "\"\"".to_owned(),
+        };
         problems.invalid(&self.field, value, reason, suggestion);
     }
 

@@ -11,7 +11,6 @@ pub(super) fn translate(pattern: &str) -> Result<String, RegexpError> {
         rest: pattern,
         out: String::with_capacity(pattern.len() + 16),
         depth: 0,
-        names: Vec::new(),
         can_repeat: false,
         repeated: None,
     };
@@ -32,7 +31,6 @@ struct Translator<'a> {
     rest: &'a str,
     out: String,
     depth: usize,
-    names: Vec<&'a str>,
     /// Whether something stands before this place that an operator can repeat.
     can_repeat: bool,
     /// The repetition that ends right before this place.
@@ -121,10 +119,6 @@ impl<'a> Translator<'a> {
             if end == 0 || !name[..end].bytes().all(word) {
                 return Err(wrong("invalid named capture", &self.rest[..self.rest.len() - name.len() + end + 1]));
             }
-            if self.names.contains(&&name[..end]) {
-                return Err(wrong("duplicate capture group name", &name[..end]));
-            }
-            self.names.push(&name[..end]);
             self.take(self.rest.len() - name.len() + end + 1);
             self.open("(");
             return Ok(());

@@ -159,9 +159,10 @@ fn parse_bool(text: &str) -> Result<bool, ConvertProblem> {
 
 fn parse_float(text: &str) -> Result<Value, ConvertProblem> {
     let problem = |problem| number_problem("ParseFloat", text, problem);
-    let value = match hexadecimal_float(text) {
+    let plain = without_underscores(text).ok_or_else(|| problem(SYNTAX))?;
+    let value = match hexadecimal_float(&plain) {
         Some(value) => value,
-        None => text.parse::<f64>().map_err(|_| problem(SYNTAX))?,
+        None => plain.parse::<f64>().map_err(|_| problem(SYNTAX))?,
     };
     let named = text.trim_start_matches(['+', '-']).starts_with(['i', 'I', 'n', 'N']);
     match number::float(value) {
@@ -169,6 +170,16 @@ fn parse_float(text: &str) -> Result<Value, ConvertProblem> {
         None if named => Err(ConvertProblem::NotFinite),
         None => Err(problem(RANGE)),
     }
+}
+
+/// Go lets underscores stand between digits.
+fn without_underscores(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let digit = |place: Option<usize>| place.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_hexdigit);
+    let stray = bytes.iter().enumerate().any(|(at, byte)| {
+        *byte == b'_' && !(digit(at.checked_sub(1)) && digit(Some(at + 1)))
+    });
+    (!stray).then(|| text.replace('_', ""))
 }
 
 /// `0x1.8p3`: the power of two is not optional.

@@ -41,6 +41,8 @@ pub enum TransformError {
     MapInput { found: &'static str },
     #[error("key {key} is not found in map")]
     MapKey { key: String },
+    #[error("value for key {key} is not valid JSON: unexpected end of JSON input")]
+    MapNull { key: String },
     #[error("cannot match pattern at index {index}: unsupported input type '{found}'")]
     MatchInput { index: usize, found: &'static str },
     #[error("input is required to be a number for math transformer, got {found}")]
@@ -109,7 +111,11 @@ fn look_up(pairs: &BTreeMap<String, Value>, input: &Value) -> Result<Value, Tran
     let Value::String(key) = input else {
         return Err(TransformError::MapInput { found: gofmt::type_name(input) });
     };
-    pairs.get(key).cloned().ok_or_else(|| TransformError::MapKey { key: key.clone() })
+    match pairs.get(key) {
+        Some(Value::Null) => Err(TransformError::MapNull { key: key.clone() }),
+        Some(value) => Ok(value.clone()),
+        None => Err(TransformError::MapKey { key: key.clone() }),
+    }
 }
 
 /// A value that stands in a composition, as transforms see it: all its numbers are floats.

@@ -191,7 +191,7 @@ fn first_illegal(bytes: &[u8]) -> usize {
         (None, 0) => data,
         (None, _) => group,
         (Some(b'='), 2) if bytes.get(data + 1) == Some(&b'=') => data + 2,
-        (Some(b'='), 2) => data + 1,
+        (Some(b'='), 2) if data + 1 == bytes.len() => bytes.len(),
         (Some(b'='), 3) => data + 1,
         (Some(_), _) => data,
     }
