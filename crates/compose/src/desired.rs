@@ -63,7 +63,11 @@ pub enum RenderError {
 /// merges, it merges with what exists. A resource of a composite in a namespace goes into that namespace; otherwise a base or a patch may say
 /// which. A name in a base is dropped, for a base is made many times; a name that a patch sets is kept.
 #[must_use]
-pub fn desired(composition: &Composition, composite: &Value, observed: &BTreeMap<String, Value>) -> Vec<Desired> {
+pub fn desired(
+    composition: &Composition,
+    composite: &Value,
+    observed: &BTreeMap<String, Value>,
+) -> Vec<Desired> {
     let make = |template: &Template| Desired {
         name: template.label.clone(),
         outcome: render(template, composite, observed.get(&template.label)),
@@ -73,7 +77,11 @@ pub fn desired(composition: &Composition, composite: &Value, observed: &BTreeMap
 
 fn render(template: &Template, composite: &Value, observed: Option<&Value>) -> Result<Value, RenderError> {
     let mut object = template.base.clone().ok_or(RenderError::NoBase)?;
-    metadata::set_text(&mut object, "name", observed.map_or("", |observed| metadata::text(observed, "name")));
+    metadata::set_text(
+        &mut object,
+        "name",
+        observed.map_or("", |observed| metadata::text(observed, "name")),
+    );
     if let Some(observed) = observed {
         let namespace = metadata::text(observed, "namespace");
         if !namespace.is_empty() {
@@ -88,15 +96,20 @@ fn render(template: &Template, composite: &Value, observed: Option<&Value>) -> R
     }
     for (index, patch) in template.patches.iter().enumerate() {
         if patch.kind.is_from_composite() {
-            patch.apply(composite, &mut object, Repeats::Append).map_err(|error| RenderError::Patch {
-                kind: patch.kind.name(),
-                index,
-                error,
-            })?;
+            patch
+                .apply(composite, &mut object, Repeats::Append)
+                .map_err(|error| RenderError::Patch {
+                    kind: patch.kind.name(),
+                    index,
+                    error,
+                })?;
         }
     }
     if let Some(observed) = observed {
-        template.patches.iter().for_each(|patch| merge_with_observed(patch, &mut object, observed));
+        template
+            .patches
+            .iter()
+            .for_each(|patch| merge_with_observed(patch, &mut object, observed));
     }
     let prefix = match metadata::label(composite, metadata::COMPOSITE_LABEL) {
         "" => metadata::text(composite, "name"),
@@ -124,7 +137,8 @@ fn merge_with_observed(patch: &Patch, object: &mut Value, observed: &Value) {
     if !patch.merges_with_observed || !patch.kind.is_from_composite() || patch.to.expands() {
         return;
     }
-    let (Some(options), Ok(new), Ok(old)) = (patch.merge, patch.to.get(object), patch.to.get(observed)) else {
+    let (Some(options), Ok(new), Ok(old)) = (patch.merge, patch.to.get(object), patch.to.get(observed))
+    else {
         return;
     };
     if new.is_null() {
@@ -132,10 +146,12 @@ fn merge_with_observed(patch: &Patch, object: &mut Value, observed: &Value) {
     }
     let mut merged = object.clone();
     let (new, old) = (new.clone(), old.clone());
-    let done = patch
-        .to
-        .set(&mut merged, old)
-        .is_ok_and(|()| patch.to.merge(&mut merged, new, Some(options), Repeats::LeaveOut).is_ok());
+    let done = patch.to.set(&mut merged, old).is_ok_and(|()| {
+        patch
+            .to
+            .merge(&mut merged, new, Some(options), Repeats::LeaveOut)
+            .is_ok()
+    });
     if done {
         *object = merged;
     }

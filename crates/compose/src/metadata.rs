@@ -13,12 +13,19 @@ pub const RESOURCE_NAME_ANNOTATION: &str = "crossplane.io/composition-resource-n
 
 /// A text below `metadata`; empty if there is none.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object.get("metadata").and_then(|metadata| metadata.get(field)).and_then(Value::as_str).unwrap_or_default()
+    object
+        .get("metadata")
+        .and_then(|metadata| metadata.get(field))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 pub(crate) fn label<'a>(object: &'a Value, key: &str) -> &'a str {
     let labels = object.get("metadata").and_then(|metadata| metadata.get("labels"));
-    labels.and_then(|labels| labels.get(key)).and_then(Value::as_str).unwrap_or_default()
+    labels
+        .and_then(|labels| labels.get(key))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Sets a text below `metadata`, or takes it away if it is empty.
@@ -41,7 +48,9 @@ pub(crate) fn set_text(object: &mut Value, field: &str, value: &str) {
 /// `apiVersion` and `kind` as Go prints them together.
 pub(crate) fn kind_text(object: &Value) -> String {
     let field = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (group, version) = field("apiVersion").split_once('/').unwrap_or(("", field("apiVersion")));
+    let (group, version) = field("apiVersion")
+        .split_once('/')
+        .unwrap_or(("", field("apiVersion")));
     format!("{group}/{version}, Kind={}", field("kind"))
 }
 
@@ -51,7 +60,9 @@ pub(crate) fn mark(composed: &mut Value, composite: &Value, prefix: &str, name: 
         return;
     };
     metadata.insert("generateName".to_owned(), format!("{prefix}-").into());
-    if let (Some(name), Some(annotations)) = (name, subsection(metadata, "annotations")) {
+    if let Some(name) = name
+        && let Some(annotations) = subsection(metadata, "annotations")
+    {
         annotations.insert(RESOURCE_NAME_ANNOTATION.to_owned(), name.into());
     }
     if let Some(labels) = subsection(metadata, "labels") {
@@ -81,15 +92,25 @@ pub(crate) fn own(composed: &mut Value, composite: &Value) -> Result<(), String>
     let Some(metadata) = section(composed, "metadata") else {
         return Ok(());
     };
-    let owners = metadata.entry("ownerReferences").or_insert_with(|| Value::Array(Vec::new()));
+    let owners = metadata
+        .entry("ownerReferences")
+        .or_insert_with(|| Value::Array(Vec::new()));
     let Value::Array(owners) = owners else {
         *owners = Value::Array(vec![reference]);
         return Ok(());
     };
     let same = |owner: &Value| owner.get("uid") == reference.get("uid");
-    let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)));
+    let controller = owners
+        .iter()
+        .find(|owner| owner.get("controller") == Some(&Value::Bool(true)));
     if let Some(other) = controller.filter(|owner| !same(owner)) {
-        let field = |name: &str| other.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let field = |name: &str| {
+            other
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         return Err(format!(
             "{name} is already controlled by {} {} (UID {})",
             field("kind"),

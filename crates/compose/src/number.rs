@@ -67,5 +67,9 @@ fn integer(value: f64) -> Option<i64> {
     if value.fract() != 0.0 || value.abs() > 1e19 {
         return None;
     }
-    if value.abs() < 9_007_199_254_740_992.0 { Some(value as i64) } else { value.to_string().parse().ok() }
+    if value.abs() < 9_007_199_254_740_992.0 {
+        Some(value as i64)
+    } else {
+        value.to_string().parse().ok()
+    }
 }

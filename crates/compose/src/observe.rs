@@ -47,7 +47,9 @@ impl Observation {
     /// Whether every resource exists and is ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.resources.iter().all(|resource| resource.readiness.as_ref().is_some_and(Readiness::is_ready))
+        self.resources
+            .iter()
+            .all(|resource| resource.readiness.as_ref().is_some_and(Readiness::is_ready))
     }
 }
 
@@ -66,7 +68,12 @@ pub fn observe(
         let name = template.label.clone();
         let Some(resource) = observed.get(&name) else {
             let (readiness, connection_details) = (None, ConnectionDetails::new());
-            resources.push(ResourceObservation { name, readiness, connection_details, problem: None });
+            resources.push(ResourceObservation {
+                name,
+                readiness,
+                connection_details,
+                problem: None,
+            });
             continue;
         };
         let details = connection_details(&resource.object, &resource.secret, &template.connection_details);
@@ -78,18 +85,24 @@ pub fn observe(
             problem: patch_composite(template, &resource.object, &mut composite).err(),
         });
     }
-    Observation { composite, resources, connection_details: all }
+    Observation {
+        composite,
+        resources,
+        connection_details: all,
+    }
 }
 
 fn patch_composite(template: &Template, object: &Value, composite: &mut Value) -> Result<(), RenderError> {
     for (index, patch) in template.patches.iter().enumerate() {
         if patch.kind.is_to_composite() {
             // The composite resource is its own last result: what it has is not appended again.
-            patch.apply(object, composite, Repeats::LeaveOut).map_err(|error| RenderError::Patch {
-                kind: patch.kind.name(),
-                index,
-                error,
-            })?;
+            patch
+                .apply(object, composite, Repeats::LeaveOut)
+                .map_err(|error| RenderError::Patch {
+                    kind: patch.kind.name(),
+                    index,
+                    error,
+                })?;
         }
     }
     Ok(())

@@ -185,7 +185,9 @@ impl Patch {
             error,
         })?;
         if places.is_empty() {
-            return Err(PatchError::Nowhere { path: self.to.to_string() });
+            return Err(PatchError::Nowhere {
+                path: self.to.to_string(),
+            });
         }
         for place in places {
             place.merge(to, value.clone(), self.merge, repeats)?;

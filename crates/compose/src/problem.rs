@@ -52,7 +52,13 @@ impl Problems {
     }
 
     pub(crate) fn required(&mut self, field: &str, reason: impl Into<String>, suggestion: impl Into<String>) {
-        self.add(field, Fault::Required { reason: reason.into() }, suggestion);
+        self.add(
+            field,
+            Fault::Required {
+                reason: reason.into(),
+            },
+            suggestion,
+        );
     }
 
     pub(crate) fn invalid(
@@ -62,15 +68,32 @@ impl Problems {
         reason: impl Into<String>,
         suggestion: impl Into<String>,
     ) {
-        self.add(field, Fault::Invalid { value: value.to_string(), reason: reason.into() }, suggestion);
+        self.add(
+            field,
+            Fault::Invalid {
+                value: value.to_string(),
+                reason: reason.into(),
+            },
+            suggestion,
+        );
     }
 
     pub(crate) fn duplicate(&mut self, field: &str, value: &str, suggestion: impl Into<String>) {
-        self.add(field, Fault::Duplicate { value: crate::gofmt::quoted(value) }, suggestion);
+        self.add(
+            field,
+            Fault::Duplicate {
+                value: crate::gofmt::quoted(value),
+            },
+            suggestion,
+        );
     }
 
     fn add(&mut self, field: &str, fault: Fault, suggestion: impl Into<String>) {
-        self.0.push(Problem { field: field.to_owned(), fault, suggestion: suggestion.into() });
+        self.0.push(Problem {
+            field: field.to_owned(),
+            fault,
+            suggestion: suggestion.into(),
+        });
     }
 
     pub(crate) fn or<T>(self, value: T) -> Result<T, Problems> {

@@ -7,9 +7,7 @@ use num_traits::{One, ToPrimitive, Zero};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// It does not look like one.
-    #[error(
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-    )]
+    #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
     /// The unit is unknown.
     #[error("unable to parse quantity's suffix")]
@@ -57,7 +55,11 @@ pub(crate) fn approximate(text: &str) -> Result<f64, QuantityError> {
 fn check_suffix(suffix: &str) -> Result<(), QuantityError> {
     let rest = suffix.trim_start_matches(['e', 'E', 'i', 'n', 'u', 'm', 'k', 'K', 'M', 'G', 'T', 'P']);
     let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest);
-    if rest.bytes().all(|byte| byte.is_ascii_digit()) { Ok(()) } else { Err(QuantityError::Format) }
+    if rest.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(())
+    } else {
+        Err(QuantityError::Format)
+    }
 }
 
 fn unit(suffix: &str) -> Option<Unit> {
@@ -94,7 +96,9 @@ fn magnitude(whole: &str, fraction: &str, unit: &Unit) -> f64 {
     {
         return scaled(value as f64, exponent);
     }
-    let mut value = format!("{whole}{fraction}").parse::<BigUint>().unwrap_or_default();
+    let mut value = format!("{whole}{fraction}")
+        .parse::<BigUint>()
+        .unwrap_or_default();
     if let Unit::Binary(power) = unit {
         value <<= *power;
     }

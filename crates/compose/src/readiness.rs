@@ -81,8 +81,10 @@ impl Readiness {
 /// Whether `object` passes all `checks`; without checks, whether its condition `Ready` is true.
 #[must_use]
 pub fn readiness(object: &Value, checks: &[ReadinessCheck]) -> Readiness {
-    let default =
-        [ReadinessCheck::MatchCondition { kind: "Ready".to_owned(), status: "True".to_owned() }];
+    let default = [ReadinessCheck::MatchCondition {
+        kind: "Ready".to_owned(),
+        status: "True".to_owned(),
+    }];
     let checks = if checks.is_empty() { &default } else { checks };
     for (index, check) in checks.iter().enumerate() {
         match check.run(object) {
@@ -183,9 +185,11 @@ pub(crate) fn condition_status<'a>(object: &'a Value, kind: &str) -> &'a str {
         Value::Array(conditions) => {
             let mut found = "Unknown";
             for condition in conditions.iter().rev() {
-                let (true, Some(name), Some(status)) =
-                    (condition.is_object(), text(condition, "type"), text(condition, "status"))
-                else {
+                let (true, Some(name), Some(status)) = (
+                    condition.is_object(),
+                    text(condition, "type"),
+                    text(condition, "status"),
+                ) else {
                     return "";
                 };
                 if name == kind {

@@ -1,7 +1,9 @@
 //! Laws of field paths, and what happens to them on bad days.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use cambium_compose::path::{FieldPath, HIGHEST_INDEX, MergeOptions, PathError, PathSyntaxError, Repeats, Segment};
+use cambium_compose::path::{
+    FieldPath, HIGHEST_INDEX, MergeOptions, PathError, PathSyntaxError, Repeats, Segment,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -107,9 +109,27 @@ proptest! {
 fn syntax_errors_name_the_place() {
     for (text, expected) in [
         ("", PathSyntaxError::Empty),
-        (".a", PathSyntaxError::Unexpected { found: '.', position: 0 }),
-        ("ä.[0]", PathSyntaxError::Unexpected { found: '[', position: 3 }),
-        ("a]", PathSyntaxError::Unexpected { found: ']', position: 1 }),
+        (
+            ".a",
+            PathSyntaxError::Unexpected {
+                found: '.',
+                position: 0,
+            },
+        ),
+        (
+            "ä.[0]",
+            PathSyntaxError::Unexpected {
+                found: '[',
+                position: 3,
+            },
+        ),
+        (
+            "a]",
+            PathSyntaxError::Unexpected {
+                found: ']',
+                position: 1,
+            },
+        ),
         ("a[0", PathSyntaxError::Unterminated { position: 1 }),
     ] {
         assert_eq!(text.parse::<FieldPath>(), Err(expected), "{text}");
@@ -124,7 +144,9 @@ fn a_huge_index_is_refused_before_anything_is_made() {
         assert!(matches!(refused, PathError::IndexTooLarge { .. }), "{refused}");
     }
     assert_eq!(object, json!({"a": []}));
-    path(&format!("a[{HIGHEST_INDEX}]")).set(&mut object, json!(1)).unwrap();
+    path(&format!("a[{HIGHEST_INDEX}]"))
+        .set(&mut object, json!(1))
+        .unwrap();
     assert_eq!(object["a"].as_array().unwrap().len(), 1025);
 }
 
@@ -135,16 +157,22 @@ fn a_wildcard_over_a_hundred_thousand_elements_is_linear_and_bounded() {
     assert_eq!(path("a[*].n").expand(&object).unwrap().len(), 100_000);
     let row: Vec<Value> = vec![json!({"n": 1}); 1000];
     let square = json!({"a": vec![json!(row); 1000]});
-    assert!(matches!(path("a[*][*].n").expand(&square), Err(PathError::TooMany { .. })));
+    assert!(matches!(
+        path("a[*][*].n").expand(&square),
+        Err(PathError::TooMany { .. })
+    ));
 }
 
 #[test]
 fn names_are_kept_as_they_are() {
-    assert_eq!(path("a['b.c/d'].0").segments(), [
-        Segment::Field("a".to_owned()),
-        Segment::Field("b.c/d".to_owned()),
-        Segment::Field("0".to_owned())
-    ]);
+    assert_eq!(
+        path("a['b.c/d'].0").segments(),
+        [
+            Segment::Field("a".to_owned()),
+            Segment::Field("b.c/d".to_owned()),
+            Segment::Field("0".to_owned())
+        ]
+    );
     assert!(path("a[*].b").expands());
     assert!(!path("a.*.b").expands());
 }

@@ -14,15 +14,24 @@ fn differs_on_purpose(question: &Value, answer: &Value) -> Option<&'static str> 
     match text("op") {
         "parse" if text("path").is_empty() => Some("an empty path is refused: it names nothing"),
         // Crossplane names each step of the expansion; the last one says what is wrong.
-        "expand" if refusal.matches("cannot expand wildcards").count() > 1 => Some("one error, not one for each step"),
+        "expand" if refusal.matches("cannot expand wildcards").count() > 1 => {
+            Some("one error, not one for each step")
+        }
         "transform" if question["transform"]["match"]["patterns"] == json!([]) => {
             Some("no patterns: refused at admission by both")
         }
-        "observe" if answer.get("detailsError").is_some() => Some("a detail that can never work is refused when read"),
-        "transform" if refusal.contains("invalid character") || refusal.ends_with(": unexpected end of JSON input") => {
+        "observe" if answer.get("detailsError").is_some() => {
+            Some("a detail that can never work is refused when read")
+        }
+        "transform"
+            if refusal.contains("invalid character")
+                || refusal.ends_with(": unexpected end of JSON input") =>
+        {
             Some("what is wrong with JSON is said in our words")
         }
-        "from" if question["xr"]["metadata"].get("labels").is_none() => Some("the name serves where the label is missing"),
+        "from" if question["xr"]["metadata"].get("labels").is_none() => {
+            Some("the name serves where the label is missing")
+        }
         _ => None,
     }
 }
@@ -43,7 +52,12 @@ fn answers_as_crossplane_does() {
             wrong.push(format!("{question}\n  theirs {answer}\n  ours   {ours}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {asked:?} differ:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {asked:?} differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(40)].join("\n")
+    );
     assert!(asked.values().sum::<usize>() > 2000, "{asked:?}");
 }
 
@@ -67,7 +81,11 @@ fn compare(op: &str, question: &Value, answer: &Value) -> Compared {
 }
 
 fn same(ours: &Value, theirs: &Value) -> Compared {
-    if equal(ours, theirs) { Ok(()) } else { Err(ours.to_string()) }
+    if equal(ours, theirs) {
+        Ok(())
+    } else {
+        Err(ours.to_string())
+    }
 }
 
 /// Equal, where a number is its value: `5.0` and `5` are written alike in Go.
@@ -75,14 +93,17 @@ fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
             // An integer that does not fit is a float in Go.
-            left == right || (left.as_f64() == right.as_f64() && (left.as_i64().is_none() || right.as_i64().is_none()))
+            left == right
+                || (left.as_f64() == right.as_f64() && (left.as_i64().is_none() || right.as_i64().is_none()))
         }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left.iter().all(|(name, left)| right.get(name).is_some_and(|right| equal(left, right)))
+                && left
+                    .iter()
+                    .all(|(name, left)| right.get(name).is_some_and(|right| equal(left, right)))
         }
         _ => left == right,
     }
@@ -110,7 +131,12 @@ fn access(op: &str, question: &Value, answer: &Value) -> Compared {
     let text = question["path"].as_str().unwrap();
     let path: FieldPath = match text.parse() {
         Ok(path) => path,
-        Err(problem) => return same(&error(format!("cannot parse path {text:?}: {problem}"), false), answer),
+        Err(problem) => {
+            return same(
+                &error(format!("cannot parse path {text:?}: {problem}"), false),
+                answer,
+            );
+        }
     };
     let mut object = question["object"].clone();
     let done = match op {
@@ -135,7 +161,9 @@ fn access(op: &str, question: &Value, answer: &Value) -> Compared {
             };
             return same(&ours, answer);
         }
-        "set" => path.set(&mut object, question["value"].clone()).map_err(|problem| error(problem, false)),
+        "set" => path
+            .set(&mut object, question["value"].clone())
+            .map_err(|problem| error(problem, false)),
         "delete" => path.delete(&mut object).map_err(|problem| error(problem, false)),
         _ => {
             let flag = |options: &Value, name: &str| options.get(name) == Some(&Value::Bool(true));
@@ -144,10 +172,14 @@ fn access(op: &str, question: &Value, answer: &Value) -> Compared {
                 append_slice: flag(options, "appendSlice"),
             });
             let value = question["value"].clone();
-            path.merge(&mut object, value, options, Repeats::Append).map_err(|problem| error(problem, false))
+            path.merge(&mut object, value, options, Repeats::Append)
+                .map_err(|problem| error(problem, false))
         }
     };
-    same(&done.map_or_else(|error| error, |()| json!({"object": object})), answer)
+    same(
+        &done.map_or_else(|error| error, |()| json!({"object": object})),
+        answer,
+    )
 }
 
 fn spec_with(template: Value) -> Value {
@@ -158,21 +190,36 @@ fn transform(question: &Value, answer: &Value) -> Compared {
     let base = json!({"apiVersion": "v1", "kind": "A"});
     let patch = json!({"fromFieldPath": "a", "transforms": [question["transform"]]});
     let refused = answer.get("error").and_then(Value::as_str);
-    let composition = match Composition::read(&spec_with(json!({"name": "a", "base": base, "patches": [patch]}))) {
-        Ok(composition) => composition,
-        // What can only fail is refused before it is tried.
-        Err(problems) => return if refused.is_some() { Ok(()) } else { Err(problems.to_string()) },
-    };
+    let composition =
+        match Composition::read(&spec_with(json!({"name": "a", "base": base, "patches": [patch]}))) {
+            Ok(composition) => composition,
+            // What can only fail is refused before it is tried.
+            Err(problems) => {
+                return if refused.is_some() {
+                    Ok(())
+                } else {
+                    Err(problems.to_string())
+                };
+            }
+        };
     let transform = &composition.templates()[0].patches[0].transforms[0];
     match transform.apply(question["input"].clone()) {
         Ok(value) => {
             // A nil map has a type in Go.
-            let kind = if value.is_null() { answer["type"].clone() } else { json!(gofmt::type_name(&value)) };
+            let kind = if value.is_null() {
+                answer["type"].clone()
+            } else {
+                json!(gofmt::type_name(&value))
+            };
             same(&json!({"type": kind, "value": value}), answer)
         }
         Err(problem) => {
             let ours = format!("{} transform could not resolve: {problem}", transform.name());
-            if Some(ours.as_str()) == refused { Ok(()) } else { Err(ours) }
+            if Some(ours.as_str()) == refused {
+                Ok(())
+            } else {
+                Err(ours)
+            }
         }
     }
 }
@@ -180,12 +227,16 @@ fn transform(question: &Value, answer: &Value) -> Compared {
 /// Everything that Crossplane refuses, we refuse in the same place with the same words; and nothing else, but for what fails later there.
 fn validation(question: &Value, answer: &Value) -> Compared {
     let problems = validate(&question["spec"]);
-    let ours: Vec<String> =
-        problems.iter().map(|problem| format!("{}: {}", problem.field, problem.fault)).collect();
+    let ours: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{}: {}", problem.field, problem.fault))
+        .collect();
     let theirs = answer["errors"].as_array().unwrap();
     // Crossplane writes a pointer where the value should stand, and says some things twice.
-    let plain = |text: &str| text.replace("patchSetName must be set for patch type PatchSet", "X")
-        .replace("must be specified when type is patchSet", "X");
+    let plain = |text: &str| {
+        text.replace("patchSetName must be set for patch type PatchSet", "X")
+            .replace("must be specified when type is patchSet", "X")
+    };
     for theirs in theirs {
         let text = theirs["text"].as_str().unwrap();
         let found = ours.iter().any(|ours| plain(ours) == plain(text));
@@ -202,7 +253,11 @@ fn validation(question: &Value, answer: &Value) -> Compared {
     let surplus = |ours: &&String| {
         let field = ours.split(": ").next().unwrap_or_default();
         let (parent, _) = field.rsplit_once('.').unwrap_or((field, ""));
-        let known = |theirs: &Value| theirs["field"].as_str().is_some_and(|field| field.starts_with(parent));
+        let known = |theirs: &Value| {
+            theirs["field"]
+                .as_str()
+                .is_some_and(|field| field.starts_with(parent))
+        };
         !theirs.iter().any(known)
     };
     match ours.iter().find(surplus) {
@@ -215,22 +270,43 @@ fn render(op: &str, question: &Value, answer: &Value) -> Compared {
     let composition = match Composition::read(&spec_with(question["template"].clone())) {
         Ok(composition) => composition,
         Err(problems) => {
-            return if answer.get("error").is_some() { Ok(()) } else { Err(problems.to_string()) };
+            return if answer.get("error").is_some() {
+                Ok(())
+            } else {
+                Err(problems.to_string())
+            };
         }
     };
     let label = composition.templates()[0].label.clone();
     let refused = answer.get("error").and_then(Value::as_str);
-    let against = |problem: String| if Some(problem.as_str()) == refused { Ok(()) } else { Err(problem) };
+    let against = |problem: String| {
+        if Some(problem.as_str()) == refused {
+            Ok(())
+        } else {
+            Err(problem)
+        }
+    };
     if op == "from" {
-        let observed = question.get("observed").map(|observed| (label, observed.clone())).into_iter().collect();
+        let observed = question
+            .get("observed")
+            .map(|observed| (label, observed.clone()))
+            .into_iter()
+            .collect();
         let made = desired(&composition, &question["xr"], &observed).remove(0);
         return match made.outcome {
             Ok(object) => same(&json!({"object": object}), answer),
             Err(problem) => against(problem.to_string()),
         };
     }
-    let resource = ObservedResource { object: question["observed"].clone(), ..Default::default() };
-    let seen = observe(&composition, &question["xr"], &BTreeMap::from([(label, resource)]));
+    let resource = ObservedResource {
+        object: question["observed"].clone(),
+        ..Default::default()
+    };
+    let seen = observe(
+        &composition,
+        &question["xr"],
+        &BTreeMap::from([(label, resource)]),
+    );
     match &seen.resources[0].problem {
         None => same(&json!({"object": seen.composite}), answer),
         Some(problem) => against(problem.to_string()),
@@ -238,11 +314,15 @@ fn render(op: &str, question: &Value, answer: &Value) -> Compared {
 }
 
 fn observation(question: &Value, answer: &Value) -> Compared {
-    let composition = Composition::read(&spec_with(question["template"].clone())).map_err(|error| error.to_string())?;
+    let composition =
+        Composition::read(&spec_with(question["template"].clone())).map_err(|error| error.to_string())?;
     let label = composition.templates()[0].label.clone();
     let secret = question["secret"].as_object().unwrap().iter();
     let secret = secret.map(|(key, value)| (key.clone(), value.as_str().unwrap().as_bytes().to_vec()));
-    let resource = ObservedResource { object: question["observed"].clone(), secret: secret.collect() };
+    let resource = ObservedResource {
+        object: question["observed"].clone(),
+        secret: secret.collect(),
+    };
     let seen = observe(&composition, &json!({}), &BTreeMap::from([(label, resource)]));
     let mut ours = Map::new();
     match seen.resources[0].readiness.as_ref().unwrap() {
@@ -250,8 +330,9 @@ fn observation(question: &Value, answer: &Value) -> Compared {
         readiness => ours.insert("ready".to_owned(), readiness.is_ready().into()),
     };
     let details = seen.connection_details.iter();
-    let details: Map<String, Value> =
-        details.map(|(key, value)| (key.clone(), String::from_utf8_lossy(value).into())).collect();
+    let details: Map<String, Value> = details
+        .map(|(key, value)| (key.clone(), String::from_utf8_lossy(value).into()))
+        .collect();
     ours.insert("details".to_owned(), details.into());
     same(&Value::Object(ours), answer)
 }

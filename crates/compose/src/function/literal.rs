@@ -13,9 +13,9 @@ pub fn literal_response(request: &Request) -> Response {
     };
     match serde_json::from_value::<Response>(camel_case(written)) {
         Ok(overlay) => merge(response, overlay),
-        Err(error) => {
-            response.fatal(format!("cannot unmarshal RunFunctionResponse from the function's input: {error}"))
-        }
+        Err(error) => response.fatal(format!(
+            "cannot unmarshal RunFunctionResponse from the function's input: {error}"
+        )),
     }
 }
 
@@ -34,7 +34,10 @@ fn merge(mut response: Response, overlay: Response) -> Response {
     response.meta.ttl = overlay.meta.ttl.or(response.meta.ttl);
     let (composite, desired) = (overlay.desired.composite, &mut response.desired);
     desired.composite.resource.extend(composite.resource);
-    desired.composite.connection_details.extend(composite.connection_details);
+    desired
+        .composite
+        .connection_details
+        .extend(composite.connection_details);
     if !composite.ready.is_unspecified() {
         desired.composite.ready = composite.ready;
     }
@@ -43,8 +46,14 @@ fn merge(mut response: Response, overlay: Response) -> Response {
     if let Some(context) = overlay.context {
         response.context.get_or_insert_default().extend(context);
     }
-    response.requirements.extra_resources.extend(overlay.requirements.extra_resources);
-    response.requirements.required_resources.extend(overlay.requirements.required_resources);
+    response
+        .requirements
+        .extra_resources
+        .extend(overlay.requirements.extra_resources);
+    response
+        .requirements
+        .required_resources
+        .extend(overlay.requirements.required_resources);
     response.conditions.extend(overlay.conditions);
     response
 }

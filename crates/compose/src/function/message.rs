@@ -87,7 +87,11 @@ pub struct Resource {
     /// The object.
     pub resource: Map<String, Value>,
     /// What its connection secret holds, or should hold.
-    #[serde(alias = "connection_details", with = "bytes", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        alias = "connection_details",
+        with = "bytes",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub connection_details: ConnectionDetails,
     /// Whether it is ready.
     #[serde(skip_serializing_if = "Ready::is_unspecified")]
@@ -247,7 +251,11 @@ pub struct Requirements {
     #[serde(alias = "extra_resources", skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_resources: BTreeMap<String, ResourceSelector>,
     /// Resources.
-    #[serde(alias = "resources", skip_serializing_if = "BTreeMap::is_empty", rename = "resources")]
+    #[serde(
+        alias = "resources",
+        skip_serializing_if = "BTreeMap::is_empty",
+        rename = "resources"
+    )]
     pub required_resources: BTreeMap<String, ResourceSelector>,
 }
 
@@ -295,7 +303,10 @@ impl Response {
     #[must_use]
     pub fn to(request: &Request) -> Self {
         Self {
-            meta: ResponseMeta { tag: request.meta.tag.clone(), ttl: Some(TTL.to_owned()) },
+            meta: ResponseMeta {
+                tag: request.meta.tag.clone(),
+                ttl: Some(TTL.to_owned()),
+            },
             desired: request.desired.clone(),
             context: request.context.clone(),
             ..Self::default()
@@ -315,7 +326,12 @@ impl Response {
     }
 
     fn tell(&mut self, severity: Severity, message: String) {
-        self.results.push(RunResult { severity, message, reason: None, target: Some(Target::Composite) });
+        self.results.push(RunResult {
+            severity,
+            message,
+            reason: None,
+            target: Some(Target::Composite),
+        });
     }
 }
 
@@ -330,13 +346,19 @@ mod bytes {
 
     use crate::connection::ConnectionDetails;
 
-    pub(super) fn serialize<S: Serializer>(bytes: &ConnectionDetails, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        bytes: &ConnectionDetails,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_map(bytes.iter().map(|(key, value)| (key, STANDARD.encode(value))))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ConnectionDetails, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<ConnectionDetails, D::Error> {
         let texts = BTreeMap::<String, String>::deserialize(deserializer)?;
-        let decode = |(key, text): (String, String)| Ok((key, STANDARD.decode(text).map_err(D::Error::custom)?));
+        let decode =
+            |(key, text): (String, String)| Ok((key, STANDARD.decode(text).map_err(D::Error::custom)?));
         texts.into_iter().map(decode).collect()
     }
 }

@@ -14,8 +14,9 @@ use serde_json::Value;
 pub use auto_ready::auto_ready;
 pub use literal::literal_response;
 pub use message::{
-    Condition, ConditionStatus, CredentialData, Credentials, MatchLabels, Ready, Request, RequestMeta, Requirements, Resource,
-    ResourceSelector, Resources, Response, ResponseMeta, RunResult, Severity, State, Target,
+    Condition, ConditionStatus, CredentialData, Credentials, MatchLabels, Ready, Request, RequestMeta,
+    Requirements, Resource, ResourceSelector, Resources, Response, ResponseMeta, RunResult, Severity, State,
+    Target,
 };
 pub use patch_and_transform::patch_and_transform;
 

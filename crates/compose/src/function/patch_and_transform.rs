@@ -50,8 +50,14 @@ impl<'a> Run<'a> {
         let observed = object(&request.observed.composite.resource);
         let mut composite = object(&request.desired.composite.resource);
         copy_kind(&observed, &mut composite);
-        let environment = request.context.as_ref().and_then(|context| context.get(ENVIRONMENT_KEY));
-        let mut environment = environment.filter(|value| value.is_object()).cloned().unwrap_or_else(|| json!({}));
+        let environment = request
+            .context
+            .as_ref()
+            .and_then(|context| context.get(ENVIRONMENT_KEY));
+        let mut environment = environment
+            .filter(|value| value.is_object())
+            .cloned()
+            .unwrap_or_else(|| json!({}));
         number::settle(&mut environment);
         if environment.get("kind").is_none() && environment.get("apiVersion").is_none() {
             copy_kind(
@@ -85,7 +91,9 @@ impl<'a> Run<'a> {
                 && (patch.required || !error.is_not_found())
             {
                 let (kind, error) = (patch.kind.name(), said(patch, &error));
-                return Err(format!("cannot apply the \"{kind}\" environment patch at index {index}: {error}"));
+                return Err(format!(
+                    "cannot apply the \"{kind}\" environment patch at index {index}: {error}"
+                ));
             }
         }
         for template in &input.templates {
@@ -98,14 +106,18 @@ impl<'a> Run<'a> {
         match patch.kind {
             PatchType::FromCompositeFieldPath
             | PatchType::ToEnvironmentFieldPath
-            | PatchType::CombineFromComposite => {
-                patch.place(patch.value(&self.observed)?, &mut self.environment, Repeats::Append)
-            }
+            | PatchType::CombineFromComposite => patch.place(
+                patch.value(&self.observed)?,
+                &mut self.environment,
+                Repeats::Append,
+            ),
             PatchType::ToCompositeFieldPath
             | PatchType::FromEnvironmentFieldPath
-            | PatchType::CombineToComposite => {
-                patch.place(patch.value(&self.environment)?, &mut self.composite, Repeats::Append)
-            }
+            | PatchType::CombineToComposite => patch.place(
+                patch.value(&self.environment)?,
+                &mut self.composite,
+                Repeats::Append,
+            ),
             PatchType::CombineFromEnvironment | PatchType::CombineToEnvironment => Ok(()),
         }
     }
@@ -128,13 +140,19 @@ impl<'a> Run<'a> {
             for field in ["name", "namespace"] {
                 metadata::set_text(&mut made, field, metadata::text(existing, field));
             }
-            let details = connection_details(existing, &observed.connection_details, &template.connection_details);
+            let details = connection_details(
+                existing,
+                &observed.connection_details,
+                &template.connection_details,
+            );
             self.details.extend(details);
             match readiness(existing, &template.readiness_checks) {
                 Readiness::Ready => ready = Ready::True,
                 Readiness::NotReady { .. } => {}
                 Readiness::Failed(error) => {
-                    self.response.warn(format!("cannot check readiness of composed resource \"{name}\": {error}"));
+                    self.response.warn(format!(
+                        "cannot check readiness of composed resource \"{name}\": {error}"
+                    ));
                 }
             }
         }
@@ -155,14 +173,20 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        let resource = Resource { resource: fields(made), connection_details: ConnectionDetails::new(), ready };
+        let resource = Resource {
+            resource: fields(made),
+            connection_details: ConnectionDetails::new(),
+            ready,
+        };
         self.desired.insert(name.clone(), resource);
         Ok(())
     }
 
     fn patch(&mut self, patch: &Patch, existing: Option<&Value>, made: &mut Value) -> Result<(), PatchError> {
         let (from, to) = match (patch.kind, existing) {
-            (PatchType::FromCompositeFieldPath | PatchType::CombineFromComposite, _) => (&self.observed, made),
+            (PatchType::FromCompositeFieldPath | PatchType::CombineFromComposite, _) => {
+                (&self.observed, made)
+            }
             (PatchType::FromEnvironmentFieldPath | PatchType::CombineFromEnvironment, _) => {
                 (&self.environment, made)
             }
@@ -203,22 +227,38 @@ impl<'a> Run<'a> {
 
     /// A composite resource that has no connection secret of its own gets a composed one.
     fn compose_secret(&mut self, reference: Option<&SecretReference>) -> Result<(), Stop> {
-        let has_its_own = self.observed.get("spec").and_then(|spec| spec.get("crossplane")).is_none();
+        let has_its_own = self
+            .observed
+            .get("spec")
+            .and_then(|spec| spec.get("crossplane"))
+            .is_none();
         if has_its_own || self.details.is_empty() {
             return Ok(());
         }
         let place = secret_place(&self.observed, reference)
             .map_err(|error| format!("cannot compose connection secret: {error}"))?;
-        let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1"});
+        let mut secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1"});
         for field in ["name", "namespace"] {
-            metadata::set_text(&mut secret, field, place.get(field).and_then(Value::as_str).unwrap_or_default());
+            metadata::set_text(
+                &mut secret,
+                field,
+                place.get(field).and_then(Value::as_str).unwrap_or_default(),
+            );
         }
-        let data = Resource { connection_details: self.details.clone(), ..Resource::default() };
+        let data = Resource {
+            connection_details: self.details.clone(),
+            ..Resource::default()
+        };
         secret["data"] = serde_json::to_value(data)
             .ok()
             .and_then(|data| data.get("connectionDetails").cloned())
             .unwrap_or_default();
-        let resource = Resource { resource: fields(secret), ready: Ready::True, ..Resource::default() };
+        let resource = Resource {
+            resource: fields(secret),
+            ready: Ready::True,
+            ..Resource::default()
+        };
         let name = format!("{}-connection-secret", metadata::text(&self.observed, "name"));
         self.desired.insert(name, resource);
         Ok(())
@@ -232,27 +272,48 @@ impl<'a> Run<'a> {
             response.desired.composite.ready = Ready::False;
         }
         response.desired.resources = self.desired;
-        response.context.get_or_insert_default().insert(ENVIRONMENT_KEY.to_owned(), self.environment);
+        response
+            .context
+            .get_or_insert_default()
+            .insert(ENVIRONMENT_KEY.to_owned(), self.environment);
         response
     }
 }
 
 /// Where connection details go: where the composite resource says, or the input, or next to the composite resource.
 fn secret_place(composite: &Value, reference: Option<&SecretReference>) -> Result<Value, String> {
-    let asked = composite.get("spec").and_then(|spec| spec.get("writeConnectionSecretToRef"));
-    let text = |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let asked = composite
+        .get("spec")
+        .and_then(|spec| spec.get("writeConnectionSecretToRef"));
+    let text = |value: &Value, field: &str| {
+        value
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let given = reference.filter(|reference| !(reference.name.is_empty() && reference.namespace.is_empty()));
     let (name, namespace) = match (asked, given) {
         (Some(asked), _) if asked.is_object() => (text(asked, "name"), text(asked, "namespace")),
         (_, Some(given)) => (given.name.clone(), given.namespace.clone()),
         _ => {
             let name = metadata::text(composite, "name");
-            (format!("{name}-connection"), metadata::text(composite, "namespace").to_owned())
+            (
+                format!("{name}-connection"),
+                metadata::text(composite, "namespace").to_owned(),
+            )
         }
     };
     let mut place = json!({"name": name, "namespace": namespace});
-    for (index, patch) in reference.map(|reference| reference.patches.as_slice()).unwrap_or_default().iter().enumerate() {
-        let done = patch.value(composite).and_then(|value| patch.place(value, &mut place, Repeats::Append));
+    for (index, patch) in reference
+        .map(|reference| reference.patches.as_slice())
+        .unwrap_or_default()
+        .iter()
+        .enumerate()
+    {
+        let done = patch
+            .value(composite)
+            .and_then(|value| patch.place(value, &mut place, Repeats::Append));
         match done {
             Err(error) if patch.required || patch.kind == PatchType::CombineFromComposite => {
                 let (kind, error) = (patch.kind.name(), said(patch, &error));

@@ -23,7 +23,11 @@ pub(super) fn print(out: &mut Out, value: f64, verb: char) -> bool {
         Some(rest) => (true, rest.to_owned()),
         None => (false, text),
     };
-    let digits = if out.flags.sharp && verb != 'b' { with_point(digits, verb, precision) } else { digits };
+    let digits = if out.flags.sharp && verb != 'b' {
+        with_point(digits, verb, precision)
+    } else {
+        digits
+    };
     let sign = match negative {
         true => "-",
         false if out.flags.plus => "+",
@@ -31,7 +35,11 @@ pub(super) fn print(out: &mut Out, value: f64, verb: char) -> bool {
         false => "",
     };
     let zeros = excess(verb, precision);
-    let missing = out.flags.width.unwrap_or(0).saturating_sub(sign.len() + digits.len() + zeros);
+    let missing = out
+        .flags
+        .width
+        .unwrap_or(0)
+        .saturating_sub(sign.len() + digits.len() + zeros);
     let flags = out.flags;
     if !flags.minus && !flags.zero {
         out.repeat(' ', missing);
@@ -94,8 +102,14 @@ fn exponent(value: f64, precision: Option<usize>) -> String {
 fn in_exponent_form(negative: bool, digits: &str, exponent: i32) -> String {
     let (first, rest) = digits.split_at(1.min(digits.len()));
     let point = if rest.is_empty() { "" } else { "." };
-    let (sign, direction) = (if negative { "-" } else { "" }, if exponent < 0 { '-' } else { '+' });
-    format!("{sign}{first}{point}{rest}e{direction}{:02}", exponent.unsigned_abs())
+    let (sign, direction) = (
+        if negative { "-" } else { "" },
+        if exponent < 0 { '-' } else { '+' },
+    );
+    format!(
+        "{sign}{first}{point}{rest}e{direction}{:02}",
+        exponent.unsigned_abs()
+    )
 }
 
 fn general(value: f64, precision: Option<usize>) -> String {
@@ -113,7 +127,11 @@ fn general(value: f64, precision: Option<usize>) -> String {
         Some(precision) => {
             let known = i32::try_from(digits.len()).unwrap_or(i32::MAX);
             let wanted = i32::try_from(precision.max(1)).unwrap_or(i32::MAX);
-            if wanted > known && known > exponent { known } else { wanted }
+            if wanted > known && known > exponent {
+                known
+            } else {
+                wanted
+            }
         }
     };
     if exponent < -4 || exponent >= limit {
@@ -144,7 +162,11 @@ fn general(value: f64, precision: Option<usize>) -> String {
 /// `%g` has no trailing zeros.
 fn significant(digits: &str) -> String {
     let trimmed = digits.trim_end_matches('0');
-    if trimmed.is_empty() { "0".to_owned() } else { trimmed.to_owned() }
+    if trimmed.is_empty() {
+        "0".to_owned()
+    } else {
+        trimmed.to_owned()
+    }
 }
 
 /// `#`: a point always, and the trailing zeros of `%g`.
@@ -158,7 +180,11 @@ fn with_point(text: String, verb: char, precision: Option<usize>) -> String {
         _ => 0,
     };
     let mut digits = digits.to_owned();
-    let mut shown = digits.chars().filter(|c| *c != '.').skip_while(|c| *c == '0').count();
+    let mut shown = digits
+        .chars()
+        .filter(|c| *c != '.')
+        .skip_while(|c| *c == '0')
+        .count();
     if !digits.contains('.') {
         if digits == "0" {
             shown += 1;
@@ -199,7 +225,11 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     }
     if let Some(precision) = precision.filter(|precision| *precision < 13) {
         let dropped = 4 * (13 - precision);
-        let (kept, lost, half) = (mantissa >> dropped, mantissa & ((1 << dropped) - 1), 1 << (dropped - 1));
+        let (kept, lost, half) = (
+            mantissa >> dropped,
+            mantissa & ((1 << dropped) - 1),
+            1 << (dropped - 1),
+        );
         let up = lost > half || (lost == half && kept & 1 == 1);
         mantissa = (kept + u64::from(up)) << dropped;
         if mantissa >> 53 == 1 {
@@ -216,5 +246,9 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     };
     let point = if fraction.is_empty() { "" } else { "." };
     let direction = if exponent < 0 { '-' } else { '+' };
-    format!("{sign}0x{}{point}{fraction}p{direction}{:02}", mantissa >> 52, exponent.unsigned_abs())
+    format!(
+        "{sign}0x{}{point}{fraction}p{direction}{:02}",
+        mantissa >> 52,
+        exponent.unsigned_abs()
+    )
 }

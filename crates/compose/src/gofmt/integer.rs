@@ -50,8 +50,10 @@ fn digits(out: &mut Out, value: i64, digits: &str, verb: char) {
         'X' if flags.sharp => "0X",
         _ => "",
     };
-    let missing =
-        flags.width.unwrap_or(0).saturating_sub(sign.len() + prefix.len() + zeros + digits.len());
+    let missing = flags
+        .width
+        .unwrap_or(0)
+        .saturating_sub(sign.len() + prefix.len() + zeros + digits.len());
     if !flags.minus {
         out.repeat(' ', missing);
     }
@@ -68,10 +70,20 @@ fn code_point(out: &mut Out, value: i64) {
     // Go shows the bits of a negative number.
     let bits = value.cast_unsigned();
     let digits = format!("{bits:X}");
-    let zeros = out.flags.precision.unwrap_or(0).max(4).saturating_sub(digits.len());
-    let shown = u32::try_from(bits).ok().and_then(char::from_u32).filter(|_| out.flags.sharp);
+    let zeros = out
+        .flags
+        .precision
+        .unwrap_or(0)
+        .max(4)
+        .saturating_sub(digits.len());
+    let shown = u32::try_from(bits)
+        .ok()
+        .and_then(char::from_u32)
+        .filter(|_| out.flags.sharp);
     let shown = shown.filter(|character| quote::is_printable(*character));
-    let shown = shown.map(|character| format!(" '{character}'")).unwrap_or_default();
+    let shown = shown
+        .map(|character| format!(" '{character}'"))
+        .unwrap_or_default();
     let length = 2 + zeros + digits.len() + shown.chars().count();
     let missing = out.flags.width.unwrap_or(0).saturating_sub(length);
     if !out.flags.minus {
@@ -87,5 +99,8 @@ fn code_point(out: &mut Out, value: i64) {
 }
 
 fn character(value: i64) -> char {
-    u32::try_from(value).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+    u32::try_from(value)
+        .ok()
+        .and_then(char::from_u32)
+        .unwrap_or(char::REPLACEMENT_CHARACTER)
 }

@@ -32,7 +32,13 @@ pub struct TooLong;
 /// When the text is longer than 1 MiB.
 pub fn sprintf(format: &str, arguments: &[&Value]) -> Result<String, TooLong> {
     let mut out = Out::new(LONGEST);
-    let mut state = State { format: format.as_bytes(), text: format, arguments, next: 0, reordered: false };
+    let mut state = State {
+        format: format.as_bytes(),
+        text: format,
+        arguments,
+        next: 0,
+        reordered: false,
+    };
     state.run(&mut out);
     out.finish().ok_or(TooLong)
 }
@@ -104,7 +110,11 @@ impl State<'_> {
     /// Carries out the directive after a `%`; nothing if the format ends in the middle of it.
     fn directive(&mut self, start: usize, out: &mut Out) -> Option<usize> {
         out.flags = out::Flags::default();
-        let mut directive = Directive { at: start, sound: true, after_index: false };
+        let mut directive = Directive {
+            at: start,
+            sound: true,
+            after_index: false,
+        };
         while let Some(byte) = self.format.get(directive.at) {
             match byte {
                 b'#' => out.flags.sharp = true,
@@ -185,8 +195,9 @@ impl State<'_> {
         if self.format.get(directive.at) == Some(&b'*') {
             directive.at += 1;
             directive.after_index = false;
-            out.flags.precision =
-                self.number_from_argument().and_then(|precision| usize::try_from(precision).ok());
+            out.flags.precision = self
+                .number_from_argument()
+                .and_then(|precision| usize::try_from(precision).ok());
             if out.flags.precision.is_none() {
                 out.text("%!(BADPREC)");
             }
@@ -230,7 +241,10 @@ impl State<'_> {
             directive.at += 1;
             return;
         };
-        let mut inner = Directive { at: directive.at + 1, ..*directive };
+        let mut inner = Directive {
+            at: directive.at + 1,
+            ..*directive
+        };
         let number = self.number(&mut inner);
         let closed = inner.at == directive.at + length;
         directive.at += length + 1;

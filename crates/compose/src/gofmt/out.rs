@@ -23,7 +23,12 @@ pub(super) struct Out {
 
 impl Out {
     pub(super) fn new(limit: usize) -> Self {
-        Self { flags: Flags::default(), written: String::new(), limit, full: false }
+        Self {
+            flags: Flags::default(),
+            written: String::new(),
+            limit,
+            full: false,
+        }
     }
 
     /// The text, unless it became too long.
@@ -53,7 +58,11 @@ impl Out {
     pub(super) fn padded(&mut self, text: &str) {
         let width = self.flags.width.unwrap_or(0);
         // Counting is only worth it if the text could be shorter than the field.
-        let missing = if width == 0 { 0 } else { width.saturating_sub(text.chars().count()) };
+        let missing = if width == 0 {
+            0
+        } else {
+            width.saturating_sub(text.chars().count())
+        };
         if self.flags.minus {
             self.text(text);
         }
@@ -64,7 +73,11 @@ impl Out {
     }
 
     pub(super) fn fill(&mut self, missing: usize) {
-        let filler = if self.flags.zero && !self.flags.minus { '0' } else { ' ' };
+        let filler = if self.flags.zero && !self.flags.minus {
+            '0'
+        } else {
+            ' '
+        };
         self.repeat(filler, missing);
     }
 

@@ -11,7 +11,9 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// `strconv.QuoteToASCII`.
 pub(super) fn quoted_ascii(text: &str) -> String {
-    quote(text, '"', |character| character.is_ascii() && is_printable(character))
+    quote(text, '"', |character| {
+        character.is_ascii() && is_printable(character)
+    })
 }
 
 pub(super) fn quoted_character(character: char) -> String {
@@ -37,7 +39,9 @@ pub(super) fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    PRINTABLE.as_ref().is_some_and(|printable| printable.is_match(character.encode_utf8(&mut [0; 4])))
+    PRINTABLE
+        .as_ref()
+        .is_some_and(|printable| printable.is_match(character.encode_utf8(&mut [0; 4])))
 }
 
 fn quote(text: &str, delimiter: char, printable: impl Fn(char) -> bool) -> String {

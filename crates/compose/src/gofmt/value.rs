@@ -36,8 +36,11 @@ pub(super) fn print(out: &mut Out, value: &Value, verb: char) {
 }
 
 fn print_array(out: &mut Out, elements: &[Value], verb: char) {
-    let (open, between, close) =
-        if out.flags.go_syntax { ("[]interface {}{", ", ", "}") } else { ("[", " ", "]") };
+    let (open, between, close) = if out.flags.go_syntax {
+        ("[]interface {}{", ", ", "}")
+    } else {
+        ("[", " ", "]")
+    };
     out.text(open);
     for (position, element) in elements.iter().enumerate() {
         if position > 0 {
@@ -49,8 +52,11 @@ fn print_array(out: &mut Out, elements: &[Value], verb: char) {
 }
 
 fn print_object(out: &mut Out, fields: &[(&String, &Value)], verb: char) {
-    let (open, between, close) =
-        if out.flags.go_syntax { ("map[string]interface {}{", ", ", "}") } else { ("map[", " ", "]") };
+    let (open, between, close) = if out.flags.go_syntax {
+        ("map[string]interface {}{", ", ", "}")
+    } else {
+        ("map[", " ", "]")
+    };
     out.text(open);
     for (position, (name, value)) in fields.iter().enumerate() {
         if position > 0 {
@@ -68,7 +74,11 @@ fn print_object(out: &mut Out, fields: &[(&String, &Value)], verb: char) {
 /// A nil inside a collection prints itself whatever the verb.
 fn print_inside(out: &mut Out, value: &Value, verb: char) {
     if value.is_null() {
-        out.text(if out.flags.go_syntax { "interface {}(nil)" } else { "<nil>" });
+        out.text(if out.flags.go_syntax {
+            "interface {}(nil)"
+        } else {
+            "<nil>"
+        });
     } else {
         print(out, value, verb);
     }
@@ -102,7 +112,10 @@ fn print_quoted(out: &mut Out, text: &str) {
 }
 
 fn truncated<'a>(out: &Out, text: &'a str) -> &'a str {
-    let end = out.flags.precision.and_then(|precision| text.char_indices().nth(precision));
+    let end = out
+        .flags
+        .precision
+        .and_then(|precision| text.char_indices().nth(precision));
     end.map_or(text, |(end, _)| &text[..end])
 }
 
@@ -123,7 +136,11 @@ fn print_bytes(out: &mut Out, bytes: &[u8], verb: char) {
         if flags.sharp && (flags.space || position == 0) {
             text.push_str(prefix);
         }
-        text.push_str(&if verb == 'x' { format!("{byte:02x}") } else { format!("{byte:02X}") });
+        text.push_str(&if verb == 'x' {
+            format!("{byte:02x}")
+        } else {
+            format!("{byte:02X}")
+        });
     }
     if flags.minus {
         out.text(&text);

@@ -144,11 +144,15 @@ impl FieldPath {
             let path = || text_of(&parents[..depth]);
             let next = match segment {
                 Segment::Index(index) => {
-                    let array = place.as_array_mut().ok_or_else(|| PathError::CannotIndex { path: path() })?;
+                    let array = place
+                        .as_array_mut()
+                        .ok_or_else(|| PathError::CannotIndex { path: path() })?;
                     array.get_mut(*index as usize)
                 }
                 Segment::Field(name) => {
-                    let fields = place.as_object_mut().ok_or_else(|| PathError::CannotEnter { path: path() })?;
+                    let fields = place
+                        .as_object_mut()
+                        .ok_or_else(|| PathError::CannotEnter { path: path() })?;
                     fields.get_mut(name)
                 }
             };
@@ -157,7 +161,10 @@ impl FieldPath {
                 None => return Ok(()),
             }
         }
-        let refused = |problem| PathError::CannotDelete { path: self.to_string(), problem };
+        let refused = |problem| PathError::CannotDelete {
+            path: self.to_string(),
+            problem,
+        };
         match (last, place) {
             (Segment::Index(index), Value::Array(array)) => {
                 if (*index as usize) < array.len() {
@@ -180,13 +187,13 @@ pub(super) fn get<'a>(object: &'a Value, segments: &[Segment]) -> Result<&'a Val
         let before = || text_of(&segments[..depth]);
         let here = || text_of(&segments[..=depth]);
         place = match (segment, place) {
-            (Segment::Index(index), Value::Array(array)) => {
-                array.get(*index as usize).ok_or_else(|| PathError::NoSuchElement { path: here() })?
-            }
+            (Segment::Index(index), Value::Array(array)) => array
+                .get(*index as usize)
+                .ok_or_else(|| PathError::NoSuchElement { path: here() })?,
             (Segment::Index(_), _) => return Err(PathError::NotAnArray { path: before() }),
-            (Segment::Field(name), Value::Object(fields)) => {
-                fields.get(name).ok_or_else(|| PathError::NoSuchField { path: here() })?
-            }
+            (Segment::Field(name), Value::Object(fields)) => fields
+                .get(name)
+                .ok_or_else(|| PathError::NoSuchField { path: here() })?,
             (Segment::Field(_), Value::Null) => return Err(PathError::Null { path: before() }),
             (Segment::Field(_), _) => return Err(PathError::NotAnObject { path: before() }),
         };
@@ -204,7 +211,9 @@ fn enter<'a>(
     match segment {
         Segment::Index(index) => {
             let Value::Array(array) = place else {
-                return Err(PathError::CannotIndex { path: text_of(before) });
+                return Err(PathError::CannotIndex {
+                    path: text_of(before),
+                });
             };
             let element = &mut array[*index as usize];
             // An element that padding left behind may become anything; a null that somebody wrote as a field may not.
@@ -216,7 +225,9 @@ fn enter<'a>(
         }
         Segment::Field(name) => {
             let Value::Object(fields) = place else {
-                return Err(PathError::CannotEnter { path: text_of(before) });
+                return Err(PathError::CannotEnter {
+                    path: text_of(before),
+                });
             };
             let field = fields.entry(name.as_str()).or_insert_with(|| room_for(next));
             lengthen(field, next);

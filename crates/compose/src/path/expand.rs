@@ -30,7 +30,10 @@ impl FieldPath {
         let depth = taken.len();
         let Some(segment) = self.segments().get(depth) else {
             if found.len() == MOST_PLACES {
-                return Err(PathError::TooMany { path: self.to_string(), limit: MOST_PLACES });
+                return Err(PathError::TooMany {
+                    path: self.to_string(),
+                    limit: MOST_PLACES,
+                });
             }
             found.push(FieldPath::of(taken.clone()));
             return Ok(());

@@ -33,7 +33,9 @@ pub enum MergeError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// An array cannot be appended to what is no array.
-    #[error("failed to merge values: cannot append two slices with different type ([]interface {{}}, {found})")]
+    #[error(
+        "failed to merge values: cannot append two slices with different type ([]interface {{}}, {found})"
+    )]
     NotAnArray {
         /// The Go type of what is there.
         found: &'static str,
@@ -89,7 +91,9 @@ fn merge_objects(
     options: MergeOptions,
     repeats: Repeats,
 ) -> Result<(), MergeError> {
-    source.into_iter().try_for_each(|(name, value)| merge_field(target, &name, value, options, repeats))
+    source
+        .into_iter()
+        .try_for_each(|(name, value)| merge_field(target, &name, value, options, repeats))
 }
 
 fn merge_field(
@@ -112,7 +116,9 @@ fn merge_field(
             existing.append(&mut elements);
         }
         (Some(existing), Value::Array(_)) if options.append_slice && !existing.is_null() => {
-            return Err(MergeError::NotAnArray { found: gofmt::type_name(existing) });
+            return Err(MergeError::NotAnArray {
+                found: gofmt::type_name(existing),
+            });
         }
         (Some(existing), new) if overwrite || is_empty(existing) => *existing = new,
         (Some(_), _) => {}

@@ -24,6 +24,9 @@ pub use merge::{MergeError, MergeOptions, Repeats};
 /// The highest index that may be written: a path is no way to make an array of a million nulls.
 pub const HIGHEST_INDEX: u32 = 1024;
 
+/// The most steps that a path may have: deeper objects cannot be read back.
+pub const MOST_STEPS: usize = 100;
+
 /// The name that stands for every element of an array, or every field of an object.
 const WILDCARD: &str = "*";
 
@@ -60,6 +63,9 @@ pub enum PathSyntaxError {
         /// Its place in the text, in bytes.
         position: usize,
     },
+    /// More steps than any object is deep.
+    #[error("a field path cannot have more than {MOST_STEPS} steps")]
+    TooDeep,
     /// No path at all.
     #[error("a field path cannot be empty")]
     Empty,
@@ -79,7 +85,10 @@ impl FieldPath {
     }
 
     fn of(segments: Vec<Segment>) -> Self {
-        Self { segments, expands: false }
+        Self {
+            segments,
+            expands: false,
+        }
     }
 }
 
@@ -104,6 +113,9 @@ impl FromStr for FieldPath {
             if end > 0 {
                 segments.push(field(&rest[..end]));
             }
+            if segments.len() > MOST_STEPS {
+                return Err(PathSyntaxError::TooDeep);
+            }
             let position = position + end;
             rest = match text[position..].chars().next() {
                 None => break,
@@ -112,7 +124,10 @@ impl FromStr for FieldPath {
                 Some(found) => return Err(PathSyntaxError::Unexpected { found, position }),
             };
         }
-        Ok(Self { segments, expands: text.contains("[*]") })
+        Ok(Self {
+            segments,
+            expands: text.contains("[*]"),
+        })
     }
 }
 
@@ -123,7 +138,10 @@ fn after_period(text: &str, position: usize) -> Result<&str, PathSyntaxError> {
         return Err(PathSyntaxError::Unexpected { found: '.', position });
     }
     match rest.chars().next() {
-        Some(found @ ('.' | '[')) => Err(PathSyntaxError::Unexpected { found, position: position + 1 }),
+        Some(found @ ('.' | '[')) => Err(PathSyntaxError::Unexpected {
+            found,
+            position: position + 1,
+        }),
         _ => Ok(rest),
     }
 }
@@ -139,11 +157,17 @@ fn bracketed<'a>(
         return Err(PathSyntaxError::Unterminated { position });
     };
     if length == 0 {
-        return Err(PathSyntaxError::Unexpected { found: ']', position: inside });
+        return Err(PathSyntaxError::Unexpected {
+            found: ']',
+            position: inside,
+        });
     }
     let content = &text[inside..inside + length];
     if let Some(offset) = content.find('[') {
-        return Err(PathSyntaxError::Unexpected { found: '[', position: inside + offset });
+        return Err(PathSyntaxError::Unexpected {
+            found: '[',
+            position: inside + offset,
+        });
     }
     segments.push(field_or_index(content));
     Ok(&text[inside + length + 1..])

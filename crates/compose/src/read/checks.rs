@@ -6,12 +6,26 @@ use crate::connection::{ConnectionDetail, DetailSource};
 use crate::problem::Problems;
 use crate::readiness::ReadinessCheck;
 
-const CHECKS: [&str; 7] =
-    ["MatchString", "MatchInteger", "NonEmpty", "MatchCondition", "MatchTrue", "MatchFalse", "None"];
+const CHECKS: [&str; 7] = [
+    "MatchString",
+    "MatchInteger",
+    "NonEmpty",
+    "MatchCondition",
+    "MatchTrue",
+    "MatchFalse",
+    "None",
+];
 
-pub(super) fn readiness_checks(resource: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Vec<ReadinessCheck> {
+pub(super) fn readiness_checks(
+    resource: &Node<'_>,
+    dialect: Dialect,
+    problems: &mut Problems,
+) -> Vec<ReadinessCheck> {
     let checks = resource.child("readinessChecks").items(problems);
-    checks.iter().filter_map(|check| readiness_check(check, dialect, problems)).collect()
+    checks
+        .iter()
+        .filter_map(|check| readiness_check(check, dialect, problems))
+        .collect()
 }
 
 fn readiness_check(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<ReadinessCheck> {
@@ -30,14 +44,22 @@ fn readiness_check(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -
     let wanted_text = text.text(problems);
     if name == "MatchString" && missing(wanted_text, &"", dialect) {
         let how = if dialect == Dialect::Core { "empty" } else { "nil" };
-        text.required(&format!("cannot be {how} for type MatchString"), "add the text to wait for", problems);
+        text.required(
+            &format!("cannot be {how} for type MatchString"),
+            "add the text to wait for",
+            problems,
+        );
     }
     let number = node.child("matchInteger");
     let wanted_number = number.integer(problems);
     if name == "MatchInteger" && missing(wanted_number, &0, dialect) {
         let how = if dialect == Dialect::Core { "0" } else { "nil" };
         let suggestion = "add the number to wait for; a Composition cannot wait for 0";
-        number.required(&format!("cannot be {how} for type MatchInteger"), suggestion, problems);
+        number.required(
+            &format!("cannot be {how} for type MatchInteger"),
+            suggestion,
+            problems,
+        );
     }
     let path = node.child("fieldPath").path("cannot be empty", problems)?;
     Some(match name {
@@ -76,7 +98,10 @@ fn match_condition(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -
         }
     };
     let (kind, status) = (text("type", "Ready"), text("status", "True"));
-    Some(ReadinessCheck::MatchCondition { kind: kind?, status: status? })
+    Some(ReadinessCheck::MatchCondition {
+        kind: kind?,
+        status: status?,
+    })
 }
 
 const DETAILS: [&str; 3] = ["FromConnectionSecretKey", "FromFieldPath", "FromValue"];
@@ -87,17 +112,27 @@ pub(super) fn connection_details(
     problems: &mut Problems,
 ) -> Vec<ConnectionDetail> {
     let details = resource.child("connectionDetails").items(problems);
-    details.iter().filter_map(|detail| connection_detail(detail, dialect, problems)).collect()
+    details
+        .iter()
+        .filter_map(|detail| connection_detail(detail, dialect, problems))
+        .collect()
 }
 
 fn connection_detail(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<ConnectionDetail> {
     let kind = node.child("type");
-    let (value, key, field) =
-        (node.child("value"), node.child("fromConnectionSecretKey"), node.child("fromFieldPath"));
+    let (value, key, field) = (
+        node.child("value"),
+        node.child("fromConnectionSecretKey"),
+        node.child("fromFieldPath"),
+    );
     let name = match kind.text(problems).filter(|kind| !kind.is_empty()) {
         Some(name) => name,
         None if dialect == Dialect::Function => {
-            kind.required("connection detail type is required", "say where the value comes from", problems);
+            kind.required(
+                "connection detail type is required",
+                "say where the value comes from",
+                problems,
+            );
             return None;
         }
         None if value.value().is_some() => "FromValue",
@@ -113,7 +148,9 @@ fn connection_detail(node: &Node<'_>, dialect: Dialect, problems: &mut Problems)
     let source = match name {
         "FromValue" => {
             missing(&value, "value");
-            value.text(problems).map(|value| DetailSource::Value(value.to_owned()))
+            value
+                .text(problems)
+                .map(|value| DetailSource::Value(value.to_owned()))
         }
         "FromConnectionSecretKey" => {
             missing(&key, "key");
@@ -131,12 +168,21 @@ fn connection_detail(node: &Node<'_>, dialect: Dialect, problems: &mut Problems)
     let given = node.child("name");
     let name = match (given.text(problems), &source) {
         (Some(name), _) if !name.is_empty() => name.to_owned(),
-        (None, Some(DetailSource::Key(key))) if dialect == Dialect::Core && given.value().is_none() => key.clone(),
+        (None, Some(DetailSource::Key(key))) if dialect == Dialect::Core && given.value().is_none() => {
+            key.clone()
+        }
         (None, None) if dialect == Dialect::Core => return None,
         _ => {
-            given.required("connection detail is missing name", "name the key of the secret", problems);
+            given.required(
+                "connection detail is missing name",
+                "name the key of the secret",
+                problems,
+            );
             return None;
         }
     };
-    Some(ConnectionDetail { name, source: source? })
+    Some(ConnectionDetail {
+        name,
+        source: source?,
+    })
 }

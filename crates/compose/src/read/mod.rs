@@ -57,7 +57,12 @@ pub(crate) fn validate(spec: &Value) -> Problems {
             resources_mode(&spec, &mut problems);
         }
         "Pipeline" => pipeline_mode(&spec, &mut problems),
-        other => mode.unknown(other, "unknown composition mode", &["Resources", "Pipeline"], &mut problems),
+        other => mode.unknown(
+            other,
+            "unknown composition mode",
+            &["Resources", "Pipeline"],
+            &mut problems,
+        ),
     }
     problems
 }
@@ -100,7 +105,10 @@ fn pipeline_mode(spec: &Node<'_>, problems: &mut Problems) {
         }
         credentials(step, problems);
         let input = step.child("input");
-        if let Some(value) = input.value().filter(|input| function::is_patch_and_transform_input(input)) {
+        if let Some(value) = input
+            .value()
+            .filter(|input| function::is_patch_and_transform_input(input))
+        {
             read_function_input(&Node::root(value, input.field()), problems);
         }
     }
@@ -117,7 +125,11 @@ fn credentials(step: &Node<'_>, problems: &mut Problems) {
         }
         let secret = credential.child("secretRef");
         if credential.child("source").text(problems) == Some("Secret") && secret.value().is_none() {
-            secret.required("must be specified when source is Secret", "name the secret", problems);
+            secret.required(
+                "must be specified when source is Secret",
+                "name the secret",
+                problems,
+            );
         }
     }
 }
@@ -143,10 +155,17 @@ fn read_function_input(input: &Node<'_>, problems: &mut Problems) -> FunctionInp
     let secret = input.child("writeConnectionSecretToRef");
     FunctionInput {
         templates: templates(input, Dialect::Function, problems),
-        environment: patches.iter().filter_map(|patch| patch::environment(patch, problems)).collect(),
+        environment: patches
+            .iter()
+            .filter_map(|patch| patch::environment(patch, problems))
+            .collect(),
         secret: secret.value().map(|_| SecretReference {
             name: secret.child("name").text(problems).unwrap_or_default().to_owned(),
-            namespace: secret.child("namespace").text(problems).unwrap_or_default().to_owned(),
+            namespace: secret
+                .child("namespace")
+                .text(problems)
+                .unwrap_or_default()
+                .to_owned(),
             patches: secret
                 .child("patches")
                 .items(problems)
@@ -169,7 +188,11 @@ fn templates(parent: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Ve
             .collect();
         match name.text(problems) {
             None | Some("") => {
-                name.required("name is required", "name the patch set, and use it by that name", problems);
+                name.required(
+                    "name is required",
+                    "name the patch set, and use it by that name",
+                    problems,
+                );
             }
             Some(text) => {
                 sets.insert(text, patches);
@@ -191,7 +214,11 @@ fn names(resources: &[Node<'_>], dialect: Dialect, problems: &mut Problems) {
         let name = resource.child("name");
         match name.text(problems).unwrap_or_default() {
             "" if dialect == Dialect::Function => {
-                name.required("name is required", "name the resource after what it is for", problems);
+                name.required(
+                    "name is required",
+                    "name the resource after what it is for",
+                    problems,
+                );
             }
             "" if !seen.is_empty() => name.required(MIXED, "name this resource, too", problems),
             "" => {}
@@ -215,7 +242,11 @@ fn template(
     dialect: Dialect,
     problems: &mut Problems,
 ) -> Template {
-    let name = resource.child("name").value().and_then(Value::as_str).filter(|name| !name.is_empty());
+    let name = resource
+        .child("name")
+        .value()
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty());
     let mut patches = Vec::new();
     for written in resource.child("patches").items(problems) {
         match patch::composed(&written, dialect, problems) {
@@ -245,23 +276,39 @@ fn base(resource: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Optio
     let base = resource.child("base");
     let Some(value) = base.value() else {
         if dialect == Dialect::Core {
-            base.required("a resource needs a base", "add the object that patches start from", problems);
+            base.required(
+                "a resource needs a base",
+                "add the object that patches start from",
+                problems,
+            );
         }
         return None;
     };
     if !value.is_object() {
-        base.invalid("a base must be an object", "write an object with apiVersion and kind", problems);
+        base.invalid(
+            "a base must be an object",
+            "write an object with apiVersion and kind",
+            problems,
+        );
         return None;
     }
     for field in ["apiVersion", "kind"] {
         let field = base.child(field);
         if field.text(problems).is_none_or(str::is_empty) {
-            field.required("must not be empty", "say what kind of object the base is", problems);
+            field.required(
+                "must not be empty",
+                "say what kind of object the base is",
+                problems,
+            );
         }
     }
     let metadata = base.child("metadata");
     if metadata.value().is_some_and(|metadata| !metadata.is_object()) {
-        metadata.invalid("metadata must be an object", "write labels and annotations below it", problems);
+        metadata.invalid(
+            "metadata must be an object",
+            "write labels and annotations below it",
+            problems,
+        );
     }
     let mut value = value.clone();
     number::settle(&mut value);

@@ -14,7 +14,10 @@ pub(super) struct Node<'v> {
 
 impl<'v> Node<'v> {
     pub(super) fn root(value: &'v Value, field: &str) -> Self {
-        Self { value: Some(value), field: field.to_owned() }
+        Self {
+            value: Some(value),
+            field: field.to_owned(),
+        }
     }
 
     /// The value; a null is as good as nothing.
@@ -27,15 +30,25 @@ impl<'v> Node<'v> {
     }
 
     pub(super) fn child(&self, name: &str) -> Self {
-        let field = if self.field.is_empty() { name.to_owned() } else { format!("{}.{name}", self.field) };
-        Self { value: self.value.and_then(|value| value.get(name)), field }
+        let field = if self.field.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.field)
+        };
+        Self {
+            value: self.value.and_then(|value| value.get(name)),
+            field,
+        }
     }
 
     pub(super) fn items(&self, problems: &mut Problems) -> Vec<Node<'v>> {
         match self.value() {
             None => Vec::new(),
             Some(Value::Array(items)) => {
-                let item = |(index, value)| Self { value: Some(value), field: format!("{}[{index}]", self.field) };
+                let item = |(index, value)| Self {
+                    value: Some(value),
+                    field: format!("{}[{index}]", self.field),
+                };
                 items.iter().enumerate().map(item).collect()
             }
             Some(_) => {
@@ -56,7 +69,11 @@ impl<'v> Node<'v> {
     pub(super) fn integer(&self, problems: &mut Problems) -> Option<i64> {
         let integer = self.value()?.as_i64();
         if integer.is_none() {
-            self.invalid("must be an integer", "write a whole number without quotes", problems);
+            self.invalid(
+                "must be an integer",
+                "write a whole number without quotes",
+                problems,
+            );
         }
         integer
     }
@@ -64,7 +81,11 @@ impl<'v> Node<'v> {
     pub(super) fn flag(&self, problems: &mut Problems) -> bool {
         let flag = self.value().map(Value::as_bool);
         if flag == Some(None) {
-            self.invalid("must be a boolean", "write true or false without quotes", problems);
+            self.invalid(
+                "must be a boolean",
+                "write true or false without quotes",
+                problems,
+            );
         }
         flag.flatten().unwrap_or_default()
     }
@@ -117,7 +138,9 @@ pub(super) fn choices<'a>(found: &str, known: impl IntoIterator<Item = &'a str>)
     let near = known.iter().map(|choice| (distance(found, choice), choice)).min();
     match near {
         None => "there are none to choose from".to_owned(),
-        Some((distance, choice)) if distance <= 3 && distance < choice.len() => format!("did you mean {choice:?}?"),
+        Some((distance, choice)) if distance <= 3 && distance < choice.len() => {
+            format!("did you mean {choice:?}?")
+        }
         Some(_) => format!("use one of {}", known.join(", ")),
     }
 }

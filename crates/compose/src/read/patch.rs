@@ -44,8 +44,16 @@ const ENVIRONMENT: [&str; 6] = [
 
 const SECRET: [&str; 2] = ["FromCompositeFieldPath", "CombineFromComposite"];
 
-pub(super) fn composed<'v>(node: &Node<'v>, dialect: Dialect, problems: &mut Problems) -> Option<Written<'v>> {
-    let known: &[&str] = if dialect == Dialect::Core { &CORE } else { &FUNCTION };
+pub(super) fn composed<'v>(
+    node: &Node<'v>,
+    dialect: Dialect,
+    problems: &mut Problems,
+) -> Option<Written<'v>> {
+    let known: &[&str] = if dialect == Dialect::Core {
+        &CORE
+    } else {
+        &FUNCTION
+    };
     if type_of(node, problems)? == "PatchSet" {
         let name = node.child("patchSetName");
         return match name.text(problems) {
@@ -64,26 +72,49 @@ pub(super) fn composed<'v>(node: &Node<'v>, dialect: Dialect, problems: &mut Pro
 pub(super) fn in_set(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<Patch> {
     if type_of(node, problems)? == "PatchSet" {
         let suggestion = "write the patches of the other set out";
-        node.child("type").invalid("cannot use patches within patches", suggestion, problems);
+        node.child("type")
+            .invalid("cannot use patches within patches", suggestion, problems);
         return None;
     }
-    let known: &[&str] = if dialect == Dialect::Core { &CORE } else { &FUNCTION };
+    let known: &[&str] = if dialect == Dialect::Core {
+        &CORE
+    } else {
+        &FUNCTION
+    };
     read(node, known, "unknown patch type", dialect, problems)
 }
 
 pub(super) fn environment(node: &Node<'_>, problems: &mut Problems) -> Option<Patch> {
-    read(node, &ENVIRONMENT, "invalid environment patch type", Dialect::Function, problems)
+    read(
+        node,
+        &ENVIRONMENT,
+        "invalid environment patch type",
+        Dialect::Function,
+        problems,
+    )
 }
 
 pub(super) fn secret(node: &Node<'_>, problems: &mut Problems) -> Option<Patch> {
-    read(node, &SECRET, "unsupported connection secret patch type", Dialect::Function, problems)
+    read(
+        node,
+        &SECRET,
+        "unsupported connection secret patch type",
+        Dialect::Function,
+        problems,
+    )
 }
 
 fn type_of<'v>(node: &Node<'v>, problems: &mut Problems) -> Option<&'v str> {
     let kind = node.child("type");
     match kind.value() {
         None => Some("FromCompositeFieldPath"),
-        Some(_) => Some(kind.text(problems)?).map(|text| if text.is_empty() { "FromCompositeFieldPath" } else { text }),
+        Some(_) => Some(kind.text(problems)?).map(|text| {
+            if text.is_empty() {
+                "FromCompositeFieldPath"
+            } else {
+                text
+            }
+        }),
     }
 }
 
@@ -115,16 +146,29 @@ fn read(
     let to = node.child("toFieldPath");
     let written_to = to.value().is_some_and(|value| value != "");
     let (source, to) = if combines {
-        let to = to.path(&format!("toFieldPath must be set for patch type {name}"), problems);
+        let to = to.path(
+            &format!("toFieldPath must be set for patch type {name}"),
+            problems,
+        );
         (combine(node, name, problems), to)
     } else {
         let from = node.child("fromFieldPath");
-        let from = from.path(&format!("fromFieldPath must be set for patch type {name}"), problems);
-        let to = if written_to { to.parsed_path(problems) } else { from.clone() };
+        let from = from.path(
+            &format!("fromFieldPath must be set for patch type {name}"),
+            problems,
+        );
+        let to = if written_to {
+            to.parsed_path(problems)
+        } else {
+            from.clone()
+        };
         (from.map(Source::Field), to)
     };
     let transforms = node.child("transforms").items(problems);
-    let transforms = transforms.iter().filter_map(|node| transform::read(node, dialect, problems)).collect();
+    let transforms = transforms
+        .iter()
+        .filter_map(|node| transform::read(node, dialect, problems))
+        .collect();
     let policy = node.child("policy");
     let required = required(&policy.child("fromFieldPath"), problems);
     let merge = merge(&policy, dialect, problems);
@@ -150,16 +194,26 @@ fn combine(node: &Node<'_>, name: &str, problems: &mut Problems) -> Option<Sourc
     let variables = combine.child("variables");
     let written = variables.items(problems);
     if written.is_empty() {
-        variables.required("at least one variable must be provided", "add a fromFieldPath", problems);
+        variables.required(
+            "at least one variable must be provided",
+            "add a fromFieldPath",
+            problems,
+        );
     }
     let missing = "fromFieldPath must be set for each combine variable";
-    let paths: Vec<_> =
-        written.iter().map(|variable| variable.child("fromFieldPath").path(missing, problems)).collect();
+    let paths: Vec<_> = written
+        .iter()
+        .map(|variable| variable.child("fromFieldPath").path(missing, problems))
+        .collect();
     let strategy = combine.child("strategy");
     match strategy.text(problems) {
         Some("string") => {}
         None | Some("") => {
-            strategy.required("a combine strategy must be provided", "write strategy: string", problems);
+            strategy.required(
+                "a combine strategy must be provided",
+                "write strategy: string",
+                problems,
+            );
         }
         Some(other) => strategy.unknown(other, "unknown strategy type", &["string"], problems),
     }
@@ -167,12 +221,17 @@ fn combine(node: &Node<'_>, name: &str, problems: &mut Problems) -> Option<Sourc
     let Some(text) = format.text(problems) else {
         if format.value().is_none() {
             let reason = "string must be set for combine strategy string";
-            combine.child("string").required(reason, "add string.fmt, as in \"%s-%s\"", problems);
+            combine
+                .child("string")
+                .required(reason, "add string.fmt, as in \"%s-%s\"", problems);
         }
         return None;
     };
     let variables: Option<Vec<_>> = paths.into_iter().collect();
-    Some(Source::Combine { variables: variables?, format: text.to_owned() })
+    Some(Source::Combine {
+        variables: variables?,
+        format: text.to_owned(),
+    })
 }
 
 fn required(node: &Node<'_>, problems: &mut Problems) -> bool {
@@ -180,7 +239,12 @@ fn required(node: &Node<'_>, problems: &mut Problems) -> bool {
         None | Some("" | "Optional") => false,
         Some("Required") => true,
         Some(other) => {
-            node.unknown(other, "unknown fromFieldPathPolicy", &["Optional", "Required"], problems);
+            node.unknown(
+                other,
+                "unknown fromFieldPathPolicy",
+                &["Optional", "Required"],
+                problems,
+            );
             false
         }
     }
@@ -228,5 +292,8 @@ fn merge_mode(mode: &Node<'_>, problems: &mut Problems) -> Option<MergeOptions> 
             return None;
         }
     };
-    Some(MergeOptions { keep_map_values, append_slice })
+    Some(MergeOptions {
+        keep_map_values,
+        append_slice,
+    })
 }

@@ -10,8 +10,8 @@ use super::node::Node;
 use crate::problem::Problems;
 use crate::regexp;
 use crate::transform::{
-    Convert, ConvertFormat, Fallback, Match, Math, Pattern, StringConversion, StringTransform, Test, Transform,
-    ValueType, constant,
+    Convert, ConvertFormat, Fallback, Match, Math, Pattern, StringConversion, StringTransform, Test,
+    Transform, ValueType, constant,
 };
 
 const TYPES: [&str; 5] = ["map", "match", "math", "string", "convert"];
@@ -40,15 +40,23 @@ pub(super) fn read(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -
 
 fn map(node: &Node<'_>, value: &Value, problems: &mut Problems) -> Option<Transform> {
     let Value::Object(pairs) = value else {
-        node.invalid("must be an object", "write a key and a value for each input", problems);
+        node.invalid(
+            "must be an object",
+            "write a key and a value for each input",
+            problems,
+        );
         return None;
     };
     if pairs.is_empty() {
         let reason = "at least one pair must be specified if a map transform is specified";
-        node.child("pairs").required(reason, "write a key and a value for each input", problems);
+        node.child("pairs")
+            .required(reason, "write a key and a value for each input", problems);
         return None;
     }
-    let pairs: BTreeMap<_, _> = pairs.iter().map(|(key, value)| (key.clone(), constant(value))).collect();
+    let pairs: BTreeMap<_, _> = pairs
+        .iter()
+        .map(|(key, value)| (key.clone(), constant(value)))
+        .collect();
     Some(Transform::Map(pairs))
 }
 
@@ -76,7 +84,10 @@ fn matching(node: &Node<'_>, problems: &mut Problems) -> Option<Match> {
             return None;
         }
     };
-    Some(Match { patterns: patterns.into_iter().collect::<Option<_>>()?, fallback })
+    Some(Match {
+        patterns: patterns.into_iter().collect::<Option<_>>()?,
+        fallback,
+    })
 }
 
 fn pattern(node: &Node<'_>, problems: &mut Problems) -> Option<Pattern> {
@@ -85,14 +96,22 @@ fn pattern(node: &Node<'_>, problems: &mut Problems) -> Option<Pattern> {
         "" | "literal" => {
             let literal = node.child("literal");
             if literal.value().is_none() {
-                literal.required("literal pattern type requires a literal", "add the text to match", problems);
+                literal.required(
+                    "literal pattern type requires a literal",
+                    "add the text to match",
+                    problems,
+                );
             }
             Test::Literal(literal.text(problems)?.to_owned())
         }
         "regexp" => {
             let regexp = node.child("regexp");
             if regexp.value().is_none() {
-                regexp.required("regexp pattern type requires a regexp", "add the expression", problems);
+                regexp.required(
+                    "regexp pattern type requires a regexp",
+                    "add the expression",
+                    problems,
+                );
             }
             Test::Regexp(compiled(&regexp, problems)?)
         }
@@ -168,26 +187,37 @@ fn string(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<
     let trim = ("trim transform requires a trim value", "add the text to cut off");
     match type_or_default(&kind, "Format", dialect) {
         Some("Format") => {
-            let format = setting("fmt", "format transform requires a format", "add a format, as in \"%s-db\"")?;
+            let format = setting(
+                "fmt",
+                "format transform requires a format",
+                "add a format, as in \"%s-db\"",
+            )?;
             Some(StringTransform::Format(format.text(problems)?.to_owned()))
         }
         Some("Convert") => {
             let reason = "convert transform requires a conversion type";
-            conversion(&setting("convert", reason, "add a conversion, as in ToUpper")?, problems)
+            conversion(
+                &setting("convert", reason, "add a conversion, as in ToUpper")?,
+                problems,
+            )
         }
-        Some("TrimPrefix") => {
-            Some(StringTransform::TrimPrefix(setting("trim", trim.0, trim.1)?.text(problems)?.to_owned()))
-        }
-        Some("TrimSuffix") => {
-            Some(StringTransform::TrimSuffix(setting("trim", trim.0, trim.1)?.text(problems)?.to_owned()))
-        }
+        Some("TrimPrefix") => Some(StringTransform::TrimPrefix(
+            setting("trim", trim.0, trim.1)?.text(problems)?.to_owned(),
+        )),
+        Some("TrimSuffix") => Some(StringTransform::TrimSuffix(
+            setting("trim", trim.0, trim.1)?.text(problems)?.to_owned(),
+        )),
         Some("Regexp") => {
             let reason = "regexp transform requires a regexp";
             expression(&setting("regexp", reason, "add regexp.match")?, problems)
         }
         Some("Join") => {
             let join = setting("join", "join transform requires a join", "add join.separator")?;
-            let separator = join.child("separator").text(problems).unwrap_or_default().to_owned();
+            let separator = join
+                .child("separator")
+                .text(problems)
+                .unwrap_or_default()
+                .to_owned();
             Some(match dialect {
                 Dialect::Core => StringTransform::Join(separator),
                 Dialect::Function => StringTransform::JoinAndCut(separator),
@@ -197,7 +227,10 @@ fn string(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<
             let reason = "replace transform requires a replace";
             let replace = setting("replace", reason, "add replace.search and replace.replace")?;
             let mut text = |field: &str| replace.child(field).text(problems).unwrap_or_default().to_owned();
-            Some(StringTransform::Replace { search: text("search"), replace: text("replace") })
+            Some(StringTransform::Replace {
+                search: text("search"),
+                replace: text("replace"),
+            })
         }
         Some(other) => {
             kind.unknown(other, "unknown string transform type", &TYPES, problems);
@@ -243,17 +276,29 @@ fn conversion(node: &Node<'_>, problems: &mut Problems) -> Option<StringTransfor
 fn expression(node: &Node<'_>, problems: &mut Problems) -> Option<StringTransform> {
     let pattern = node.child("match");
     if pattern.value().is_none_or(|value| value == "") {
-        pattern.required("regexp transform requires a match", "add the expression", problems);
+        pattern.required(
+            "regexp transform requires a match",
+            "add the expression",
+            problems,
+        );
         return None;
     }
     let group = node.child("group");
     let number = group.integer(problems).unwrap_or_default();
     let Ok(number) = usize::try_from(number) else {
-        group.invalid("must not be negative", "0 is the whole match, 1 the first group", problems);
+        group.invalid(
+            "must not be negative",
+            "0 is the whole match, 1 the first group",
+            problems,
+        );
         return None;
     };
     let regexp = compiled(&pattern, problems)?;
-    Some(StringTransform::Regexp { regexp, pattern: pattern.text(problems)?.to_owned(), group: number })
+    Some(StringTransform::Regexp {
+        regexp,
+        pattern: pattern.text(problems)?.to_owned(),
+        group: number,
+    })
 }
 
 fn convert(node: &Node<'_>, problems: &mut Problems) -> Option<Convert> {

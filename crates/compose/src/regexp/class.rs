@@ -48,7 +48,9 @@ pub(super) fn escape(text: &str) -> Result<(usize, Item), RegexpError> {
 fn property(text: &str, negated: bool) -> Result<(usize, Item), RegexpError> {
     let rest = &text[2..];
     let (name, length) = if let Some(inside) = rest.strip_prefix('{') {
-        let end = inside.find('}').ok_or_else(|| wrong("invalid character class range", text))?;
+        let end = inside
+            .find('}')
+            .ok_or_else(|| wrong("invalid character class range", text))?;
         (&inside[..end], 2 + end + 2)
     } else {
         let length = rest.chars().next().map_or(0, char::len_utf8);
@@ -58,7 +60,10 @@ fn property(text: &str, negated: bool) -> Result<(usize, Item), RegexpError> {
         Some(name) => (!negated, name),
         None => (negated, name),
     };
-    let known = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let known = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let letter = if negated { 'P' } else { 'p' };
     let class = format!(r"\{letter}{{{name}}}");
     if !known || regex::Regex::new(&class).is_err() {
@@ -78,21 +83,33 @@ fn hexadecimal(text: &str) -> Result<(usize, Item), RegexpError> {
         None => (rest.get(..2).unwrap_or_default(), 4),
     };
     let valid = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32).filter(|_| valid);
+    let character = u32::from_str_radix(digits, 16)
+        .ok()
+        .and_then(char::from_u32)
+        .filter(|_| valid);
     match character {
         Some(character) => Ok((length, Item::Character(character))),
-        None => Err(wrong("invalid escape sequence", text.get(..length).unwrap_or(text))),
+        None => Err(wrong(
+            "invalid escape sequence",
+            text.get(..length).unwrap_or(text),
+        )),
     }
 }
 
 /// `\012`; one digit alone would be a reference to a group, which this syntax does not have.
 fn octal(text: &str, first: char) -> Result<(usize, Item), RegexpError> {
     let most = 3;
-    let length = text[1..].bytes().take(most).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+    let length = text[1..]
+        .bytes()
+        .take(most)
+        .take_while(|byte| (b'0'..=b'7').contains(byte))
+        .count();
     if first != '0' && length == 1 {
         return Err(wrong("invalid escape sequence", &text[..2]));
     }
-    let value = u32::from_str_radix(&text[1..=length], 8).ok().and_then(char::from_u32);
+    let value = u32::from_str_radix(&text[1..=length], 8)
+        .ok()
+        .and_then(char::from_u32);
     match value {
         Some(character) => Ok((1 + length, Item::Character(character))),
         None => Err(wrong("invalid escape sequence", &text[..=length])),
@@ -166,7 +183,11 @@ fn member(rest: &str, whole: &str) -> Result<(usize, Item), RegexpError> {
 }
 
 fn push_range(out: &mut String, low: char, high: char) {
-    out.push_str(&format!(r"\x{{{:x}}}-\x{{{:x}}}", u32::from(low), u32::from(high)));
+    out.push_str(&format!(
+        r"\x{{{:x}}}-\x{{{:x}}}",
+        u32::from(low),
+        u32::from(high)
+    ));
 }
 
 fn named(name: &str) -> Result<&str, RegexpError> {

@@ -40,5 +40,7 @@ pub fn compile(pattern: &str) -> Result<Regex, RegexpError> {
     RegexBuilder::new(&translated)
         .size_limit(LARGEST)
         .build()
-        .map_err(|_| RegexpError::TooLarge { pattern: pattern.to_owned() })
+        .map_err(|_| RegexpError::TooLarge {
+            pattern: pattern.to_owned(),
+        })
 }

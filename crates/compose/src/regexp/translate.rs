@@ -24,7 +24,10 @@ pub(super) fn translate(pattern: &str) -> Result<String, RegexpError> {
 }
 
 pub(super) fn wrong(problem: &'static str, pattern: &str) -> RegexpError {
-    RegexpError::Syntax { problem, pattern: pattern.to_owned() }
+    RegexpError::Syntax {
+        problem,
+        pattern: pattern.to_owned(),
+    }
 }
 
 struct Translator<'a> {
@@ -50,7 +53,10 @@ impl<'a> Translator<'a> {
             }
             '(' => return self.group(),
             ')' => {
-                self.depth = self.depth.checked_sub(1).ok_or_else(|| wrong("unexpected )", self.rest))?;
+                self.depth = self
+                    .depth
+                    .checked_sub(1)
+                    .ok_or_else(|| wrong("unexpected )", self.rest))?;
                 self.copy(1);
             }
             '|' => {
@@ -87,7 +93,8 @@ impl<'a> Translator<'a> {
     }
 
     fn literal(&mut self, character: char) {
-        self.out.push_str(&regex::escape(character.encode_utf8(&mut [0; 4])));
+        self.out
+            .push_str(&regex::escape(character.encode_utf8(&mut [0; 4])));
     }
 
     fn something(&mut self) {
@@ -100,7 +107,10 @@ impl<'a> Translator<'a> {
         let lazy = usize::from(self.rest[length..].starts_with('?'));
         let operator = &self.rest[..length + lazy];
         if !self.can_repeat {
-            return Err(wrong("missing argument to repetition operator", &self.rest[..length]));
+            return Err(wrong(
+                "missing argument to repetition operator",
+                &self.rest[..length],
+            ));
         }
         if let Some(before) = self.repeated {
             let both = format!("{before}{operator}");
@@ -112,12 +122,20 @@ impl<'a> Translator<'a> {
     }
 
     fn group(&mut self) -> Result<(), RegexpError> {
-        let name = self.rest.strip_prefix("(?P<").or_else(|| self.rest.strip_prefix("(?<"));
+        let name = self
+            .rest
+            .strip_prefix("(?P<")
+            .or_else(|| self.rest.strip_prefix("(?<"));
         if let Some(name) = name {
-            let end = name.find('>').ok_or_else(|| wrong("invalid named capture", self.rest))?;
+            let end = name
+                .find('>')
+                .ok_or_else(|| wrong("invalid named capture", self.rest))?;
             let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
             if end == 0 || !name[..end].bytes().all(word) {
-                return Err(wrong("invalid named capture", &self.rest[..self.rest.len() - name.len() + end + 1]));
+                return Err(wrong(
+                    "invalid named capture",
+                    &self.rest[..self.rest.len() - name.len() + end + 1],
+                ));
             }
             self.take(self.rest.len() - name.len() + end + 1);
             self.open("(");

@@ -74,8 +74,9 @@ impl ConvertFormat {
 
 impl Convert {
     pub(super) fn apply(self, input: Value) -> Result<Value, TransformError> {
-        let from = ValueType::of(&input)
-            .ok_or_else(|| TransformError::ConvertInput { found: gofmt::type_name(&input) })?;
+        let from = ValueType::of(&input).ok_or_else(|| TransformError::ConvertInput {
+            found: gofmt::type_name(&input),
+        })?;
         if from == self.to {
             return Ok(input);
         }
@@ -92,9 +93,10 @@ impl Convert {
                 format: self.format.name(),
             }),
             Some(Ok(value)) => Ok(value),
-            Some(Err(problem)) => {
-                Err(TransformError::Convert { input: gofmt::sprintf("%s", &[&input])?, problem })
-            }
+            Some(Err(problem)) => Err(TransformError::Convert {
+                input: gofmt::sprintf("%s", &[&input])?,
+                problem,
+            }),
         }
     }
 }
@@ -107,7 +109,9 @@ fn from_text(text: &str, to: ValueType, format: ConvertFormat) -> Option<Result<
         (ValueType::Float64, ConvertFormat::Quantity) => quantity::approximate(text)
             .map_err(ConvertProblem::from)
             .and_then(|value| number::float(value).ok_or(ConvertProblem::NotFinite)),
-        (ValueType::Object, ConvertFormat::Json) => parse_json(text, "map[string]interface {}", Value::is_object),
+        (ValueType::Object, ConvertFormat::Json) => {
+            parse_json(text, "map[string]interface {}", Value::is_object)
+        }
         (ValueType::Array, ConvertFormat::Json) => parse_json(text, "[]interface {}", Value::is_array),
         _ => return None,
     })
@@ -135,7 +139,11 @@ fn from_number(number: GoNumber, to: ValueType) -> Option<Value> {
 }
 
 fn number_problem(function: &'static str, text: &str, problem: &'static str) -> ConvertProblem {
-    ConvertProblem::Number { function, input: gofmt::quoted(text), problem }
+    ConvertProblem::Number {
+        function,
+        input: gofmt::quoted(text),
+        problem,
+    }
 }
 
 const SYNTAX: &str = "invalid syntax";
@@ -164,7 +172,9 @@ fn parse_float(text: &str) -> Result<Value, ConvertProblem> {
         Some(value) => value,
         None => plain.parse::<f64>().map_err(|_| problem(SYNTAX))?,
     };
-    let named = text.trim_start_matches(['+', '-']).starts_with(['i', 'I', 'n', 'N']);
+    let named = text
+        .trim_start_matches(['+', '-'])
+        .starts_with(['i', 'I', 'n', 'N']);
     match number::float(value) {
         Some(value) => Ok(value),
         None if named => Err(ConvertProblem::NotFinite),
@@ -175,10 +185,15 @@ fn parse_float(text: &str) -> Result<Value, ConvertProblem> {
 /// Go lets underscores stand between digits.
 fn without_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
-    let digit = |place: Option<usize>| place.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_hexdigit);
-    let stray = bytes.iter().enumerate().any(|(at, byte)| {
-        *byte == b'_' && !(digit(at.checked_sub(1)) && digit(Some(at + 1)))
-    });
+    let digit = |place: Option<usize>| {
+        place
+            .and_then(|at| bytes.get(at))
+            .is_some_and(u8::is_ascii_hexdigit)
+    };
+    let stray = bytes
+        .iter()
+        .enumerate()
+        .any(|(at, byte)| *byte == b'_' && !(digit(at.checked_sub(1)) && digit(Some(at + 1))));
     (!stray).then(|| text.replace('_', ""))
 }
 
@@ -196,7 +211,10 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
         return None;
     }
     let mantissa = u64::from_str_radix(&hexadecimal, 16).ok()? as f64;
-    let exponent: i32 = exponent.parse().ok().filter(|exponent: &i32| exponent.abs() < 2000)?;
+    let exponent: i32 = exponent
+        .parse()
+        .ok()
+        .filter(|exponent: &i32| exponent.abs() < 2000)?;
     let shift = exponent - 4 * i32::try_from(fraction.len()).ok()?;
     Some(sign * mantissa * 2f64.powi(shift))
 }
@@ -206,8 +224,9 @@ fn parse_json(
     wanted: &'static str,
     fits: impl Fn(&Value) -> bool,
 ) -> Result<Value, ConvertProblem> {
-    let mut value: Value =
-        serde_json::from_str(text).map_err(|error| ConvertProblem::Json { problem: error.to_string() })?;
+    let mut value: Value = serde_json::from_str(text).map_err(|error| ConvertProblem::Json {
+        problem: error.to_string(),
+    })?;
     if !value.is_null() && !fits(&value) {
         let found = match value {
             Value::Bool(_) => "bool",

@@ -20,7 +20,9 @@ pub enum Math {
 impl Math {
     pub(super) fn apply(self, input: Value) -> Result<Value, TransformError> {
         let Value::Number(number) = &input else {
-            return Err(TransformError::MathInput { found: gofmt::type_name(&input) });
+            return Err(TransformError::MathInput {
+                found: gofmt::type_name(&input),
+            });
         };
         let number = number::of(number);
         // Only the comparison is between integers: a float within the bound stays as it is.

@@ -56,7 +56,11 @@ pub enum TransformError {
     #[error("invalid input type {found}")]
     ConvertInput { found: &'static str },
     #[error("conversion from {from} to {to} is not supported with format {format}")]
-    ConvertPair { from: &'static str, to: &'static str, format: &'static str },
+    ConvertPair {
+        from: &'static str,
+        to: &'static str,
+        format: &'static str,
+    },
     #[error("cannot convert value {input}: {problem}")]
     Convert { input: String, problem: ConvertProblem },
     #[error(transparent)]
@@ -68,11 +72,18 @@ pub enum TransformError {
 #[expect(missing_docs, reason = "the texts say what the fields are")]
 pub enum ConvertProblem {
     #[error("strconv.{function}: parsing {input}: {problem}")]
-    Number { function: &'static str, input: String, problem: &'static str },
+    Number {
+        function: &'static str,
+        input: String,
+        problem: &'static str,
+    },
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("json: cannot unmarshal {found} into Go value of type {wanted}")]
-    JsonType { found: &'static str, wanted: &'static str },
+    JsonType {
+        found: &'static str,
+        wanted: &'static str,
+    },
     #[error("the text is not JSON: {problem}")]
     Json { problem: String },
     #[error("the result is not a number that JSON can say")]
@@ -109,7 +120,9 @@ impl Transform {
 
 fn look_up(pairs: &BTreeMap<String, Value>, input: &Value) -> Result<Value, TransformError> {
     let Value::String(key) = input else {
-        return Err(TransformError::MapInput { found: gofmt::type_name(input) });
+        return Err(TransformError::MapInput {
+            found: gofmt::type_name(input),
+        });
     };
     match pairs.get(key) {
         Some(Value::Null) => Err(TransformError::MapNull { key: key.clone() }),

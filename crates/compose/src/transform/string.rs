@@ -71,7 +71,11 @@ impl StringTransform {
                 let text = gofmt::plain(input);
                 text.strip_suffix(suffix.as_str()).unwrap_or(&text).to_owned()
             }
-            Self::Regexp { regexp, pattern, group } => {
+            Self::Regexp {
+                regexp,
+                pattern,
+                group,
+            } => {
                 let text = gofmt::plain(input);
                 let groups = regexp.captures(&text).filter(|groups| *group < groups.len());
                 let groups = groups.ok_or_else(|| TransformError::NoMatch {
@@ -83,7 +87,10 @@ impl StringTransform {
             }
             Self::Join(separator) => texts(input)?.join(separator),
             Self::JoinAndCut(separator) => {
-                let mut text: String = texts(input)?.iter().flat_map(|text| [text, separator.as_str()]).collect();
+                let mut text: String = texts(input)?
+                    .iter()
+                    .flat_map(|text| [text, separator.as_str()])
+                    .collect();
                 if !separator.is_empty() {
                     cut_one_byte(&mut text);
                 }
@@ -102,7 +109,10 @@ fn texts(input: &Value) -> Result<Vec<String>, TransformError> {
 /// A character that is cut in the middle leaves one mark for each byte that remains of it.
 fn cut_one_byte(text: &mut String) {
     if let Some(last) = text.pop() {
-        text.extend(std::iter::repeat_n(char::REPLACEMENT_CHARACTER, last.len_utf8() - 1));
+        text.extend(std::iter::repeat_n(
+            char::REPLACEMENT_CHARACTER,
+            last.len_utf8() - 1,
+        ));
     }
 }
 
@@ -164,8 +174,11 @@ fn lower(character: char) -> char {
 
 /// The text in base64, line breaks ignored, with the position of the first byte that is wrong.
 fn from_base64(text: &str) -> Result<String, TransformError> {
-    let kept: Vec<(usize, u8)> =
-        text.bytes().enumerate().filter(|(_, byte)| !matches!(byte, b'\r' | b'\n')).collect();
+    let kept: Vec<(usize, u8)> = text
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| !matches!(byte, b'\r' | b'\n'))
+        .collect();
     let bytes: Vec<u8> = kept.iter().map(|(_, byte)| *byte).collect();
     // Go does not mind bits that are left over at the end.
     let lenient = base64::engine::GeneralPurpose::new(
@@ -184,7 +197,10 @@ fn from_base64(text: &str) -> Result<String, TransformError> {
 
 /// Where Go's decoder stops.
 fn first_illegal(bytes: &[u8]) -> usize {
-    let data = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')).count();
+    let data = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        .count();
     let group = data / 4 * 4;
     match (bytes.get(data), data % 4) {
         // The text ends inside a group.
