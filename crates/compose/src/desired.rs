@@ -31,7 +31,7 @@ pub enum RenderError {
         index: usize,
         /// Why.
         #[source]
-        error: PatchError,
+        error: Box<PatchError>,
     },
     /// The template makes another kind of object than it once did.
     #[error(
@@ -101,7 +101,7 @@ fn render(template: &Template, composite: &Value, observed: Option<&Value>) -> R
                 .map_err(|error| RenderError::Patch {
                     kind: patch.kind.name(),
                     index,
-                    error,
+                    error: error.into(),
                 })?;
         }
     }

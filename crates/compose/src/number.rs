@@ -55,10 +55,11 @@ pub(crate) fn loosen(value: &mut Value) {
 
 /// Go's conversion of a `float64` to an `int64` on amd64: towards zero, and the lowest integer for whatever does not fit.
 pub(crate) fn truncate(value: f64) -> i64 {
-    if value.is_nan() || value >= 9_223_372_036_854_775_808.0 || value < -9_223_372_036_854_775_808.0 {
-        i64::MIN
-    } else {
+    // NaN is within no range.
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value) {
         value as i64
+    } else {
+        i64::MIN
     }
 }
 

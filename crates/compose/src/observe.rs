@@ -101,7 +101,7 @@ fn patch_composite(template: &Template, object: &Value, composite: &mut Value) -
                 .map_err(|error| RenderError::Patch {
                     kind: patch.kind.name(),
                     index,
-                    error,
+                    error: error.into(),
                 })?;
         }
     }

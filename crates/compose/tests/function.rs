@@ -290,3 +290,84 @@ fn a_literal_response_is_laid_over_what_is_desired() {
     asked.input = Some(json!({"response": {"results": "no"}}));
     assert_eq!(literal_response(&asked).results[0].severity, Severity::Fatal);
 }
+
+#[test]
+fn auto_ready_knows_the_kinds_of_kubernetes() {
+    let replicas = |ready: i64| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}, "status": {
+        "updatedReplicas": 2, "availableReplicas": ready, "conditions": [{"type": "Available", "status": "True"}]}})
+    };
+    let job = |condition: &str| {
+        json!({"apiVersion": "batch/v1", "kind": "Job", "status": {"conditions": [
+        {"type": "Other", "status": "True"}, {"type": condition, "status": "True"}]}})
+    };
+    let cases = [
+        (json!({"apiVersion": "v1", "kind": "ConfigMap"}), true),
+        (json!({"apiVersion": "v1", "kind": "Service"}), true),
+        (
+            json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "LoadBalancer"}}),
+            false,
+        ),
+        (
+            json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "status": {"loadBalancer": {"ingress": [{}]}}}),
+            true,
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}}),
+            false,
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Succeeded"}}),
+            true,
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"}}),
+            false,
+        ),
+        (replicas(2), true),
+        (replicas(1), false),
+        (
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "status": {"readyReplicas": 1, "currentReplicas": 1, "currentRevision": "a", "updateRevision": "a"}}),
+            true,
+        ),
+        (
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "status": {"readyReplicas": 1, "currentReplicas": 1, "currentRevision": "a", "updateRevision": "b"}}),
+            false,
+        ),
+        (
+            json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "status": {"desiredNumberScheduled": 1, "numberReady": 1, "updatedNumberScheduled": 1, "numberAvailable": 1}}),
+            true,
+        ),
+        (json!({"apiVersion": "apps/v1", "kind": "DaemonSet"}), false),
+        (
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"generation": 2}, "status": {"observedGeneration": 1, "availableReplicas": 1}}),
+            false,
+        ),
+        (job("Complete"), true),
+        (job("Failed"), false),
+        (
+            json!({"apiVersion": "batch/v1", "kind": "CronJob", "status": {"lastScheduleTime": "2026-01-02T00:00:00Z", "lastSuccessfulTime": "2026-01-02T00:01:00Z"}}),
+            true,
+        ),
+        (
+            json!({"apiVersion": "batch/v1", "kind": "CronJob", "status": {"lastScheduleTime": "2026-01-02T00:00:00Z"}}),
+            false,
+        ),
+        (
+            json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "status": {"conditions": [{"type": "ScalingActive", "status": "True"}]}}),
+            true,
+        ),
+        (json!({"apiVersion": "example.org/v1", "kind": "Other"}), false),
+    ];
+    for (object, expected) in cases {
+        let mut asked = Request::default();
+        let resource = cambium_compose::function::Resource {
+            resource: object.as_object().unwrap().clone(),
+            ..Default::default()
+        };
+        asked.observed.resources.insert("r".to_owned(), resource.clone());
+        asked.desired.resources.insert("r".to_owned(), resource);
+        let ready = auto_ready(&asked).desired.resources["r"].ready;
+        assert_eq!(ready == Ready::True, expected, "{object}");
+    }
+}

@@ -116,7 +116,6 @@ pub enum Ready {
 impl Ready {
     /// Whether there is no opinion.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
     pub fn is_unspecified(&self) -> bool {
         *self == Self::Unspecified
     }

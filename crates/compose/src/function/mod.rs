@@ -5,6 +5,7 @@
 //! protocol buffers: whoever speaks gRPC converts, field by field.
 
 mod auto_ready;
+mod health;
 mod literal;
 mod message;
 mod patch_and_transform;

@@ -23,9 +23,11 @@ pub fn patch_and_transform(request: &Request) -> Response {
         Ok(input) => input,
         Err(problems) => return response.fatal(format!("invalid Function input: {problems}")),
     };
-    match Run::new(request, response).run(&input) {
-        Ok(response) => response,
-        Err((message, response)) => response.fatal(message),
+    let mut run = Run::new(request, response);
+    match run.make(&input) {
+        Ok(()) => run.finish(),
+        // What was desired before stays desired; only the warnings of this run are kept.
+        Err(message) => run.response.fatal(message),
     }
 }
 
@@ -74,14 +76,6 @@ impl<'a> Run<'a> {
             environment,
             desired: request.desired.resources.clone(),
             skipped: false,
-        }
-    }
-
-    fn run(mut self, input: &FunctionInput) -> Result<Response, (Stop, Response)> {
-        match self.make(input) {
-            Ok(()) => Ok(self.finish()),
-            // What was desired before stays desired; only the warnings of this run are kept.
-            Err(message) => Err((message, self.response)),
         }
     }
 

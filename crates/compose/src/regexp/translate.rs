@@ -169,7 +169,7 @@ impl<'a> Translator<'a> {
                     negated = true;
                     seen = false;
                 }
-                ')' | ':' if !(negated && !seen) => {
+                ')' | ':' if !negated || seen => {
                     self.take(so_far.len());
                     if character == ':' {
                         self.open(so_far);
