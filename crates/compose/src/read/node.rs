@@ -1,0 +1,165 @@
+//! A place in a document: its value and its name.
+
+use serde_json::Value;
+
+use crate::gofmt;
+use crate::gojson;
+use crate::path::FieldPath;
+use crate::problem::Problems;
+
+pub(super) struct Node<'v> {
+    value: Option<&'v Value>,
+    field: String,
+}
+
+impl<'v> Node<'v> {
+    pub(super) fn root(value: &'v Value, field: &str) -> Self {
+        Self {
+            value: Some(value),
+            field: field.to_owned(),
+        }
+    }
+
+    /// The value; a null is as good as nothing.
+    pub(super) fn value(&self) -> Option<&'v Value> {
+        self.value.filter(|value| !value.is_null())
+    }
+
+    pub(super) fn field(&self) -> &str {
+        &self.field
+    }
+
+    pub(super) fn child(&self, name: &str) -> Self {
+        let field = if self.field.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.field)
+        };
+        Self {
+            value: self.value.and_then(|value| value.get(name)),
+            field,
+        }
+    }
+
+    pub(super) fn items(&self, problems: &mut Problems) -> Vec<Node<'v>> {
+        match self.value() {
+            None => Vec::new(),
+            Some(Value::Array(items)) => {
+                let item = |(index, value)| Self {
+                    value: Some(value),
+                    field: format!("{}[{index}]", self.field),
+                };
+                items.iter().enumerate().map(item).collect()
+            }
+            Some(_) => {
+                self.invalid("must be an array", "write a list", problems);
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn text(&self, problems: &mut Problems) -> Option<&'v str> {
+        let text = self.value()?.as_str();
+        if text.is_none() {
+            self.invalid("must be a string", "put the value in quotes", problems);
+        }
+        text
+    }
+
+    pub(super) fn integer(&self, problems: &mut Problems) -> Option<i64> {
+        let integer = self.value()?.as_i64();
+        if integer.is_none() {
+            self.invalid(
+                "must be an integer",
+                "write a whole number without quotes",
+                problems,
+            );
+        }
+        integer
+    }
+
+    pub(super) fn flag(&self, problems: &mut Problems) -> bool {
+        let flag = self.value().map(Value::as_bool);
+        if flag == Some(None) {
+            self.invalid(
+                "must be a boolean",
+                "write true or false without quotes",
+                problems,
+            );
+        }
+        flag.flatten().unwrap_or_default()
+    }
+
+    /// A field path that must be there.
+    pub(super) fn path(&self, missing: &str, problems: &mut Problems) -> Option<FieldPath> {
+        let suggestion = "name the field, as in spec.forProvider.region";
+        if self.value().is_none_or(|value| value == "") {
+            self.required(missing, suggestion, problems);
+            return None;
+        }
+        self.parsed_path(problems)
+    }
+
+    /// A field path, if one is written.
+    pub(super) fn parsed_path(&self, problems: &mut Problems) -> Option<FieldPath> {
+        let text = self.text(problems)?;
+        match text.parse() {
+            Ok(path) => Some(path),
+            Err(error) => {
+                let suggestion = "write it as a.b[0].c, and names with dots as ['a.b/c']";
+                self.invalid(&format!("invalid field path: {error}"), suggestion, problems);
+                None
+            }
+        }
+    }
+
+    pub(super) fn required(&self, reason: &str, suggestion: &str, problems: &mut Problems) {
+        problems.required(&self.field, reason, suggestion);
+    }
+
+    pub(super) fn invalid(&self, reason: &str, suggestion: impl Into<String>, problems: &mut Problems) {
+        let value = match self.value {
+            Some(Value::String(text)) => gofmt::quoted(text),
+            Some(other) => gojson::marshal(other),
+            None => "\"\"".to_owned(),
+        };
+        problems.invalid(&self.field, value, reason, suggestion);
+    }
+
+    /// A value that is none of those that there are.
+    pub(super) fn unknown(&self, found: &str, reason: &str, known: &[&str], problems: &mut Problems) {
+        self.invalid(reason, choices(found, known.iter().copied()), problems);
+    }
+}
+
+/// What could have been meant: the nearest of the choices, or all of them.
+pub(super) fn choices<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let near = known.iter().map(|choice| (distance(found, choice), choice)).min();
+    match near {
+        None => "there are none to choose from".to_owned(),
+        Some((distance, choice)) if distance <= 3 && distance < choice.len() => {
+            format!("did you mean {choice:?}?")
+        }
+        Some(_) => format!("use one of {}", known.join(", ")),
+    }
+}
+
+/// How many letters must change, without regard to case.
+fn distance(left: &str, right: &str) -> usize {
+    // What is very long is not a slip of the pen.
+    if left.len() > 64 {
+        return usize::MAX;
+    }
+    let right: Vec<char> = right.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, letter) in left.to_lowercase().chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}

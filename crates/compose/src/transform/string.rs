@@ -1,0 +1,224 @@
+//! Texts.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use regex::Regex;
+use serde_json::Value;
+use sha1::{Digest as _, Sha1};
+use sha2::{Sha256, Sha512};
+
+use super::TransformError;
+use crate::{gofmt, gojson};
+
+/// A string transform.
+#[derive(Debug, Clone)]
+pub enum StringTransform {
+    /// A Go format with one argument.
+    Format(String),
+    /// Another form of the same text.
+    Convert(StringConversion),
+    /// Without this at its start.
+    TrimPrefix(String),
+    /// Without this at its end.
+    TrimSuffix(String),
+    /// The part of the text that a group of an expression matches.
+    Regexp {
+        /// The expression.
+        regexp: Regex,
+        /// The expression as it was written.
+        pattern: String,
+        /// The group; 0 is the whole match.
+        group: usize,
+    },
+    /// The elements of an array, with this between them.
+    Join(String),
+    /// The elements of an array, each with this after it, and then one byte less: what the patch-and-transform function does.
+    JoinAndCut(String),
+    /// With every occurrence of one text replaced by another.
+    Replace {
+        /// What is looked for.
+        search: String,
+        /// What takes its place.
+        replace: String,
+    },
+}
+
+/// What a text is converted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the API and say it")]
+pub enum StringConversion {
+    ToUpper,
+    ToLower,
+    ToJson,
+    ToBase64,
+    FromBase64,
+    ToSha1,
+    ToSha256,
+    ToSha512,
+    ToAdler32,
+}
+
+impl StringTransform {
+    pub(super) fn apply(&self, input: &Value) -> Result<String, TransformError> {
+        Ok(match self {
+            Self::Format(format) => gofmt::sprintf(format, &[input])?,
+            Self::Convert(conversion) => conversion.apply(input)?,
+            Self::TrimPrefix(prefix) => {
+                let text = gofmt::plain(input);
+                text.strip_prefix(prefix.as_str()).unwrap_or(&text).to_owned()
+            }
+            Self::TrimSuffix(suffix) => {
+                let text = gofmt::plain(input);
+                text.strip_suffix(suffix.as_str()).unwrap_or(&text).to_owned()
+            }
+            Self::Regexp {
+                regexp,
+                pattern,
+                group,
+            } => {
+                let text = gofmt::plain(input);
+                let groups = regexp.captures(&text).filter(|groups| *group < groups.len());
+                let groups = groups.ok_or_else(|| TransformError::NoMatch {
+                    pattern: gofmt::quoted(pattern),
+                    group: *group,
+                })?;
+                // A group that took no part in the match is empty.
+                groups.get(*group).map_or("", |group| group.as_str()).to_owned()
+            }
+            Self::Join(separator) => texts(input)?.join(separator),
+            Self::JoinAndCut(separator) => {
+                let mut text: String = texts(input)?
+                    .iter()
+                    .flat_map(|text| [text, separator.as_str()])
+                    .collect();
+                if !separator.is_empty() {
+                    cut_one_byte(&mut text);
+                }
+                text
+            }
+            Self::Replace { search, replace } => gofmt::plain(input).replace(search, replace),
+        })
+    }
+}
+
+fn texts(input: &Value) -> Result<Vec<String>, TransformError> {
+    let elements = input.as_array().ok_or(TransformError::JoinInput)?;
+    Ok(elements.iter().map(gofmt::plain).collect())
+}
+
+/// A character that is cut in the middle leaves one mark for each byte that remains of it.
+fn cut_one_byte(text: &mut String) {
+    if let Some(last) = text.pop() {
+        text.extend(std::iter::repeat_n(
+            char::REPLACEMENT_CHARACTER,
+            last.len_utf8() - 1,
+        ));
+    }
+}
+
+impl StringConversion {
+    fn apply(self, input: &Value) -> Result<String, TransformError> {
+        Ok(match self {
+            Self::ToUpper => gofmt::plain(input).chars().map(upper).collect(),
+            Self::ToLower => gofmt::plain(input).chars().map(lower).collect(),
+            Self::ToJson => gojson::marshal(input),
+            Self::ToBase64 => STANDARD.encode(gofmt::plain(input)),
+            Self::FromBase64 => from_base64(&gofmt::plain(input))?,
+            Self::ToSha1 => hexadecimal(&Sha1::digest(hashed(input))),
+            Self::ToSha256 => hexadecimal(&Sha256::digest(hashed(input))),
+            Self::ToSha512 => hexadecimal(&Sha512::digest(hashed(input))),
+            Self::ToAdler32 => adler32(hashed(input).as_bytes()).to_string(),
+        })
+    }
+}
+
+/// A text is hashed as it is, everything else as JSON.
+fn hashed(input: &Value) -> String {
+    match input {
+        Value::String(text) => text.clone(),
+        other => gojson::marshal(other),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn adler32(bytes: &[u8]) -> u32 {
+    const MODULUS: u32 = 65_521;
+    let (low, high) = bytes.iter().fold((1, 0), |(low, high), byte| {
+        let low = (low + u32::from(*byte)) % MODULUS;
+        (low, (high + low) % MODULUS)
+    });
+    high << 16 | low
+}
+
+/// One character for one character, as Go has it: `ß` stays as it is.
+fn upper(character: char) -> char {
+    let simple = match u32::from(character) {
+        // With an iota below: the capital is one character, but its usual spelling is two.
+        code @ (0x1f80..=0x1faf) if code & 8 == 0 => code + 8,
+        code @ (0x1fb3 | 0x1fc3 | 0x1ff3) => code + 9,
+        code => code,
+    };
+    let mut mapped = character.to_uppercase();
+    match (mapped.next(), mapped.next()) {
+        (Some(mapped), None) => mapped,
+        _ => char::from_u32(simple).unwrap_or(character),
+    }
+}
+
+fn lower(character: char) -> char {
+    character.to_lowercase().next().unwrap_or(character)
+}
+
+/// The text in base64, line breaks ignored, with the position of the first byte that is wrong.
+fn from_base64(text: &str) -> Result<String, TransformError> {
+    let kept: Vec<(usize, u8)> = text
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| !matches!(byte, b'\r' | b'\n'))
+        .collect();
+    let bytes: Vec<u8> = kept.iter().map(|(_, byte)| *byte).collect();
+    // Go does not mind bits that are left over at the end.
+    let lenient = base64::engine::GeneralPurpose::new(
+        &base64::alphabet::STANDARD,
+        base64::engine::GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+    );
+    match lenient.decode(&bytes) {
+        Ok(decoded) => Ok(text_of(&decoded)),
+        Err(_) => {
+            let position = first_illegal(&bytes);
+            let position = kept.get(position).map_or(text.len(), |(position, _)| *position);
+            Err(TransformError::Base64 { position })
+        }
+    }
+}
+
+/// Where Go's decoder stops.
+fn first_illegal(bytes: &[u8]) -> usize {
+    let data = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        .count();
+    let group = data / 4 * 4;
+    match (bytes.get(data), data % 4) {
+        // The text ends inside a group.
+        (None, 0) => data,
+        (None, _) => group,
+        (Some(b'='), 2) if bytes.get(data + 1) == Some(&b'=') => data + 2,
+        (Some(b'='), 2) if data + 1 == bytes.len() => bytes.len(),
+        (Some(b'='), 3) => data + 1,
+        (Some(_), _) => data,
+    }
+}
+
+/// Bytes as JSON would carry them: each one that is no text becomes a mark.
+fn text_of(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    text
+}

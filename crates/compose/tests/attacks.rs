@@ -1,0 +1,216 @@
+//! Input that is meant to hurt: it is refused or it is bounded, and never a panic.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use cambium_compose::function::{Request, auto_ready, literal_response, patch_and_transform};
+use cambium_compose::{Composition, ObservedResource, desired, gofmt, observe, regexp, validate};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn composition(patches: Value) -> Composition {
+    let base = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"list": [1, 2], "text": "x"}});
+    Composition::read(&json!({"resources": [{"name": "a", "base": base, "patches": patches}]})).unwrap()
+}
+
+fn outcome(patches: Value, spec: Value) -> Result<Value, String> {
+    let composite = json!({"apiVersion": "a/v1", "kind": "X", "metadata": {"name": "x"}, "spec": spec});
+    let made = desired(&composition(patches), &composite, &BTreeMap::new()).remove(0);
+    made.outcome.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_format_cannot_ask_for_gigabytes() {
+    let one = json!(1);
+    for format in [
+        "%9999999d",
+        "%.9999999d",
+        "%9999999s",
+        "%.9999999f",
+        "%9999999x",
+        "%.9999999U",
+        "%9999999v",
+        "%-9999999v",
+    ] {
+        assert!(gofmt::sprintf(format, &[&one]).is_err(), "{format}");
+    }
+    let many = "%99999d".repeat(100_000);
+    assert!(gofmt::sprintf(&many, &vec![&one; 100_000]).is_err());
+    assert_eq!(
+        gofmt::sprintf("%1000000000d", &[&one]).unwrap(),
+        "%!(NOVERB)%!(EXTRA int64=1)"
+    );
+    assert_eq!(
+        gofmt::sprintf("%*d", &[&json!(1_000_000_000), &one]).unwrap(),
+        "%!(BADWIDTH)1"
+    );
+    assert_eq!(
+        gofmt::sprintf("%.*f", &[&json!(1_000_000_000), &json!(0.5)]).unwrap(),
+        "%!(BADPREC)0.500000"
+    );
+    assert!(
+        gofmt::sprintf("%.70000e", &[&json!(0.1)])
+            .unwrap()
+            .ends_with("000e-01")
+    );
+}
+
+#[test]
+fn an_expression_that_explodes_is_refused() {
+    for pattern in [
+        "(((((a{1000}){1000}){1000}){1000}){1000})",
+        "(\\pL{900}){900}",
+        &"(".repeat(100_000),
+        &"a".repeat(3_000_000),
+    ] {
+        assert!(regexp::compile(pattern).is_err(), "{}", &pattern[..20]);
+    }
+    assert!(
+        regexp::compile("(a*)*b")
+            .unwrap()
+            .find(&"a".repeat(100_000))
+            .is_none()
+    );
+}
+
+#[test]
+fn a_patch_onto_a_scalar_fails_and_says_where() {
+    let patch = json!([{"fromFieldPath": "spec.v", "toFieldPath": "data.text.deeper"}]);
+    let error = outcome(patch, json!({"v": 1})).unwrap_err();
+    assert_eq!(
+        error,
+        "cannot apply the \"FromCompositeFieldPath\" patch at index 0: data.text is not an object"
+    );
+}
+
+#[test]
+fn nulls_pass_through() {
+    let patch = json!([{"fromFieldPath": "spec.v", "toFieldPath": "data.v"}]);
+    assert_eq!(
+        outcome(patch, json!({"v": null})).unwrap()["data"]["v"],
+        Value::Null
+    );
+    let patch = json!([{"fromFieldPath": "spec.v", "toFieldPath": "data.v", "transforms": [
+        {"type": "string", "string": {"type": "Format", "fmt": "%s/%v"}}]}]);
+    assert_eq!(
+        outcome(patch, json!({"v": null})).unwrap()["data"]["v"],
+        "%!s(<nil>)/%!v(MISSING)"
+    );
+}
+
+#[test]
+fn a_path_is_no_way_to_dig_without_end() {
+    let deep = |steps| format!("data{}", ".a".repeat(steps));
+    let patch = json!([{"fromFieldPath": "spec.v", "toFieldPath": deep(99)}]);
+    let object = outcome(patch, json!({"v": 1})).unwrap();
+    let path: cambium_compose::path::FieldPath = deep(99).parse().unwrap();
+    assert_eq!(path.get(&object).unwrap(), &json!(1));
+    for steps in [100, 1_000_000] {
+        let refused = deep(steps).parse::<cambium_compose::path::FieldPath>();
+        assert_eq!(refused, Err(cambium_compose::path::PathSyntaxError::TooDeep));
+    }
+}
+
+#[test]
+fn unicode_is_text_like_any_other() {
+    let patch = json!([{"fromFieldPath": "spec['größe.ß/日']", "toFieldPath": "data['名前']", "transforms": [
+        {"type": "string", "string": {"type": "Format", "fmt": "%-4s|%.1s"}}]}]);
+    let object = outcome(patch, json!({"größe.ß/日": "äß"})).unwrap();
+    assert_eq!(object["data"]["名前"], "äß  |%!s(MISSING)");
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let words = prop::sample::select(vec![
+        "resources",
+        "patches",
+        "patchSets",
+        "name",
+        "base",
+        "type",
+        "fromFieldPath",
+        "toFieldPath",
+        "transforms",
+        "string",
+        "fmt",
+        "math",
+        "multiply",
+        "match",
+        "patterns",
+        "regexp",
+        "combine",
+        "variables",
+        "strategy",
+        "policy",
+        "readinessChecks",
+        "convert",
+        "connectionDetails",
+        "spec.a[*]",
+        "PatchSet",
+        "Format",
+        "CombineFromComposite",
+        "metadata",
+        "apiVersion",
+        "kind",
+        "%s",
+        "(",
+        "labels",
+        "status",
+        "conditions",
+        "environment",
+        "response",
+        "input",
+        "desired",
+        "observed",
+        "composite",
+        "resource",
+        "toType",
+        "object",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        words.clone().prop_map(Value::from),
+        "\\PC{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(words.clone(), inner, 0..6).prop_map(|map| json!(map)),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_document_makes_us_panic(spec in any_json(), composite in any_json(), object in any_json()) {
+        let problems = validate(&spec);
+        prop_assert!(problems.iter().all(|problem| !problem.suggestion.is_empty()));
+        if let Ok(composition) = Composition::read(&spec) {
+            let _ = desired(&composition, &composite, &BTreeMap::new());
+        }
+        let composition = composition(json!([
+            {"fromFieldPath": "spec", "toFieldPath": "data.list[*].x"},
+            {"type": "ToCompositeFieldPath", "fromFieldPath": "status", "toFieldPath": "metadata.labels"}
+        ]));
+        let _ = desired(&composition, &composite, &BTreeMap::from([("a".to_owned(), object.clone())]));
+        let resource = ObservedResource { object, ..Default::default() };
+        let _ = observe(&composition, &composite, &BTreeMap::from([("a".to_owned(), resource)]));
+    }
+
+    #[test]
+    fn no_request_makes_a_function_panic(input in any_json(), fields in prop::collection::btree_map("[a-z]{1,8}", any_json(), 0..4)) {
+        let mut request = Request { input: Some(input), ..Request::default() };
+        request.observed.composite.resource = fields.into_iter().collect();
+        let _ = patch_and_transform(&request);
+        let _ = auto_ready(&request);
+        let _ = literal_response(&request);
+    }
+
+    #[test]
+    fn no_format_and_no_pattern_is_too_strange(format in "[%a-zA-Z0-9\\[\\]\\*\\.\\-\\+# äß]{0,12}", pattern in "[a-z\\\\\\(\\)\\[\\]\\{\\}\\*\\+\\?\\|\\^\\$0-9:<>PQEé,-]{0,14}", value in any_json()) {
+        let _ = gofmt::sprintf(&format, &[&value, &json!(3)]);
+        let _ = regexp::compile(&pattern);
+    }
+}
