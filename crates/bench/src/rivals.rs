@@ -141,6 +141,19 @@ impl Rival {
                 api.create(&PostParams::default(), &crd).await?;
             }
         }
+        // It does not wait for its own kinds.
+        let established = |crd: &CustomResourceDefinition| {
+            let conditions = crd
+                .status
+                .iter()
+                .flat_map(|status| status.conditions.iter().flatten());
+            conditions
+                .into_iter()
+                .any(|known| known.type_ == "Established" && known.status == "True")
+        };
+        while !api.list(&Default::default()).await?.iter().all(established) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
         Ok(())
     }
 

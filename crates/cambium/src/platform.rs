@@ -47,6 +47,7 @@ impl Platform {
         let served = plan.webhooks.is_some();
         let settings = Settings {
             serves_v2beta1: served,
+            namespace: plan.namespace.clone(),
             ..plan.settings
         };
         let manager = Manager::new(client.clone(), settings)

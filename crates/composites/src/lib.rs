@@ -10,9 +10,20 @@
 //!
 //! Nothing in this crate reads a clock, waits, or talks to anybody.
 
+mod catalogue;
+pub mod composite;
+mod consumers;
+mod content;
 pub mod definition;
 mod layout;
+pub mod revision;
+mod select;
+
+pub use catalogue::{Catalogue, Live, Shelf};
+pub use consumers::{Consumer, Consumers, Consuming, Uses};
+pub use content::Content;
 
 pub use layout::{
     ClaimReference, Field, Layout, ResourceReference, SecretReference, composite_of, delete_policy,
 };
+pub use select::{ByRevision, CompositionFetcher, Fetched, FromComposition, Refusal, Selector, Wish};

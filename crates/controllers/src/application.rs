@@ -6,7 +6,7 @@ use crate::runtime::children::WatchError;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Key, Outcome, Resource};
-use crate::write::{delete_judged, is_conflict, reference, remove_finalizer};
+use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
 use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::RevisionName;
@@ -447,11 +447,6 @@ impl Run<'_> {
     fn api(&self, cache: &crate::runtime::Cache) -> Api<DynamicObject> {
         Api::namespaced_with(self.context.client.clone(), &self.key.namespace, cache.resource())
     }
-}
-
-/// Whether the server will say the same again: neither a conflict nor a pause that it asked for.
-fn is_refusal(code: u16) -> bool {
-    (400..500).contains(&code) && code != 409 && code != 429
 }
 
 /// References that are at another revision than before, as people are told.

@@ -1,5 +1,6 @@
 //! Kinds that come and go: whoever waits for one looks again when it is defined.
 
+use crate::composites;
 use crate::manager::Context;
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -10,7 +11,7 @@ use kube::{Api, Client};
 use std::sync::Arc;
 
 /// Follows CustomResourceDefinitions, of which only metadata is sent: a definition that changes makes its group be asked for again.
-pub(crate) async fn follow(client: Client, context: Arc<Context>) {
+pub(crate) async fn follow(client: Client, context: Arc<Context>, composites: Arc<composites::Context>) {
     let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
     let mut events = watcher(definitions, watcher::Config::default())
         .default_backoff()
@@ -18,16 +19,18 @@ pub(crate) async fn follow(client: Client, context: Arc<Context>) {
     while let Some(event) = events.next().await {
         match event {
             Ok(Event::Apply(definition) | Event::InitApply(definition)) => {
-                if let Some(group) = group(&definition) {
+                if let Some((name, group)) = named(&definition) {
                     context.mapper.forget(group);
                     context.state.kind_changed(group);
+                    composites.kind_changed(name, group, false);
                 }
             }
             Ok(Event::Delete(definition)) => {
-                if let Some(group) = group(&definition) {
+                if let Some((name, group)) = named(&definition) {
                     context.mapper.forget(group);
                     context.children.forget(group);
                     context.state.kind_changed(group);
+                    composites.kind_changed(name, group, true);
                 }
             }
             Ok(Event::Init | Event::InitDone) => {}
@@ -39,7 +42,8 @@ pub(crate) async fn follow(client: Client, context: Arc<Context>) {
 }
 
 /// A definition is called by its plural and its group.
-fn group(definition: &PartialObjectMeta<CustomResourceDefinition>) -> Option<&str> {
-    let (_, group) = definition.metadata.name.as_deref()?.split_once('.')?;
-    Some(group)
+fn named(definition: &PartialObjectMeta<CustomResourceDefinition>) -> Option<(&str, &str)> {
+    let name = definition.metadata.name.as_deref()?;
+    let (_, group) = name.split_once('.')?;
+    Some((name, group))
 }

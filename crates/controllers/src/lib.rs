@@ -11,6 +11,7 @@
 //! ```
 
 mod application;
+mod composites;
 mod definition;
 mod gate;
 mod kinds;

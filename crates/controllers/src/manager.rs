@@ -5,9 +5,10 @@ use crate::runtime::{
     Cache, Change, Children, Events, Key, Leadership, Mapper, Watch, patience, run_while_leader,
 };
 use crate::state::{State, consuming};
-use crate::{application, definition, gate, kinds};
-use cambium_api::names::{FIELD_MANAGER, label};
+use crate::{application, composites, definition, gate, kinds};
+use cambium_api::names::{FIELD_MANAGER, SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
+use cambium_composites::revision::LabelEdits;
 use cambium_lineage::Retention;
 use cambium_oam::application::Recorded;
 use cambium_render::ClusterVersion;
@@ -23,10 +24,20 @@ use tokio::sync::watch;
 /// How a manager works.
 #[derive(Clone)]
 pub struct Settings {
+    /// Where the manager keeps objects of its own.
+    pub namespace: String,
     /// How many revisions of a definition are kept besides the current one and those in use.
     pub definition_revision_limit: usize,
     /// How many revisions of an application are kept besides the current one.
     pub application_revision_limit: usize,
+    /// How many revisions of a composition are kept besides the current one and those in use.
+    pub composition_revision_limit: usize,
+    /// How long a revision of a composition is kept after it was issued, whatever uses it.
+    pub revision_grace: SignedDuration,
+    /// Whether composite resources use revisions, and not compositions as they are.
+    pub composition_revisions: bool,
+    /// Whether edits of a composition's labels make revisions.
+    pub label_edits: LabelEdits,
     /// How long a revision that nothing keeps is left alone before it is deleted.
     pub deletion_delay: SignedDuration,
     /// How many applications are worked on at the same time.
@@ -44,8 +55,13 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            namespace: SYSTEM_NAMESPACE.to_owned(),
             definition_revision_limit: 20,
             application_revision_limit: 10,
+            composition_revision_limit: 10,
+            revision_grace: SignedDuration::from_secs(60),
+            composition_revisions: true,
+            label_edits: LabelEdits::default(),
             deletion_delay: SignedDuration::from_secs(30),
             workers: 8,
             patience: Duration::from_secs(30),
@@ -66,9 +82,10 @@ impl Settings {
     }
 }
 
-/// The controllers of definitions and applications.
+/// The controllers of definitions and applications, of compositions and composite resources.
 pub struct Manager {
     context: Arc<Context>,
+    composites: Arc<composites::Context>,
     watches: OnceLock<Vec<Watching>>,
 }
 
@@ -156,10 +173,19 @@ impl Manager {
                 state.child_changed(gvk, &change);
             })
         };
+        let mapper = Mapper::new(limited.clone());
+        let events = Events::start(limited.clone(), "cambium", settings.instance.clone());
         Ok(Self {
+            composites: Arc::new(composites::Context::new(
+                limited.clone(),
+                client.clone(),
+                mapper.clone(),
+                events.clone(),
+                settings.clone(),
+            )),
             context: Arc::new(Context {
-                mapper: Mapper::new(limited.clone()),
-                events: Events::start(limited.clone(), "cambium", settings.instance.clone()),
+                mapper,
+                events,
                 cluster_version: ClusterVersion {
                     major: version.major,
                     minor: version.minor,
@@ -189,7 +215,7 @@ impl Manager {
             let watch = |cache: &Arc<Cache>| Watch::new(context.watching.clone()).spawn(cache.clone());
             context.caches.all().map(watch).collect()
         });
-        context.synced().await;
+        tokio::join!(context.synced(), self.composites.synced());
         self.context.state.set_ready();
     }
 
@@ -198,9 +224,14 @@ impl Manager {
         self.synced().await;
         let (definitions, applications) = (self.context.clone(), self.context.clone());
         let state = &self.context.state;
-        let kinds = kinds::follow(self.context.watching.clone(), self.context.clone());
+        let kinds = kinds::follow(
+            self.context.watching.clone(),
+            self.context.clone(),
+            self.composites.clone(),
+        );
         tokio::join!(
             kinds,
+            self.composites.run(),
             state.definitions.work(2, move |artifact| {
                 definition::reconcile(artifact, definitions.clone())
             }),
@@ -220,7 +251,7 @@ impl Manager {
     /// Whether there is nothing left to do, as far as it knows.
     pub fn is_idle(&self) -> bool {
         let state = &self.context.state;
-        state.definitions.is_idle() && state.applications.is_idle()
+        state.definitions.is_idle() && state.applications.is_idle() && self.composites.is_idle()
     }
 }
 

@@ -288,7 +288,7 @@ pub(crate) fn consuming(key: &Key) -> Consuming {
 }
 
 /// Whether what people ask for is the same: generation, labels, annotations, finalizers, deletion.
-fn same_intent(change: &Change) -> bool {
+pub(crate) fn same_intent(change: &Change) -> bool {
     let (Some(before), Some(after)) = (&change.before, &change.after) else {
         return false;
     };

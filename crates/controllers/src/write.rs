@@ -65,6 +65,11 @@ pub(crate) fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_conflict())
 }
 
+/// Whether the server will say the same again: neither a conflict nor a pause that it asked for.
+pub(crate) fn is_refusal(code: u16) -> bool {
+    (400..500).contains(&code) && code != 409 && code != 429
+}
+
 /// What an event is about.
 pub(crate) fn reference(object: &Value) -> ObjectReference {
     let text = |value: &Value| value.as_str().map(str::to_owned);

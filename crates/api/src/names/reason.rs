@@ -145,3 +145,6 @@ pub const COMPOSE_RESOURCES: &str = "ComposeResources";
 
 /// Composite resources: changes are followed as they come.
 pub const WATCH_CIRCUIT_CLOSED: &str = "WatchCircuitClosed";
+
+/// Composite resources: connection details were published, or could not be.
+pub const PUBLISH_CONNECTION: &str = "PublishConnectionSecret";

@@ -127,6 +127,11 @@ impl Definition {
         &self.warnings
     }
 
+    /// Whether the other one says the same. Its status may be another.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.spec() == other.spec()
+    }
+
     pub(super) fn spec(&self) -> &CompositeResourceDefinitionSpec {
         &self.source.spec
     }

@@ -45,6 +45,8 @@ pub enum Origin {
     /// came before it is told by nothing else, so a handler that skips its own writes must compare the parts that
     /// it does not write.
     Ourselves,
+    /// It is the answer to a write of our own that the server would have refused if anything else had changed: it holds nothing else.
+    OurselvesAlone,
 }
 
 /// Told each change, in order, one at a time. It may look into the cache, but not teach it.
@@ -150,13 +152,22 @@ impl Cache {
 
     /// Takes the answer to a write of our own, so that whoever looks next sees it even if the watch is late.
     pub fn learn(&self, object: impl Into<Object>) {
-        let (key, record) = self.record(object.into());
+        self.take(object.into(), Origin::Ourselves);
+    }
+
+    /// The same, for a write that named the resource version it was made for.
+    pub fn learn_alone(&self, object: impl Into<Object>) {
+        self.take(object.into(), Origin::OurselvesAlone);
+    }
+
+    fn take(&self, object: Object, origin: Origin) {
+        let (key, record) = self.record(object);
         let mut ahead = self.ahead();
         if ahead.has_deleted(&key, &record) || !self.is_news(&key, &record) {
             return;
         }
         ahead.written.insert(key.clone(), record.version());
-        self.store(key, record, Origin::Ourselves);
+        self.store(key, record, origin);
     }
 
     /// Takes note that the server answered a deletion of ours by removing the object with this uid (not by

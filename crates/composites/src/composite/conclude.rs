@@ -1,0 +1,274 @@
+//! What a composite resource says after it was worked on.
+
+use super::Object;
+use super::plan::{Observed, Plan};
+use crate::Layout;
+use crate::definition::Definition;
+use cambium_api::Conditions;
+use cambium_api::crossplane::UpdatePolicy;
+use cambium_api::names::{condition, reason};
+use cambium_compose::{Composition, ConnectionDetails, ObservedResource, Readiness, observe};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// What became of a plan.
+#[derive(Debug, Clone, Default)]
+pub struct Happened {
+    /// The resources that are there now, with what their own connection secrets hold.
+    pub there: BTreeMap<Object, ObservedResource>,
+    /// Resources that could not be applied, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// What is left to be written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Concluded {
+    /// What composed resources patched into the composite resource, outside of its status: a merge patch.
+    pub record: Option<Value>,
+    /// The whole status as it should be.
+    pub status: Value,
+    /// What belongs into the connection secret.
+    pub details: ConnectionDetails,
+    /// What to tell about.
+    pub notes: Vec<Note>,
+    /// Whether it must be tried again though nothing changes.
+    pub retry: bool,
+}
+
+/// Something to tell about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Whether somebody should look.
+    pub warning: bool,
+    /// In one word.
+    pub reason: &'static str,
+    /// What it is.
+    pub text: String,
+}
+
+/// How many names a condition lists.
+const LISTED: usize = 3;
+
+/// Looks at what is there now, and puts together what the composite resource says.
+pub fn conclude(
+    observed: &Observed<'_>,
+    composition: &Composition,
+    plan: &Plan,
+    happened: &Happened,
+    now: Timestamp,
+) -> Concluded {
+    let there: BTreeMap<String, ObservedResource> = plan
+        .resources
+        .iter()
+        .filter_map(|apply| Some((apply.name.clone(), happened.there.get(&apply.object)?.clone())))
+        .collect();
+    let seen = observe(composition, observed.composite, &there);
+    let mut unsynced: Vec<(&str, String)> = Vec::new();
+    for (name, why) in plan.failed.iter().chain(&happened.failed) {
+        unsynced.push((name, why.clone()));
+    }
+    let mut unready = Vec::new();
+    for resource in &seen.resources {
+        if let Some(problem) = &resource.problem {
+            let why = format!(
+                "cannot render ToComposite patches for composed resource {:?}: {problem}",
+                resource.name
+            );
+            unsynced.push((&resource.name, why));
+        }
+        match &resource.readiness {
+            Some(Readiness::Ready) => {}
+            Some(Readiness::Failed(error)) => {
+                let why = format!(
+                    "cannot check whether composed resource {:?} is ready: {error}",
+                    resource.name
+                );
+                unsynced.push((&resource.name, why));
+                unready.push(resource.name.as_str());
+            }
+            Some(Readiness::NotReady { .. }) | None => unready.push(&resource.name),
+        }
+    }
+    let status = status(
+        observed.definition,
+        observed.composite,
+        &seen.composite["status"],
+        now,
+        |conditions| {
+            match unsynced.is_empty() {
+                true => conditions.set(condition::SYNCED, true, reason::RECONCILE_SUCCESS, ""),
+                false => conditions.set(
+                    condition::SYNCED,
+                    false,
+                    reason::RECONCILE_ERROR,
+                    unsynced_text(&unsynced),
+                ),
+            }
+            match unready.is_empty() {
+                true => conditions.set(condition::READY, true, reason::AVAILABLE, ""),
+                false => {
+                    let text = format!("Unready resources: {}", some_of(&unready));
+                    conditions.set(condition::READY, false, reason::CREATING, text);
+                }
+            }
+        },
+    );
+    let mut notes = Vec::new();
+    if let Some((from, to)) = &plan.moved {
+        let text = match from {
+            Some(from) => format!("Moved from composition revision {from} to {to}"),
+            None => format!("Selected composition revision: {to}"),
+        };
+        notes.push(Note {
+            warning: false,
+            reason: reason::SELECT_COMPOSITION,
+            text,
+        });
+    }
+    // A failure is told once: as long as the condition says the same, it is known.
+    let before = message_of(observed.composite, condition::SYNCED);
+    if !unsynced.is_empty() && before != Some(unsynced_text(&unsynced).as_str()) {
+        notes.extend(unsynced.iter().map(|(_, why)| Note {
+            warning: true,
+            reason: reason::COMPOSE_RESOURCES,
+            text: why.clone(),
+        }));
+    }
+    Concluded {
+        record: patched(observed.composite, &seen.composite),
+        status,
+        details: seen.connection_details,
+        notes,
+        retry: !unsynced.is_empty(),
+    }
+}
+
+/// The status of a composite resource that nothing could be composed for: what is composed stays as it is.
+pub fn refused_status(definition: &Definition, composite: &Value, message: &str, now: Timestamp) -> Value {
+    status(definition, composite, &composite["status"], now, |conditions| {
+        conditions.set(condition::SYNCED, false, reason::RECONCILE_ERROR, message);
+    })
+}
+
+/// The status of a composite resource that nobody works on.
+pub fn paused_status(definition: &Definition, composite: &Value, now: Timestamp) -> Value {
+    const MESSAGE: &str = "Reconciliation (including deletion) is paused via the pause annotation";
+    status(definition, composite, &composite["status"], now, |conditions| {
+        conditions.set(condition::SYNCED, false, reason::RECONCILE_PAUSED, MESSAGE);
+    })
+}
+
+/// A status with these conditions, and what every status shows.
+fn status(
+    definition: &Definition,
+    composite: &Value,
+    patched: &Value,
+    now: Timestamp,
+    set: impl FnOnce(&mut Conditions<'_>),
+) -> Value {
+    let before: Vec<Condition> =
+        serde_json::from_value(composite["status"]["conditions"].clone()).unwrap_or_default();
+    let mut conditions = Conditions::after(&before, None, now);
+    set(&mut conditions);
+    if definition.layout() == Layout::V2 {
+        conditions.set(condition::RESPONSIVE, true, reason::WATCH_CIRCUIT_CLOSED, "");
+    }
+    let mut status = match patched {
+        Value::Object(fields) => fields.clone(),
+        _ => Map::new(),
+    };
+    let conditions = conditions.done().into_iter().map(compact);
+    status.insert("conditions".to_owned(), conditions.collect());
+    let mut status = Value::Object(status);
+    if let Some(enforced) = definition.enforced_policy() {
+        show_policy(&mut status, definition.layout(), enforced);
+    }
+    status
+}
+
+/// A condition as Crossplane writes it: an empty message is not there.
+fn compact(condition: Condition) -> Value {
+    let mut value = json!(condition);
+    if condition.message.is_empty()
+        && let Some(fields) = value.as_object_mut()
+    {
+        fields.remove("message");
+    }
+    value
+}
+
+fn show_policy(status: &mut Value, layout: Layout, policy: UpdatePolicy) {
+    let shown = &layout.policy_patch(policy)["status"];
+    for (name, value) in shown.as_object().into_iter().flatten() {
+        match value.as_object() {
+            Some(inner) if status[name].is_object() => {
+                for (name_within, value) in inner {
+                    status[name][name_within] = value.clone();
+                }
+            }
+            _ => status[name] = value.clone(),
+        }
+    }
+}
+
+/// What composed resources have changed outside of the status.
+fn patched(before: &Value, after: &Value) -> Option<Value> {
+    let mut patch = Map::new();
+    for field in ["spec", "metadata"] {
+        if let Some(change) = difference(&before[field], &after[field]) {
+            patch.insert(field.to_owned(), change);
+        }
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+/// The merge patch that makes `before` `after`. Patches add and replace, and take nothing away.
+fn difference(before: &Value, after: &Value) -> Option<Value> {
+    if before == after {
+        return None;
+    }
+    let (Value::Object(before), Value::Object(after)) = (before, after) else {
+        return Some(after.clone());
+    };
+    let mut patch = Map::new();
+    for (name, value) in after {
+        match before.get(name) {
+            Some(known) => patch.extend(difference(known, value).map(|change| (name.clone(), change))),
+            None => drop(patch.insert(name.clone(), value.clone())),
+        }
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+fn message_of<'a>(composite: &'a Value, type_: &str) -> Option<&'a str> {
+    let conditions = composite["status"]["conditions"].as_array()?;
+    let condition = conditions.iter().find(|condition| condition["type"] == type_)?;
+    condition["message"].as_str()
+}
+
+/// Which resources are not as they should be, and why.
+fn unsynced_text(unsynced: &[(&str, String)]) -> String {
+    let mut names: Vec<&str> = unsynced.iter().map(|(name, _)| *name).collect();
+    names.dedup();
+    let reasons: Vec<&str> = unsynced
+        .iter()
+        .take(LISTED)
+        .map(|(_, why)| why.as_str())
+        .collect();
+    format!("Unsynced resources: {}: {}", some_of(&names), reasons.join("; "))
+}
+
+fn some_of(names: &[&str]) -> String {
+    let mut sorted: Vec<&str> = names.to_vec();
+    sorted.sort_unstable();
+    match sorted.len() > LISTED {
+        true => format!(
+            "{}, and {} more",
+            sorted[..LISTED].join(", "),
+            sorted.len() - LISTED
+        ),
+        false => sorted.join(", "),
+    }
+}

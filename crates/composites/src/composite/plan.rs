@@ -1,0 +1,299 @@
+//! What is to be done about a composite resource, before anything is known to have worked.
+
+use super::object::{Object, controller_of, is_within};
+use super::wanted::Wanted;
+use crate::definition::Definition;
+use crate::select::{Fetched, Wish};
+use crate::{Field, Layout};
+use cambium_api::crossplane::UpdatePolicy;
+use cambium_api::names::{annotation, finalizer, label};
+use cambium_lineage::Digest;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Whether kinds have namespaces, or why that is not known.
+pub type Scopes = BTreeMap<(String, String), Result<bool, String>>;
+
+/// All that a decision about a composite resource depends on.
+pub struct Observed<'a> {
+    /// What defines it.
+    pub definition: &'a Definition,
+    /// The composite resource.
+    pub composite: &'a Value,
+    /// What it asked for.
+    pub wish: &'a Wish,
+    /// What it got.
+    pub fetched: &'a Fetched,
+    /// What it should be composed of.
+    pub wanted: &'a [Wanted],
+    /// What there is of all that it refers to, and of all that it should be composed of.
+    pub live: &'a BTreeMap<Object, Value>,
+    /// Whether kinds have namespaces.
+    pub scopes: &'a Scopes,
+    /// Where the connection secret goes, if the composition says so.
+    pub secret_namespace: Option<&'a str>,
+    /// Whether an object is what became of a manifest with this digest: the API server may rewrite values.
+    pub became: &'a (dyn Fn(&Object, &str) -> bool + Sync),
+}
+
+/// What is to be done about a composite resource, in this order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// What it was composed of and is no longer, with the identities of those objects.
+    pub collect: Vec<(Object, String)>,
+    /// What the composite resource must say before anything is made: a merge patch.
+    pub record: Option<Value>,
+    /// Every resource that can be made.
+    pub resources: Vec<Apply>,
+    /// Resources that cannot be made, and why.
+    pub failed: Vec<(String, String)>,
+    /// The revision that it moves to, and the one that it leaves.
+    pub moved: Option<(Option<String>, String)>,
+}
+
+/// A resource that should be there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Apply {
+    /// What the composition calls it.
+    pub name: String,
+    /// Which object.
+    pub object: Object,
+    /// Its manifest.
+    pub manifest: Value,
+    /// The first digits of the manifest's digest.
+    pub digest: String,
+    /// Whether it is as it should be.
+    pub settled: bool,
+}
+
+/// The field manager under which a composite resource applies what it is composed of, as Crossplane has it.
+pub fn field_manager(composite: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let api_version = text(&composite["apiVersion"]);
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let kind = match group {
+        "" => text(&composite["kind"]),
+        group => format!("{}.{group}", text(&composite["kind"])),
+    };
+    let name = text(&composite["metadata"]["name"]);
+    format!("{PREFIX}/{}", sha256(&format!("{name}{kind}")))
+}
+
+const PREFIX: &str = "apiextensions.crossplane.io/composed";
+
+fn sha256(text: &str) -> String {
+    use sha2::{Digest as _, Sha256};
+    let bytes = Sha256::digest(text.as_bytes());
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Decides about one composite resource.
+pub fn plan(observed: &Observed<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let composite = observed.composite;
+    let layout = observed.definition.layout();
+    let uid = composite["metadata"]["uid"].as_str().unwrap_or_default();
+    let mut references = Vec::new();
+    for wanted in observed.wanted {
+        let placed = wanted
+            .outcome
+            .clone()
+            .and_then(|manifest| place(observed, wanted, manifest));
+        match placed {
+            Ok(apply) => {
+                if let Some(other) = plan.resources.iter().find(|other| other.object.is(&apply.object)) {
+                    let message = format!("{} is composed twice, by {:?} too", apply.object, other.name);
+                    plan.failed.push((wanted.name.clone(), message));
+                    continue;
+                }
+                references.push(reference(&apply.object, composite));
+                plan.resources.push(apply);
+            }
+            Err(message) => {
+                // What is there already stays known.
+                let known = observed.live.iter().find(|(_, live)| {
+                    live["metadata"]["annotations"][annotation::COMPOSITION_RESOURCE_NAME]
+                        == wanted.name.as_str()
+                        && controller_of(live).is_some_and(|(owner, _)| owner == uid)
+                });
+                references.extend(known.map(|(object, _)| reference(object, composite)));
+                plan.failed.push((wanted.name.clone(), message));
+            }
+        }
+    }
+    let stays = |object: &Object| {
+        let kept = references.iter().any(|kept| {
+            kept["kind"] == object.kind.as_str()
+                && kept["apiVersion"] == object.api_version.as_str()
+                && kept["name"] == object.name.as_str()
+                && kept["namespace"]
+                    .as_str()
+                    .is_none_or(|namespace| namespace == object.namespace)
+        });
+        kept || plan.resources.iter().any(|apply| apply.object.is(object))
+    };
+    plan.collect = observed
+        .live
+        .iter()
+        .filter(|(object, live)| {
+            live["metadata"]["deletionTimestamp"].is_null()
+                && controller_of(live).is_some_and(|(owner, _)| owner == uid)
+                && !stays(object)
+        })
+        .map(|(object, live)| {
+            (
+                object.clone(),
+                live["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
+            )
+        })
+        .collect();
+    record(observed, layout, references, &mut plan);
+    plan
+}
+
+/// Puts a resource where it belongs, and looks whether it may be there.
+fn place(observed: &Observed<'_>, wanted: &Wanted, mut manifest: Value) -> Result<Apply, String> {
+    let composite = observed.composite;
+    let name = &wanted.name;
+    let cannot = |why: String| format!("cannot apply composed resource {name:?}: {why}");
+    let kind = Object::of(&manifest).kind();
+    let own_namespace = composite["metadata"]["namespace"].as_str();
+    match observed.scopes.get(&kind) {
+        Some(Ok(true))
+            if manifest["metadata"]["namespace"]
+                .as_str()
+                .is_none_or(str::is_empty) =>
+        {
+            let why = format!("{} is in a namespace, and metadata.namespace says none", kind.1);
+            return Err(cannot(why));
+        }
+        Some(Ok(true)) => {}
+        Some(Ok(false)) if own_namespace.is_some() => {
+            let why = format!(
+                "{} is in no namespace; a composite resource in a namespace composes only what is in its namespace",
+                kind.1
+            );
+            return Err(cannot(why));
+        }
+        Some(Ok(false)) => {
+            if let Some(metadata) = manifest["metadata"].as_object_mut() {
+                metadata.remove("namespace");
+            }
+        }
+        Some(Err(error)) => return Err(cannot(error.clone())),
+        None => return Err(cannot(format!("kind {} of {} is not known", kind.1, kind.0))),
+    }
+    let object = Object::of(&manifest);
+    let digest = Digest::of(&manifest).short();
+    if manifest["metadata"]["annotations"].is_null() {
+        manifest["metadata"]["annotations"] = json!({});
+    }
+    manifest["metadata"]["annotations"][annotation::APPLIED] = json!(digest);
+    let live = observed
+        .live
+        .iter()
+        .find(|(known, _)| known.is(&object))
+        .map(|(_, live)| live);
+    let uid = composite["metadata"]["uid"].as_str().unwrap_or_default();
+    if let Some((owner, called)) = live.and_then(controller_of)
+        && owner != uid
+    {
+        return Err(cannot(format!(
+            "{object} exists and is controlled by {called} (UID {owner})"
+        )));
+    }
+    let settled = live.is_some_and(|live| {
+        let applied = &live["metadata"]["annotations"][annotation::APPLIED];
+        *applied == digest.as_str()
+            && (is_within(&manifest, live)
+                || (is_within(&manifest["metadata"], &live["metadata"])
+                    && (observed.became)(&object, &digest)))
+    });
+    Ok(Apply {
+        name: name.clone(),
+        object,
+        manifest,
+        digest,
+        settled,
+    })
+}
+
+/// A reference to a composed resource. In the namespace of its composite resource it names none.
+fn reference(object: &Object, composite: &Value) -> Value {
+    let mut reference = json!({"apiVersion": object.api_version, "kind": object.kind, "name": object.name});
+    if !object.namespace.is_empty() && composite["metadata"]["namespace"] != object.namespace.as_str() {
+        reference["namespace"] = json!(object.namespace);
+    }
+    reference
+}
+
+/// What the composite resource must say before anything is made: what it uses, what it is composed of, and that it is ours.
+fn record(observed: &Observed<'_>, layout: Layout, references: Vec<Value>, plan: &mut Plan) {
+    let (composite, wish) = (observed.composite, observed.wish);
+    let mut fields: Vec<(Field, Value)> = Vec::new();
+    let composition = &observed.fetched.composition;
+    if layout.composition_ref(composite) != Some(composition) {
+        fields.push((Field::CompositionRef, json!({"name": composition})));
+    }
+    if let Some(stored) = &observed.fetched.revision {
+        let name = stored.revision.name().to_string();
+        let before = layout.revision_ref(composite);
+        if before != Some(&name) {
+            plan.moved = Some((before.map(str::to_owned), name.clone()));
+            fields.push((Field::RevisionRef, json!({"name": name})));
+        }
+    }
+    if let Some(selector) = &wish.revision_selector
+        && layout.get(composite, Field::RevisionSelector).is_none()
+        && wish.policy == UpdatePolicy::Automatic
+    {
+        fields.push((Field::RevisionSelector, json!({"matchLabels": selector.labels()})));
+    }
+    if layout.get(composite, Field::ResourceRefs).unwrap_or(&Value::Null) != &json!(references)
+        && !(references.is_empty() && layout.get(composite, Field::ResourceRefs).is_none())
+    {
+        fields.push((Field::ResourceRefs, json!(references)));
+    }
+    if let Some(namespace) = observed.secret_namespace
+        && layout.has(Field::ConnectionSecretRef)
+        && layout.connection_secret_ref(composite).is_none()
+    {
+        let secret = json!({"name": composite["metadata"]["uid"], "namespace": namespace});
+        fields.push((Field::ConnectionSecretRef, secret));
+    }
+    let mut metadata = Map::new();
+    let held = composite["metadata"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    if !held.iter().any(|name| name == finalizer::COMPOSITE) {
+        let mut held = held;
+        held.push(json!(finalizer::COMPOSITE));
+        metadata.insert("finalizers".to_owned(), json!(held));
+    }
+    if composite["metadata"]["labels"][label::COMPOSITE]
+        .as_str()
+        .is_none_or(str::is_empty)
+    {
+        let labels = json!({label::COMPOSITE: composite["metadata"]["name"]});
+        metadata.insert("labels".to_owned(), labels);
+    }
+    if fields.is_empty() && metadata.is_empty() {
+        return;
+    }
+    let mut patch = match fields.is_empty() {
+        true => json!({}),
+        false => layout.patch(fields),
+    };
+    // Whoever changed it in the meantime wins, and it is looked at again.
+    metadata.insert(
+        "resourceVersion".to_owned(),
+        composite["metadata"]["resourceVersion"].clone(),
+    );
+    metadata.insert("uid".to_owned(), composite["metadata"]["uid"].clone());
+    patch["metadata"] = Value::Object(metadata);
+    plan.record = Some(patch);
+}

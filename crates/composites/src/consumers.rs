@@ -1,0 +1,230 @@
+//! Who uses what: from compositions and their revisions to composite resources and claims.
+//!
+//! An edit concerns the composite resources that would get another revision now, and nobody else.
+
+use crate::catalogue::Catalogue;
+use crate::select::{CompositionFetcher, Selector, Wish};
+use cambium_api::crossplane::{TypeReference, UpdatePolicy};
+use cambium_lineage::{RevisionName, Users};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// A composite resource or a claim.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Consuming {
+    /// Its kind.
+    pub type_: Arc<TypeReference>,
+    /// Its namespace; empty if it is in none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for Consuming {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => write!(formatter, "{} {}", self.type_.kind, self.name),
+            namespace => write!(formatter, "{} {namespace}/{}", self.type_.kind, self.name),
+        }
+    }
+}
+
+/// Who uses the revisions of a composition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Who names each revision.
+    pub by: BTreeMap<RevisionName, Users>,
+    /// The labels that somebody follows: the newest revision that has them is kept.
+    pub selectors: BTreeSet<Selector>,
+}
+
+/// All composite resources and claims, by what they use.
+#[derive(Debug, Default)]
+pub struct Consumers {
+    all: HashMap<Arc<Consuming>, Consumer>,
+    by_composition: HashMap<String, HashSet<Arc<Consuming>>>,
+    by_revision: HashMap<String, BTreeSet<Arc<Consuming>>>,
+    /// Those that have no composition yet, by their kind.
+    undecided: HashMap<Arc<TypeReference>, HashSet<Arc<Consuming>>>,
+    /// How many follow these labels of a composition's revisions.
+    selectors: HashMap<String, BTreeMap<Selector, usize>>,
+    /// The selectors that definitions give to new composite resources of a kind.
+    defaults: HashMap<TypeReference, Selector>,
+}
+
+/// A composite resource or a claim, as far as compositions concern it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consumer {
+    /// What it asks for.
+    pub wish: Wish,
+    /// Whether it composes. A claim does not: its composite resource does.
+    pub composes: bool,
+    /// Whether its last look ended without a revision.
+    pub failed: bool,
+}
+
+impl Consumers {
+    /// Takes a composite resource or a claim as it is now; the revisions that it uses now and did not before, or the reverse.
+    pub fn put(&mut self, key: Arc<Consuming>, consumer: Consumer) -> BTreeSet<String> {
+        if self.all.get(&key) == Some(&consumer) {
+            return BTreeSet::new();
+        }
+        let mut changed = self.remove(&key);
+        let wish = &consumer.wish;
+        match &wish.composition {
+            Some(composition) => {
+                let known = self.by_composition.entry(composition.clone()).or_default();
+                known.insert(key.clone());
+                if let Some(selector) = followed(wish) {
+                    let counts = self.selectors.entry(composition.clone()).or_default();
+                    *counts.entry(selector.clone()).or_default() += 1;
+                }
+            }
+            None => {
+                let undecided = self.undecided.entry(wish.composite_type.clone()).or_default();
+                undecided.insert(key.clone());
+            }
+        }
+        if let Some(revision) = &wish.revision {
+            let users = self.by_revision.entry(revision.clone()).or_default();
+            users.insert(key.clone());
+            // What it used and still uses has not changed.
+            if !changed.remove(revision) {
+                changed.insert(revision.clone());
+            }
+        }
+        self.all.insert(key, consumer);
+        changed
+    }
+
+    /// Forgets a composite resource or a claim; the revision that it used.
+    pub fn remove(&mut self, key: &Consuming) -> BTreeSet<String> {
+        let Some((key, consumer)) = self.all.remove_entry(key) else {
+            return BTreeSet::new();
+        };
+        let wish = consumer.wish;
+        if let Some(composition) = &wish.composition {
+            forget(&mut self.by_composition, composition, |keys| {
+                keys.remove(&key);
+                keys.is_empty()
+            });
+            if let Some(selector) = followed(&wish) {
+                forget(&mut self.selectors, composition, |counts| {
+                    if let Some(count) = counts.get_mut(selector) {
+                        *count -= 1;
+                        if *count == 0 {
+                            counts.remove(selector);
+                        }
+                    }
+                    counts.is_empty()
+                });
+            }
+        } else {
+            forget(&mut self.undecided, &wish.composite_type, |keys| {
+                keys.remove(&key);
+                keys.is_empty()
+            });
+        }
+        let Some(revision) = wish.revision else {
+            return BTreeSet::new();
+        };
+        forget(&mut self.by_revision, &revision, |keys| {
+            keys.remove(&key);
+            keys.is_empty()
+        });
+        BTreeSet::from([revision])
+    }
+
+    /// Notes the selector that a definition gives to new composite resources; nothing if it gives none.
+    pub fn set_default(&mut self, type_: &TypeReference, selector: Option<Selector>) {
+        match selector {
+            Some(selector) => drop(self.defaults.insert(type_.clone(), selector)),
+            None => drop(self.defaults.remove(type_)),
+        }
+    }
+
+    /// Those that may get another revision of a composition, or this composition for the first time. Most may not be concerned.
+    pub fn naming(&self, composition: &str, types: &BTreeSet<TypeReference>) -> Vec<Arc<Consuming>> {
+        let named = self.by_composition.get(composition).into_iter().flatten();
+        let undecided = types
+            .iter()
+            .filter_map(|type_| self.undecided.get(type_))
+            .flatten();
+        named.chain(undecided).cloned().collect()
+    }
+
+    /// All composite resources of a kind.
+    pub fn of_kind(&self, type_: &TypeReference) -> Vec<Arc<Consuming>> {
+        let keys = self.all.keys().filter(|key| *key.type_ == *type_);
+        keys.cloned().collect()
+    }
+
+    /// Whether a composite resource would get another revision now than the one it has.
+    pub fn is_concerned(&self, catalogue: &Catalogue, by: &dyn CompositionFetcher, key: &Consuming) -> bool {
+        let Some(consumer) = self.all.get(key).filter(|consumer| consumer.composes) else {
+            return false;
+        };
+        match by.fetch(catalogue, &consumer.wish) {
+            Ok(fetched) => match fetched.revision {
+                Some(stored) => {
+                    consumer.failed
+                        || consumer.wish.revision.as_deref() != Some(stored.revision.name().as_str())
+                }
+                None => true,
+            },
+            Err(_) => !consumer.failed,
+        }
+    }
+
+    /// Who uses the revisions of a composition.
+    pub fn uses(&self, catalogue: &Catalogue, composition: &str, shown: usize) -> Uses {
+        let mut uses = Uses::default();
+        let Some(shelf) = catalogue.get(composition) else {
+            return uses;
+        };
+        for stored in shelf.revisions() {
+            let name = stored.revision.name();
+            if let Some(keys) = self.by_revision.get(name.as_str()) {
+                let first = keys.iter().take(shown).map(ToString::to_string);
+                uses.by.insert(name.clone(), Users::new(first, keys.len()));
+            }
+        }
+        let followed = self
+            .selectors
+            .get(composition)
+            .into_iter()
+            .flat_map(BTreeMap::keys);
+        uses.selectors.extend(followed.cloned());
+        let type_ = shelf.live().and_then(|live| live.composite_type.as_ref());
+        uses.selectors
+            .extend(type_.and_then(|type_| self.defaults.get(type_)).cloned());
+        uses
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+/// The labels that a composite resource follows. Those who are told do not select.
+fn followed(wish: &Wish) -> Option<&Selector> {
+    let selector = wish.revision_selector.as_ref();
+    selector.filter(|_| wish.policy == UpdatePolicy::Automatic)
+}
+
+fn forget<K: std::hash::Hash + Eq, V>(
+    map: &mut HashMap<K, V>,
+    key: &K,
+    is_empty: impl FnOnce(&mut V) -> bool,
+) {
+    if map.get_mut(key).is_some_and(is_empty) {
+        map.remove(key);
+    }
+}

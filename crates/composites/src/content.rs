@@ -1,0 +1,53 @@
+//! What a composition says, read once for all who use it.
+
+use cambium_api::crossplane::Mode;
+use cambium_compose::Composition;
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+
+/// The spec of a composition or of a revision. Clones share what was read.
+#[derive(Debug, Clone)]
+pub struct Content(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    spec: Value,
+    templates: OnceLock<Result<Composition, String>>,
+}
+
+impl Content {
+    /// What this spec says. Nothing is read yet.
+    pub fn new(spec: Value) -> Self {
+        Self(Arc::new(Inner {
+            spec,
+            templates: OnceLock::new(),
+        }))
+    }
+
+    /// The spec, as it was written.
+    pub fn spec(&self) -> &Value {
+        &self.0.spec
+    }
+
+    /// How it composes; nothing for a mode that does not exist.
+    pub fn mode(&self) -> Option<Mode> {
+        let fields = self.0.spec.as_object().cloned().unwrap_or_default();
+        cambium_api::crossplane::CompositionSpec(fields.into_iter().collect()).mode()
+    }
+
+    /// Its templates, if it composes with them; or everything that is wrong with them.
+    pub fn templates(&self) -> Result<&Composition, &str> {
+        let read = || Composition::read(&self.0.spec).map_err(|problems| problems.to_string());
+        self.0
+            .templates
+            .get_or_init(read)
+            .as_ref()
+            .map_err(String::as_str)
+    }
+}
+
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.spec == other.0.spec
+    }
+}

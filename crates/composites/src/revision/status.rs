@@ -1,0 +1,89 @@
+//! What compositions and their revisions say of themselves.
+
+use super::Stored;
+use super::plan::Current;
+use crate::consumers::Uses;
+use cambium_api::crossplane::{CompositionRevisionStatus, CompositionStatus};
+use cambium_api::names::{condition, reason};
+use cambium_api::{Conditions, Revision};
+use cambium_lineage::{Lineage, Users};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+pub(super) fn status(
+    composition: &Value,
+    before: &CompositionStatus,
+    current: &Current,
+    lineage: &Lineage,
+    uses: &Uses,
+    now: Timestamp,
+) -> CompositionStatus {
+    let generation = composition["metadata"]["generation"].as_i64();
+    let mut conditions = Conditions::after(&before.conditions, generation, now);
+    let mut after = before.clone();
+    after.observed_generation = generation;
+    match current {
+        Current::In(name, number) => {
+            let message = format!("revision {number} holds what is written");
+            conditions.set(condition::READY, true, reason::AVAILABLE, message);
+            after.current_revision = Some(Revision {
+                name: name.to_string(),
+                revision: i64::try_from(*number).unwrap_or(i64::MAX),
+                revision_hash: lineage.get(name).map(|revision| revision.digest().short()),
+                ..Default::default()
+            });
+            let issued = i64::try_from(lineage.issued().max(*number)).unwrap_or(i64::MAX);
+            after.high_water_mark = Some(issued);
+        }
+        Current::Nowhere(reason, message) => conditions.set(condition::READY, false, reason, message),
+    }
+    let used: usize = uses.by.values().map(Users::count).sum();
+    after.consumers = i64::try_from(used).ok();
+    after.conditions = conditions.done();
+    after
+}
+
+/// What has changed in a revision's status, as a merge patch.
+pub(super) fn revision_status(
+    stored: &Stored,
+    is_current: bool,
+    users: Option<&Users>,
+    unused_since: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<Value> {
+    let before: CompositionRevisionStatus = serde_json::from_value(stored.status.clone()).unwrap_or_default();
+    let mut conditions = Conditions::after(&before.conditions, None, now);
+    match stored.revision.altered() {
+        None => conditions.set(condition::INTACT, true, reason::AVAILABLE, ""),
+        Some(_) => conditions.set(
+            condition::INTACT,
+            false,
+            reason::CONTENT_CHANGED,
+            "somebody edited it after it was published; it is not used",
+        ),
+    }
+    let after = CompositionRevisionStatus {
+        conditions: conditions.done(),
+        current: Some(is_current),
+        consumers: Some(users.map_or(0, |users| i64::try_from(users.count()).unwrap_or(i64::MAX))),
+        in_use_by: users.map(Users::to_string),
+        unused_since: unused_since.map(|since| since.to_string()),
+        other: before.other.clone(),
+    };
+    if after == before {
+        return None;
+    }
+    // What is no longer said is taken away.
+    let mut patch = json!(after);
+    for field in stored
+        .status
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys())
+    {
+        if patch.get(field).is_none() {
+            patch[field] = Value::Null;
+        }
+    }
+    Some(patch)
+}

@@ -1,0 +1,292 @@
+//! Which composition a composite resource gets, and which revision of it.
+
+use crate::catalogue::{Catalogue, Shelf};
+use crate::content::Content;
+use crate::definition::Definition;
+use crate::revision::{Labels, Stored};
+use cambium_api::crossplane::{TypeReference, UpdatePolicy};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Labels that must all be there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Selector(Labels);
+
+impl Selector {
+    /// Selects what has all these labels.
+    pub fn new(labels: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(labels.into_iter().collect())
+    }
+
+    /// Whether these labels have what it asks for.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.0.iter().all(|(name, value)| labels.get(name) == Some(value))
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> &Labels {
+        &self.0
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels: Vec<String> = self
+            .0
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        formatter.write_str(&labels.join(","))
+    }
+}
+
+/// Why a composite resource gets no composition, or no revision of it. The texts begin as Crossplane's do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No composition has the kind and the labels.
+    #[error("cannot select Composition: no compatible Compositions found{}", .0.as_ref().map_or(String::new(), |labels| format!(" with the labels {labels}")))]
+    NoComposition(Option<Selector>),
+    /// The composition is not there.
+    #[error("cannot fetch Composition: cannot get Composition: there is no Composition {0:?}")]
+    MissingComposition(String),
+    /// The composition has no revision yet.
+    #[error("cannot fetch Composition: no compatible CompositionRevisions found: {0:?} has no revision yet")]
+    NoRevision(String),
+    /// No revision of the composition has the labels.
+    #[error(
+        "cannot fetch Composition: no compatible CompositionRevisions found: no revision of {composition:?} has the labels {selector}"
+    )]
+    NoMatch {
+        /// The composition.
+        composition: String,
+        /// The labels.
+        selector: Selector,
+    },
+    /// The revision is not there.
+    #[error(
+        "cannot fetch Composition: cannot get CompositionRevision: there is no CompositionRevision {0:?}; name one that is there, or set compositionUpdatePolicy: Automatic"
+    )]
+    MissingRevision(String),
+    /// The revision is one of another composition.
+    #[error(
+        "cannot fetch Composition: CompositionRevision {revision:?} belongs to the Composition {owner:?}, not to {composition:?}; name a revision of {composition:?}"
+    )]
+    ForeignRevision {
+        /// The revision.
+        revision: String,
+        /// Whose it is.
+        owner: String,
+        /// Whose it should be.
+        composition: String,
+    },
+    /// Somebody edited the revision.
+    #[error(
+        "cannot fetch Composition: CompositionRevision {0:?} was edited after it was published, and is not used; name another one"
+    )]
+    Altered(String),
+    /// The composition is for another kind.
+    #[error(
+        "cannot configure composite resource: referenced composition is not compatible with this composite resource: {name} composes {found}, not {wanted}"
+    )]
+    Incompatible {
+        /// The composition or revision.
+        name: String,
+        /// The kind that it is for.
+        found: String,
+        /// The kind that it should be for.
+        wanted: String,
+    },
+}
+
+impl Refusal {
+    /// A word for it, which conditions have as their reason.
+    pub fn reason(&self) -> &'static str {
+        cambium_api::names::reason::RECONCILE_ERROR
+    }
+}
+
+/// What a composite resource asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// Its kind, at the version that compositions are written for.
+    pub composite_type: Arc<TypeReference>,
+    /// The composition that it names, or that its definition names for it.
+    pub composition: Option<String>,
+    /// The labels of the composition that it would take.
+    pub composition_selector: Option<Selector>,
+    /// The revision that it names.
+    pub revision: Option<String>,
+    /// The labels of the revisions that it follows.
+    pub revision_selector: Option<Selector>,
+    /// Whether it follows.
+    pub policy: UpdatePolicy,
+}
+
+impl Wish {
+    /// What a composite resource asks for, with what its definition enforces and adds.
+    pub fn of(definition: &Definition, composite: &Value) -> Self {
+        let layout = definition.layout();
+        let owned = |labels: std::collections::BTreeMap<&str, &str>| {
+            let labels = labels.into_iter();
+            Selector::new(labels.map(|(name, value)| (name.to_owned(), value.to_owned())))
+        };
+        let composition_selector = layout.composition_selector(composite).map(owned);
+        let named = definition
+            .enforced_composition()
+            .or_else(|| layout.composition_ref(composite))
+            .or_else(|| {
+                definition
+                    .default_composition()
+                    .filter(|_| composition_selector.is_none())
+            });
+        let revision = layout.revision_ref(composite).map(str::to_owned);
+        let default_selector = || {
+            let default = definition.default_revision_selector()?;
+            let labels = default.match_labels.clone().unwrap_or_default();
+            revision.is_none().then(|| Selector::new(labels))
+        };
+        Self {
+            composite_type: Arc::new(definition.composite_type()),
+            composition: named.map(str::to_owned),
+            composition_selector,
+            revision_selector: layout
+                .revision_selector(composite)
+                .map(owned)
+                .or_else(default_selector),
+            policy: definition
+                .enforced_policy()
+                .or_else(|| layout.update_policy(composite))
+                .unwrap_or_else(|| definition.default_policy()),
+            revision,
+        }
+    }
+
+    /// The composition that it gets: the one that is named, or among those that its selector allows the first by name.
+    pub fn composition(&self, catalogue: &Catalogue) -> Result<String, Refusal> {
+        if let Some(named) = &self.composition {
+            return Ok(named.clone());
+        }
+        let selector = self.composition_selector.as_ref();
+        let fits = |shelf: &Shelf| {
+            shelf.live().is_some_and(|live| {
+                live.composite_type.as_ref() == Some(&*self.composite_type)
+                    && selector.is_none_or(|selector| selector.matches(&live.labels))
+            })
+        };
+        catalogue
+            .iter()
+            .find(|(_, shelf)| fits(shelf))
+            .map(|(name, _)| name.to_owned())
+            .ok_or_else(|| Refusal::NoComposition(selector.cloned()))
+    }
+
+    fn fits(&self, name: &str, found: Option<&TypeReference>) -> Result<(), Refusal> {
+        if found == Some(&*self.composite_type) {
+            return Ok(());
+        }
+        let text = |type_: &TypeReference| format!("{} of {}", type_.kind, type_.api_version);
+        Err(Refusal::Incompatible {
+            name: name.to_owned(),
+            found: found.map_or_else(|| "nothing".to_owned(), text),
+            wanted: text(&self.composite_type),
+        })
+    }
+}
+
+/// What a composite resource is composed by.
+#[derive(Debug, Clone)]
+pub struct Fetched {
+    /// The composition.
+    pub composition: String,
+    /// The revision; none if compositions are used as they are.
+    pub revision: Option<Arc<Stored>>,
+    /// What it composes.
+    pub content: Content,
+}
+
+/// Finds what a composite resource is composed by.
+pub trait CompositionFetcher {
+    /// What is used for a composite resource that asks for this.
+    fn fetch(&self, catalogue: &Catalogue, wish: &Wish) -> Result<Fetched, Refusal>;
+}
+
+/// Compositions are used as they are: an edit moves everybody at once.
+#[derive(Debug, Clone, Copy)]
+pub struct FromComposition;
+
+impl CompositionFetcher for FromComposition {
+    fn fetch(&self, catalogue: &Catalogue, wish: &Wish) -> Result<Fetched, Refusal> {
+        let composition = wish.composition(catalogue)?;
+        let live = catalogue.get(&composition).and_then(Shelf::live);
+        let live = live.ok_or_else(|| Refusal::MissingComposition(composition.clone()))?;
+        wish.fits(&composition, live.composite_type.as_ref())?;
+        Ok(Fetched {
+            content: live.content.clone(),
+            composition,
+            revision: None,
+        })
+    }
+}
+
+/// Revisions are used, by policy.
+#[derive(Debug, Clone, Copy)]
+pub struct ByRevision;
+
+impl CompositionFetcher for ByRevision {
+    fn fetch(&self, catalogue: &Catalogue, wish: &Wish) -> Result<Fetched, Refusal> {
+        let composition = wish.composition(catalogue)?;
+        let stored = match (wish.policy, &wish.revision) {
+            (UpdatePolicy::Manual, Some(named)) => pinned(catalogue, &composition, named)?,
+            (UpdatePolicy::Manual, None) => followed(catalogue, &composition, None)?,
+            (UpdatePolicy::Automatic, _) => {
+                followed(catalogue, &composition, wish.revision_selector.as_ref())?
+            }
+        };
+        wish.fits(stored.revision.name().as_str(), stored.composite_type.as_ref())?;
+        Ok(Fetched {
+            composition,
+            content: stored.content.clone(),
+            revision: Some(stored.clone()),
+        })
+    }
+}
+
+/// A pinned revision must be there, belong to the composition, and hold what was published. The composition itself may be gone.
+fn pinned<'c>(catalogue: &'c Catalogue, composition: &str, named: &str) -> Result<&'c Arc<Stored>, Refusal> {
+    let stored = catalogue
+        .revision(named)
+        .ok_or_else(|| Refusal::MissingRevision(named.to_owned()))?;
+    let shelf = catalogue.get(&stored.composition);
+    if stored.composition != composition || !shelf.is_some_and(|shelf| shelf.is_own(stored)) {
+        return Err(Refusal::ForeignRevision {
+            revision: named.to_owned(),
+            owner: stored.composition.clone(),
+            composition: composition.to_owned(),
+        });
+    }
+    match stored.is_intact() {
+        true => Ok(stored),
+        false => Err(Refusal::Altered(named.to_owned())),
+    }
+}
+
+/// The current revision, or the newest that has the labels.
+fn followed<'c>(
+    catalogue: &'c Catalogue,
+    composition: &str,
+    selector: Option<&Selector>,
+) -> Result<&'c Arc<Stored>, Refusal> {
+    let shelf = catalogue
+        .get(composition)
+        .filter(|shelf| shelf.live().is_some())
+        .ok_or_else(|| Refusal::MissingComposition(composition.to_owned()))?;
+    let matches = |stored: &Stored| selector.is_none_or(|selector| selector.matches(&stored.labels));
+    shelf.newest(composition, matches).ok_or_else(|| match selector {
+        Some(selector) if !shelf.lineage(composition).revisions().is_empty() => Refusal::NoMatch {
+            composition: composition.to_owned(),
+            selector: selector.clone(),
+        },
+        _ => Refusal::NoRevision(composition.to_owned()),
+    })
+}

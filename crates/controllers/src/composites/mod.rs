@@ -1,0 +1,183 @@
+//! Compositions and composite resources.
+//!
+//! ```text
+//!  CompositeResourceDefinitions ─► what defines a kind, its CRDs ─┐
+//!  Compositions, CompositionRevisions ─────────────► Catalogue ───┼─► who is concerned ──► queues ──► reconcile
+//!  composite resources, claims ────────────────────► Consumers ───┤
+//!  what composite resources are composed of ───────► owners ──────┘
+//! ```
+
+mod composite;
+mod composition;
+mod definition;
+mod state;
+
+use crate::manager::Settings;
+use crate::runtime::watch::Watching;
+use crate::runtime::{Cache, Children, Events, Mapper, Resource, Watch};
+use cambium_api::crossplane::{Composition, CompositionRevision};
+use cambium_api::names::label;
+use cambium_composites::{ByRevision, CompositionFetcher, FromComposition};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{ApiResource, PatchParams};
+use state::State;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use state::CompositeKey;
+
+/// The label of the object that remembers which numbers were issued.
+const MARKS_LABEL: &str = "composition.cambium.dev/high-water-marks";
+/// Its name, in the system's namespace.
+const MARKS_NAME: &str = "cambium-composition-numbers";
+
+/// What the reconcilers of compositions need.
+pub(crate) struct Context {
+    /// For requests, which end.
+    pub(crate) client: Client,
+    /// For watches, which do not.
+    watching: Client,
+    pub(crate) state: Arc<State>,
+    definitions: Arc<Cache>,
+    compositions: Arc<Cache>,
+    revisions: Arc<Cache>,
+    /// The highest numbers that were issued, by composition.
+    marks: Arc<Cache>,
+    /// Composite resources and claims, by kind.
+    kinds: Children,
+    /// What composite resources are composed of, by kind.
+    composed: Children,
+    mapper: Mapper,
+    events: Events,
+    settings: Settings,
+    watches: OnceLock<Vec<Watching>>,
+}
+
+impl Context {
+    pub(crate) fn new(
+        client: Client,
+        watching: Client,
+        mapper: Mapper,
+        events: Events,
+        settings: Settings,
+    ) -> Self {
+        let fetcher: Box<dyn CompositionFetcher + Send + Sync> = match settings.composition_revisions {
+            true => Box::new(ByRevision),
+            false => Box::new(FromComposition),
+        };
+        let state = Arc::new(State::new(fetcher, settings.label_edits));
+        let cache = |resource: ApiResource, changed: fn(&State, &crate::runtime::Change)| {
+            let state = state.clone();
+            Cache::new(resource, move |change| changed(&state, &change))
+        };
+        let children = |selector: Option<String>, changed: state::ChildChanged| {
+            let state = state.clone();
+            Children::new(watching.clone(), selector, move |gvk, change| {
+                changed(&state, gvk, &change)
+            })
+        };
+        Self {
+            definitions: cache(definition::resource(), State::definition_changed),
+            compositions: cache(ApiResource::erase::<Composition>(&()), State::composition_changed),
+            revisions: cache(
+                ApiResource::erase::<CompositionRevision>(&()),
+                State::revision_changed,
+            ),
+            marks: cache(ApiResource::erase::<ConfigMap>(&()), State::marks_changed),
+            kinds: children(None, State::composite_changed),
+            composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
+            state,
+            client,
+            watching,
+            mapper,
+            events,
+            settings,
+            watches: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        // Objects have times in seconds: whoever compares one with itself must find it the same.
+        let now = (self.settings.clock)();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    fn merge_params(&self) -> PatchParams {
+        PatchParams {
+            field_manager: Some(cambium_api::names::FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        }
+    }
+
+    /// Begins to watch, unless it does already, and waits until everything has been seen once: definitions first, then all that they
+    /// define.
+    pub(crate) async fn synced(&self) {
+        self.watches.get_or_init(|| {
+            let watch = |cache: &Arc<Cache>| Watch::new(self.watching.clone()).spawn(cache.clone());
+            let marks = Watch::new(self.watching.clone())
+                .labels(MARKS_LABEL)
+                .spawn(self.marks.clone());
+            let mut watches: Vec<Watching> = [&self.definitions, &self.compositions, &self.revisions]
+                .map(watch)
+                .into();
+            watches.push(marks);
+            watches
+        });
+        for cache in [
+            &self.definitions,
+            &self.compositions,
+            &self.revisions,
+            &self.marks,
+        ] {
+            cache.synced().await;
+        }
+        for resource in self.state.established() {
+            // What cannot be watched is told by the definition, when it is looked at.
+            if let Err(error) = self.kinds.ensure(&resource).await {
+                tracing::debug!(%error, "not watched yet");
+            }
+        }
+        self.state.set_ready();
+    }
+
+    /// Works until it is dropped.
+    pub(crate) async fn run(self: &Arc<Self>) {
+        self.synced().await;
+        let state = &self.state;
+        let (definitions, compositions, composites) = (self.clone(), self.clone(), self.clone());
+        tokio::join!(
+            state
+                .definitions
+                .work(2, move |name| definition::reconcile(name, definitions.clone())),
+            state
+                .compositions
+                .work(2, move |name| composition::reconcile(name, compositions.clone())),
+            state
+                .composites
+                .work(self.settings.workers, move |key| composite::reconcile(
+                    key,
+                    composites.clone()
+                )),
+        );
+    }
+
+    /// A kind was defined, or is gone.
+    pub(crate) fn kind_changed(&self, crd: &str, group: &str, gone: bool) {
+        if gone {
+            self.composed.forget(group);
+        }
+        self.state.kind_changed(crd, group);
+    }
+
+    /// Whether there is nothing left to do, as far as it knows.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = &self.state;
+        state.definitions.is_idle() && state.compositions.is_idle() && state.composites.is_idle()
+    }
+
+    /// The cache of composite resources or claims of a kind.
+    fn composites(&self, resource: &Resource) -> Option<Arc<Cache>> {
+        self.kinds.get(&resource.gvk())
+    }
+}

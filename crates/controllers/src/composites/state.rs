@@ -1,0 +1,414 @@
+//! What is known of compositions and composite resources, and who is told of changes.
+
+use crate::runtime::{Change, Origin, Queue, Record, Resource};
+use crate::state::same_intent;
+use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
+use cambium_api::names::condition;
+use cambium_composites::composite::{Object, is_within};
+use cambium_composites::definition::{self, Definition};
+use cambium_composites::revision::{LabelEdits, Stored};
+use cambium_composites::{
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Selector, Wish,
+};
+use kube::api::ApiResource;
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+/// Uses change in bursts; a composition's status says where they led.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// How many composite resources are asked at a time whether they are concerned.
+const TOGETHER: usize = 64;
+
+/// Which composite resource or claim.
+pub(crate) type CompositeKey = Arc<Consuming>;
+
+/// Told that an object of a kind has changed.
+pub(super) type ChildChanged = fn(&State, &GroupVersionKind, &Change);
+
+/// What is known of a cluster. Locks are taken in the order of the fields.
+pub(crate) struct State {
+    defined: RwLock<BTreeMap<String, Arc<Defined>>>,
+    catalogue: RwLock<Catalogue>,
+    consumers: RwLock<Consumers>,
+    /// Composite resources that miss a kind, by its group.
+    missing: Mutex<HashMap<String, HashSet<CompositeKey>>>,
+    fetcher: Box<dyn CompositionFetcher + Send + Sync>,
+    edits: LabelEdits,
+    /// Definitions to look at.
+    pub(super) definitions: Queue<String>,
+    /// Compositions to look at.
+    pub(super) compositions: Queue<String>,
+    /// Composite resources to look at.
+    pub(super) composites: Queue<CompositeKey>,
+    /// Whether everything was seen once. Before that, nobody can say who is concerned.
+    ready: AtomicBool,
+    /// What became of what was applied, where the API server made something else of it: the digest, and the object's generation.
+    rewritten: Mutex<HashMap<Object, (String, Option<i64>)>>,
+}
+
+/// A kind of composite resources.
+#[derive(Debug)]
+pub(super) struct Defined {
+    pub(super) definition: Definition,
+    pub(super) type_: Arc<TypeReference>,
+    pub(super) composite: Resource,
+    pub(super) claim: Option<Resource>,
+    /// Whether composite resources are known to be served.
+    established: bool,
+    /// Whether claims are known to be served.
+    offered: bool,
+}
+
+impl Defined {
+    fn new(definition: Definition, object: &Value) -> Self {
+        let resource = |names: &cambium_api::crossplane::Names, namespaced: bool| {
+            let (group, version) = (definition.group(), definition.referenceable());
+            Resource {
+                api_resource: ApiResource {
+                    group: group.to_owned(),
+                    version: version.to_owned(),
+                    api_version: format!("{group}/{version}"),
+                    kind: names.kind.clone(),
+                    plural: names.plural.clone(),
+                },
+                namespaced,
+            }
+        };
+        let holds = |type_: &str| {
+            let conditions = object["status"]["conditions"].as_array();
+            let mut conditions = conditions.into_iter().flatten();
+            conditions.any(|known| known["type"] == type_ && known["status"] == "True")
+        };
+        Self {
+            type_: Arc::new(definition.composite_type()),
+            composite: resource(definition.names(), definition.scope() == Scope::Namespaced),
+            claim: definition.claim_names().map(|names| resource(names, true)),
+            established: holds(condition::ESTABLISHED),
+            offered: holds(condition::OFFERED),
+            definition,
+        }
+    }
+}
+
+impl State {
+    pub(super) fn new(fetcher: Box<dyn CompositionFetcher + Send + Sync>, edits: LabelEdits) -> Self {
+        Self {
+            defined: RwLock::default(),
+            catalogue: RwLock::default(),
+            consumers: RwLock::default(),
+            missing: Mutex::default(),
+            fetcher,
+            edits,
+            definitions: Queue::default(),
+            compositions: Queue::default(),
+            composites: Queue::default(),
+            ready: AtomicBool::new(false),
+            rewritten: Mutex::default(),
+        }
+    }
+
+    pub(super) fn catalogue(&self) -> RwLockReadGuard<'_, Catalogue> {
+        self.catalogue.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn consumers(&self) -> RwLockReadGuard<'_, Consumers> {
+        self.consumers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn fetcher(&self) -> &dyn CompositionFetcher {
+        &*self.fetcher
+    }
+
+    pub(super) fn edits(&self) -> LabelEdits {
+        self.edits
+    }
+
+    pub(super) fn set_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// What defines the composite resources of a kind, at whatever version.
+    pub(super) fn defined(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = defined.values();
+        all.find(|defined| defined.definition.group() == group && defined.definition.names().kind == kind)
+            .cloned()
+    }
+
+    /// The kinds that are known to be served.
+    pub(super) fn established(&self) -> Vec<Resource> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let composites = defined.values().filter(|defined| defined.established);
+        let claims = defined.values().filter(|defined| defined.offered);
+        composites
+            .map(|defined| defined.composite.clone())
+            .chain(claims.filter_map(|defined| defined.claim.clone()))
+            .collect()
+    }
+
+    /// Remembers what an applied object has become, if that is not what was applied.
+    pub(super) fn note_applied(&self, object: &Object, digest: &str, manifest: &Value, applied: &Value) {
+        let mut rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_within(manifest, applied) {
+            rewritten.remove(object);
+        } else {
+            let generation = applied["metadata"]["generation"].as_i64();
+            rewritten.insert(object.clone(), (digest.to_owned(), generation));
+        }
+    }
+
+    /// Whether an object is what became of a manifest with this digest.
+    pub(super) fn became(&self, object: &Object, digest: &str, live: Option<&Value>) -> bool {
+        let rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = live.and_then(|live| live["metadata"]["generation"].as_i64());
+        let known = rewritten.get(object);
+        known.is_some_and(|known| known.0 == digest && known.1.is_some() && known.1 == generation)
+    }
+
+    /// A composite resource misses a kind of this group.
+    pub(super) fn misses(&self, key: &CompositeKey, group: &str) {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        missing.entry(group.to_owned()).or_default().insert(key.clone());
+    }
+
+    /// The kinds of a group may be others now.
+    pub(super) fn kind_changed(&self, crd: &str, group: &str) {
+        let waiting = {
+            let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+            let made_by = |(name, defined): (&String, &Arc<Defined>)| {
+                let claim = defined.definition.claim_crd_name();
+                (name == crd || claim.as_deref() == Some(crd)).then(|| name.clone())
+            };
+            defined.iter().filter_map(made_by).collect::<Vec<_>>()
+        };
+        for name in waiting {
+            self.definitions.add(name);
+        }
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in missing.remove(group).into_iter().flatten() {
+            self.composites.reset(&key);
+            self.composites.add(key);
+        }
+    }
+
+    /// A CompositeResourceDefinition has changed.
+    pub(super) fn definition_changed(&self, change: &Change) {
+        if change.same_content() {
+            return;
+        }
+        let name = change.key.name.clone();
+        let after = change.after.as_ref().and_then(|record| {
+            let object = record.value();
+            let typed: CompositeResourceDefinition = serde_json::from_value(object.clone()).ok()?;
+            let definition = definition::read(&typed).ok()?;
+            Some(Arc::new(Defined::new(definition, &object)))
+        });
+        let before = {
+            let mut defined = self.defined.write().unwrap_or_else(PoisonError::into_inner);
+            match &after {
+                Some(after) => defined.insert(name.clone(), after.clone()),
+                // One that can no longer be read leaves what it defined before in force.
+                None if change.after.is_some() => defined.get(&name).cloned(),
+                None => defined.remove(&name),
+            }
+        };
+        if let Some(after) = &after {
+            let labels = after
+                .definition
+                .default_revision_selector()
+                .map(|selector| Selector::new(selector.match_labels.clone().unwrap_or_default()));
+            self.consumers_mut().set_default(&after.type_, labels);
+        }
+        if !(change.origin == Origin::Ourselves && same_intent(change)) {
+            self.definitions.add(name);
+        }
+        // What it enforces or adds may be something else now.
+        if let (Some(before), Some(after)) = (before, after)
+            && !before.definition.says_the_same(&after.definition)
+        {
+            let all = self.consumers().of_kind(&after.type_);
+            all.into_iter().for_each(|key| self.composites.add(key));
+        }
+    }
+
+    /// A Composition has changed.
+    pub(super) fn composition_changed(&self, change: &Change) {
+        if change.same_content() {
+            return;
+        }
+        let name = &change.key.name;
+        let live = change.after.as_ref().map(|record| Live::read(&record.value()));
+        let types: BTreeSet<TypeReference> = {
+            let before = change.before.as_ref().map(|record| Live::read(&record.value()));
+            let both = [before, live.clone()].into_iter().flatten();
+            both.filter_map(|live| live.composite_type).collect()
+        };
+        self.catalogue_mut().declare(name, live);
+        if !(change.origin == Origin::Ourselves && same_intent(change)) {
+            self.compositions.add(name.clone());
+            self.tell_concerned(name, &types);
+        }
+    }
+
+    /// A CompositionRevision has changed.
+    pub(super) fn revision_changed(&self, change: &Change) {
+        if change.same_content() {
+            return;
+        }
+        let read = |record: &Arc<Record>| match Stored::read(&record.value(), self.edits) {
+            Ok(stored) => Some(Arc::new(stored)),
+            Err(error) => {
+                tracing::warn!(revision = %change.key, %error, "a CompositionRevision cannot be used");
+                None
+            }
+        };
+        let (before, after) = (
+            change.before.as_ref().and_then(read),
+            change.after.as_ref().and_then(read),
+        );
+        match &after {
+            Some(stored) => self.catalogue_mut().put(stored.clone()),
+            None => drop(self.catalogue_mut().remove(&change.key.name)),
+        }
+        let same = match (&before, &after) {
+            (Some(before), Some(after)) => {
+                (before.revision == after.revision && before.owner == after.owner)
+                    && (before.labels == after.labels && before.composition == after.composition)
+            }
+            _ => false,
+        };
+        let both = [&before, &after].into_iter().flatten();
+        let compositions: BTreeSet<&String> = both.clone().map(|stored| &stored.composition).collect();
+        let types: BTreeSet<TypeReference> =
+            both.filter_map(|stored| stored.composite_type.clone()).collect();
+        for composition in compositions {
+            if !(change.origin == Origin::Ourselves && same) {
+                self.compositions.add(composition.clone());
+            }
+            if !same {
+                self.tell_concerned(composition, &types);
+            }
+        }
+    }
+
+    /// The numbers that were issued: whoever needs them reads them.
+    pub(super) fn marks_changed(&self, _: &Change) {}
+
+    /// A composite resource or a claim has changed.
+    pub(super) fn composite_changed(&self, gvk: &GroupVersionKind, change: &Change) {
+        if change.same_content() {
+            return;
+        }
+        let Some(defined) = self.defined(&gvk.group, &gvk.kind) else {
+            return;
+        };
+        let key = Arc::new(Consuming {
+            type_: defined.type_.clone(),
+            namespace: change.key.namespace.clone(),
+            name: change.key.name.clone(),
+        });
+        match &change.after {
+            Some(record) => self.index(&key, &defined.definition, &record.value()),
+            None => {
+                let changed = self.consumers_mut().remove(&key);
+                self.uses_changed(&changed);
+            }
+        }
+        let nothing_new = match change.origin {
+            Origin::OurselvesAlone => true,
+            Origin::Ourselves => same_intent(change),
+            Origin::Watch => false,
+        };
+        if !nothing_new {
+            self.composites.add(key);
+        }
+    }
+
+    /// Notes what a composite resource asks for.
+    pub(super) fn index(&self, key: &CompositeKey, definition: &Definition, composite: &Value) {
+        let consumer = Consumer {
+            wish: Wish::of(definition, composite),
+            composes: true,
+            failed: has_failed(composite),
+        };
+        let changed = self.consumers_mut().put(key.clone(), consumer);
+        self.uses_changed(&changed);
+    }
+
+    /// Something that a composite resource is composed of has changed.
+    pub(super) fn composed_changed(&self, _: &GroupVersionKind, change: &Change) {
+        if change.same_content() || change.origin != Origin::Watch {
+            return;
+        }
+        for record in [&change.before, &change.after].into_iter().flatten() {
+            let owners = record.metadata().owner_references.unwrap_or_default();
+            let Some(owner) = owners.into_iter().find(|owner| owner.controller == Some(true)) else {
+                continue;
+            };
+            let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+            if let Some(defined) = self.defined(group, &owner.kind) {
+                let namespace = match defined.composite.namespaced {
+                    true => change.key.namespace.clone(),
+                    false => String::new(),
+                };
+                self.composites.add(Arc::new(Consuming {
+                    type_: defined.type_.clone(),
+                    namespace,
+                    name: owner.name,
+                }));
+            }
+        }
+    }
+
+    /// Wakes the composite resources that would get another revision.
+    fn tell_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
+        if !self.ready.load(Ordering::Acquire) {
+            return;
+        }
+        let naming = self.consumers().naming(composition, types);
+        // A few at a time: the first who are woken want to note what they did, and would wait for the last.
+        for some in naming.chunks(TOGETHER) {
+            let (catalogue, consumers) = (self.catalogue(), self.consumers());
+            for key in some {
+                if consumers.is_concerned(&catalogue, self.fetcher(), key) {
+                    self.composites.add(key.clone());
+                }
+            }
+        }
+    }
+
+    /// Wakes the compositions whose revisions are used by others than before.
+    fn uses_changed(&self, changed: &BTreeSet<String>) {
+        if changed.is_empty() {
+            return;
+        }
+        let compositions: BTreeSet<String> = {
+            let catalogue = self.catalogue();
+            let revisions = changed.iter().filter_map(|name| catalogue.revision(name));
+            revisions.map(|stored| stored.composition.clone()).collect()
+        };
+        for composition in compositions {
+            self.compositions.add_after(composition, SETTLE);
+        }
+    }
+
+    fn catalogue_mut(&self) -> RwLockWriteGuard<'_, Catalogue> {
+        self.catalogue.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn consumers_mut(&self) -> RwLockWriteGuard<'_, Consumers> {
+        self.consumers.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the last look at a composite resource ended badly.
+fn has_failed(composite: &Value) -> bool {
+    let conditions = composite["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|known| known["type"] == condition::SYNCED && known["status"] == "False")
+}
