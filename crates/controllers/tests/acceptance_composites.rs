@@ -1,0 +1,646 @@
+//! Which revision a composite resource gets, and what it is composed of: each row of what Crossplane does, in our behaviour where it differs.
+
+mod composing;
+mod platform;
+
+use anyhow::{Context as _, Result, ensure};
+use cambium_controllers::Settings;
+use cambium_testing::{eventually, eventually_some};
+use composing::{Stage, condition, holds, settings};
+use serde_json::{Value, json};
+
+fn automatic(stage: &Stage) -> Value {
+    json!({"compositionRef": {"name": stage.called("base")}})
+}
+
+fn manual(stage: &Stage, revision: Option<&str>) -> Value {
+    let mut machinery = automatic(stage);
+    machinery["compositionUpdatePolicy"] = json!("Manual");
+    if let Some(revision) = revision {
+        machinery["compositionRevisionRef"] = json!({"name": revision});
+    }
+    machinery
+}
+
+fn following(stage: &Stage, channel: &str) -> Value {
+    let mut machinery = automatic(stage);
+    machinery["compositionUpdatePolicy"] = json!("Automatic");
+    machinery["compositionRevisionSelector"] = json!({"matchLabels": {"channel": channel}});
+    machinery
+}
+
+/// Publishes what `base` says, in a channel; the name of the revision.
+async fn publish(stage: &Stage, says: &str, channel: &str) -> Result<String> {
+    let mut composition = stage.composition("base", says);
+    composition["metadata"]["labels"] = json!({"channel": channel});
+    stage.publish(&composition).await?;
+    stage.current("base").await
+}
+
+#[tokio::test]
+async fn x1_without_a_policy_the_current_revision_is_taken_and_recorded() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "dev").await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let thing = stage.uses("thing", &one).await?;
+    let composed = stage.says("thing", "one").await?;
+    assert_eq!(composed["data"]["text"], "thing");
+    let metadata = &composed["metadata"];
+    assert_eq!(
+        metadata["annotations"]["crossplane.io/composition-resource-name"],
+        "main"
+    );
+    assert_eq!(metadata["labels"]["crossplane.io/composite"], "thing");
+    assert_eq!(metadata["ownerReferences"][0]["uid"], thing["metadata"]["uid"]);
+    assert_eq!(metadata["ownerReferences"][0]["controller"], true);
+    assert_eq!(
+        thing["metadata"]["finalizers"],
+        json!(["composite.apiextensions.crossplane.io"])
+    );
+    assert_eq!(
+        thing["spec"]["resourceRefs"],
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "namespace": stage.platform.namespace}])
+    );
+    let managers = metadata["managedFields"].as_array().context("managers")?;
+    let applied: Vec<_> = managers
+        .iter()
+        .filter(|entry| entry["operation"] == "Apply")
+        .collect();
+    ensure!(applied.len() == 1, "{managers:?}");
+    let manager = applied[0]["manager"].as_str().context("a manager")?;
+    ensure!(
+        manager.starts_with("apiextensions.crossplane.io/composed/"),
+        "{manager}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn x2_and_x12_an_edit_moves_those_who_follow_and_a_revert_moves_them_back() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "dev").await?;
+    // A reference that its author set is not respected by those who follow.
+    let mut machinery = automatic(&stage);
+    machinery["compositionRevisionRef"] = json!({"name": "set-by-hand"});
+    stage.compose("thing", machinery).await?;
+    stage.uses("thing", &one).await?;
+    let two = publish(&stage, "two", "dev").await?;
+    stage.uses("thing", &two).await?;
+    stage.says("thing", "two").await?;
+    // Crossplane: a revert wakes nobody.
+    assert_eq!(publish(&stage, "one", "dev").await?, one);
+    stage.uses("thing", &one).await?;
+    stage.says("thing", "one").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn x3_x4_and_x14_a_selector_narrows_and_a_label_promotes() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "stable").await?;
+    stage.compose("steady", following(&stage, "stable")).await?;
+    stage.compose("nobody", following(&stage, "beta")).await?;
+    stage.uses("steady", &one).await?;
+    stage
+        .refused("nobody", "no compatible CompositionRevisions found")
+        .await?;
+    let two = publish(&stage, "two", "dev").await?;
+    stage.platform.idle().await?;
+    stage.uses("steady", &one).await?;
+    // Crossplane: a label edit wakes nobody.
+    let labels = json!({"metadata": {"labels": {"channel": "beta"}}});
+    let three = publish(&stage, "three", "dev").await?;
+    stage.edit(&stage.revision_path(&two), labels).await?;
+    stage.uses("nobody", &two).await?;
+    stage.uses("steady", &one).await?;
+    let labels = json!({"metadata": {"labels": {"channel": "stable"}}});
+    stage.edit(&stage.revision_path(&two), labels).await?;
+    stage.uses("steady", &two).await?;
+    // The last that had the label is gone for those who select it: what is composed stays.
+    stage.refused("nobody", "no revision of").await?;
+    stage.says("nobody", "two").await?;
+    ensure!(three != two);
+    Ok(())
+}
+
+#[tokio::test]
+async fn x5_and_x6_manual_takes_the_current_one_once_or_what_it_names() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "dev").await?;
+    let mut ignores = manual(&stage, None);
+    ignores["compositionRevisionSelector"] = json!({"matchLabels": {"channel": "none"}});
+    stage.compose("once", ignores).await?;
+    stage.uses("once", &one).await?;
+    let two = publish(&stage, "two", "dev").await?;
+    stage.compose("named", manual(&stage, Some(&one))).await?;
+    stage.uses("named", &one).await?;
+    stage.platform.idle().await?;
+    stage.uses("once", &one).await?;
+    stage.says("once", "one").await?;
+    let path = stage.path("once");
+    stage
+        .edit(&path, json!({"spec": {"compositionRevisionRef": {"name": two}}}))
+        .await?;
+    stage.uses("once", &two).await?;
+    stage.says("once", "two").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn x7_a_pin_to_nothing_is_refused_and_what_is_composed_stays() -> Result<()> {
+    let stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    stage.compose("thing", manual(&stage, None)).await?;
+    stage.says("thing", "one").await?;
+    let path = stage.path("thing");
+    stage
+        .edit(
+            &path,
+            json!({"spec": {"compositionRevisionRef": {"name": "not-there"}}}),
+        )
+        .await?;
+    let message = stage
+        .refused(
+            "thing",
+            "cannot fetch Composition: cannot get CompositionRevision",
+        )
+        .await?;
+    ensure!(message.contains("not-there"), "{message}");
+    stage.says("thing", "one").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn x8_a_pin_to_another_compositions_revision_is_refused() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "dev").await?;
+    stage.publish(&stage.composition("other", "other")).await?;
+    stage.compose("thing", manual(&stage, Some(&one))).await?;
+    stage.uses("thing", &one).await?;
+    // Crossplane: goes on composing with the old one, and reports success.
+    let path = stage.path("thing");
+    let other = stage.called("other");
+    stage
+        .edit(&path, json!({"spec": {"compositionRef": {"name": other}}}))
+        .await?;
+    let message = stage.refused("thing", "belongs to the Composition").await?;
+    ensure!(message.contains(&one) && message.contains(&other), "{message}");
+    stage.says("thing", "one").await?;
+    let current = stage.current("other").await?;
+    stage
+        .edit(
+            &path,
+            json!({"spec": {"compositionRevisionRef": {"name": current}}}),
+        )
+        .await?;
+    stage.says("thing", "other").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn x9_a_revision_for_another_kind_is_refused() -> Result<()> {
+    let stage = Stage::start().await?;
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["compositeTypeRef"]["kind"] = json!("XOther");
+    stage.publish(&composition).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let message = stage
+        .refused(
+            "thing",
+            "referenced composition is not compatible with this composite resource",
+        )
+        .await?;
+    ensure!(
+        message.contains("XOther") && message.contains("XThing"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn x10_manual_automatic_manual_step_by_step() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "dev").await?;
+    stage.compose("thing", manual(&stage, None)).await?;
+    stage.uses("thing", &one).await?;
+    let two = publish(&stage, "two", "dev").await?;
+    stage.platform.idle().await?;
+    stage.uses("thing", &one).await?;
+    let path = stage.path("thing");
+    let policy = |policy: &str| json!({"spec": {"compositionUpdatePolicy": policy}});
+    stage.edit(&path, policy("Automatic")).await?;
+    stage.uses("thing", &two).await?;
+    stage.edit(&path, policy("Manual")).await?;
+    stage.platform.idle().await?;
+    publish(&stage, "three", "dev").await?;
+    stage.platform.idle().await?;
+    stage.uses("thing", &two).await?;
+    stage.says("thing", "two").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn x11_without_the_composition_followers_wait_and_pins_stay() -> Result<()> {
+    let stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    stage.compose("follows", automatic(&stage)).await?;
+    stage.says("follows", "one").await?;
+    let path = stage.composition_path("base");
+    stage.delete(&path).await?;
+    let message = stage.refused("follows", "cannot get Composition").await?;
+    ensure!(message.contains(&stage.called("base")), "{message}");
+    stage.says("follows", "one").await?;
+    let again = publish(&stage, "again", "dev").await?;
+    stage.uses("follows", &again).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_composition_comes_from_the_first_that_says_so() -> Result<()> {
+    let platform = settings();
+    let stage = Stage::start().await?;
+    let mut labelled = stage.composition("labelled", "labelled");
+    labelled["metadata"]["labels"] = json!({"tier": "gold"});
+    stage
+        .compose(
+            "waits",
+            json!({"compositionSelector": {"matchLabels": {"tier": "gold"}}}),
+        )
+        .await?;
+    stage.refused("waits", "no compatible Compositions found").await?;
+    stage.publish(&labelled).await?;
+    stage.says("waits", "labelled").await?;
+    // Sticky: what was selected stays, though another fits better now.
+    let path = stage.path("waits");
+    stage
+        .edit(
+            &path,
+            json!({"spec": {"compositionSelector": {"matchLabels": {"tier": "silver"}}}}),
+        )
+        .await?;
+    stage.platform.idle().await?;
+    stage.says("waits", "labelled").await?;
+    drop(stage);
+
+    let stage = Stage::with(platform, json!({})).await?;
+    publish(&stage, "one", "dev").await?;
+    stage.publish(&stage.composition("other", "other")).await?;
+    stage
+        .define(json!({"defaultCompositionRef": {"name": stage.called("base")}}))
+        .await?;
+    stage.compose("says-nothing", json!({})).await?;
+    stage.says("says-nothing", "one").await?;
+    stage
+        .compose(
+            "names-one",
+            json!({"compositionRef": {"name": stage.called("other")}}),
+        )
+        .await?;
+    stage.says("names-one", "other").await?;
+    stage
+        .define(json!({"enforcedCompositionRef": {"name": stage.called("other")}}))
+        .await?;
+    stage.says("says-nothing", "other").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_enforced_policy_overrides_and_is_shown() -> Result<()> {
+    let stage = Stage::with(settings(), json!({"enforceCompositionUpdatePolicy": "Manual"})).await?;
+    let one = publish(&stage, "one", "dev").await?;
+    let mut machinery = automatic(&stage);
+    machinery["compositionUpdatePolicy"] = json!("Automatic");
+    stage.compose("thing", machinery).await?;
+    let thing = stage.uses("thing", &one).await?;
+    assert_eq!(thing["status"]["compositionUpdatePolicy"], "Manual");
+    let two = publish(&stage, "two", "dev").await?;
+    stage.platform.idle().await?;
+    stage.uses("thing", &one).await?;
+    stage
+        .define(json!({"enforceCompositionUpdatePolicy": "Automatic"}))
+        .await?;
+    let thing = stage.uses("thing", &two).await?;
+    assert_eq!(thing["status"]["compositionUpdatePolicy"], "Automatic");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_default_selector_is_given_to_those_who_have_none() -> Result<()> {
+    let default = json!({"defaultCompositionRevisionSelector": {"matchLabels": {"channel": "stable"}}});
+    let stage = Stage::with(settings(), default).await?;
+    let one = publish(&stage, "one", "stable").await?;
+    publish(&stage, "two", "dev").await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let thing = stage.uses("thing", &one).await?;
+    assert_eq!(
+        thing["spec"]["compositionRevisionSelector"],
+        json!({"matchLabels": {"channel": "stable"}})
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn with_the_feature_off_compositions_are_used_as_they_are() -> Result<()> {
+    let settings = Settings {
+        composition_revisions: false,
+        ..settings()
+    };
+    let stage = Stage::with(settings, json!({})).await?;
+    stage.publish(&stage.composition("base", "one")).await?;
+    stage.compose("thing", manual(&stage, None)).await?;
+    stage.says("thing", "one").await?;
+    stage.publish(&stage.composition("base", "two")).await?;
+    let thing = stage.says("thing", "two").await?;
+    ensure!(thing["spec"]["compositionRevisionRef"].is_null());
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_deleted_or_changed_by_hand_is_put_back_at_once() -> Result<()> {
+    let stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let composed = stage.says("thing", "one").await?;
+    let name = composed["metadata"]["name"].as_str().context("a name")?;
+    let path = format!(
+        "/api/v1/namespaces/{}/configmaps/{name}",
+        stage.platform.namespace
+    );
+    stage.delete(&path).await?;
+    let again = eventually_some("it is there again", || async {
+        let found = stage.says("thing", "one").await?;
+        Ok((found["metadata"]["uid"] != composed["metadata"]["uid"]).then_some(found))
+    })
+    .await?;
+    assert_eq!(again["metadata"]["name"], name);
+    stage
+        .edit(&path, json!({"data": {"says": "hacked", "added": "by hand"}}))
+        .await?;
+    let found = stage.says("thing", "one").await?;
+    assert_eq!(found["data"]["added"], "by hand");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_longer_composed_is_collected_and_fields_that_go_are_gone() -> Result<()> {
+    let stage = Stage::start().await?;
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["resources"][0]["base"]["data"]["extra"] = json!("here");
+    let second = json!({
+        "name": "second",
+        "base": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": stage.platform.namespace},
+            "data": {"says": "second"}},
+        "readinessChecks": [{"type": "None"}],
+    });
+    composition["spec"]["resources"]
+        .as_array_mut()
+        .context("a list")?
+        .push(second);
+    stage.publish(&composition).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    stage.says("thing", "second").await?;
+    stage.says("thing", "one").await?;
+    stage.publish(&stage.composition("base", "one")).await?;
+    eventually("one is left, without the field", || async {
+        let composed = stage.composed("thing").await?;
+        Ok(composed.len() == 1 && composed[0]["data"]["extra"].is_null())
+    })
+    .await?;
+    let thing = stage.get("thing").await?;
+    assert_eq!(thing["spec"]["resourceRefs"].as_array().map(Vec::len), Some(1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_bad_resource_says_why_and_does_not_stop_its_siblings() -> Result<()> {
+    let stage = Stage::start().await?;
+    let mut composition = stage.composition("base", "one");
+    let required = json!({
+        "name": "needy",
+        "base": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": stage.platform.namespace}},
+        "patches": [{"fromFieldPath": "spec.parts.missing", "toFieldPath": "data.says",
+            "policy": {"fromFieldPath": "Required"}}],
+        "readinessChecks": [{"type": "None"}],
+    });
+    let unknown = json!({
+        "name": "unknown", "base": {"apiVersion": "nowhere.example.org/v1", "kind": "Nothing"},
+    });
+    composition["spec"]["resources"]
+        .as_array_mut()
+        .context("a list")?
+        .extend([required, unknown]);
+    stage.publish(&composition).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let message = stage
+        .refused("thing", "Unsynced resources: needy, unknown")
+        .await?;
+    ensure!(
+        message.contains("spec.parts.missing: no such field") || message.contains("parts"),
+        "{message}"
+    );
+    ensure!(message.contains("no kind \"Nothing\""), "{message}");
+    stage.says("thing", "one").await?;
+    let thing = stage.get("thing").await?;
+    let ready = condition(&thing, "Ready").context("a condition")?;
+    assert_eq!(
+        (&ready["status"], &ready["reason"]),
+        (&json!("False"), &json!("Creating"))
+    );
+    assert_eq!(ready["message"], "Unready resources: needy, unknown");
+    // One name for each, however often it was tried.
+    let references = thing["spec"]["resourceRefs"].as_array().map(Vec::len);
+    ensure!(references == Some(1), "{references:?}");
+    stage
+        .edit(
+            &stage.path("thing"),
+            json!({"spec": {"parts": {"missing": "found"}}}),
+        )
+        .await?;
+    stage.says("thing", "found").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_that_compose_the_same_name_are_a_conflict() -> Result<()> {
+    let stage = Stage::start().await?;
+    let mut composition = stage.composition("base", "one");
+    let name = json!({"fromFieldPath": "spec.copy", "toFieldPath": "metadata.name"});
+    composition["spec"]["resources"][0]["patches"]
+        .as_array_mut()
+        .context("patches")?
+        .push(name);
+    stage.publish(&composition).await?;
+    let called = |thing: &str| {
+        let mut object = stage.composite(thing, automatic(&stage));
+        object["spec"]["copy"] = json!("the-same");
+        object
+    };
+    stage.applied(&stage.path("first"), &called("first")).await?;
+    stage.says("first", "one").await?;
+    stage.applied(&stage.path("second"), &called("second")).await?;
+    let message = stage.refused("second", "is controlled by XThing first").await?;
+    ensure!(message.contains("the-same"), "{message}");
+    assert_eq!(stage.composed("first").await?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn composed_resources_patch_their_composite_resource() -> Result<()> {
+    let stage = Stage::start().await?;
+    let mut composition = stage.composition("base", "one");
+    let patches = composition["spec"]["resources"][0]["patches"]
+        .as_array_mut()
+        .context("patches")?;
+    patches.push(
+        json!({"type": "ToCompositeFieldPath", "fromFieldPath": "data.says", "toFieldPath": "status.seen"}),
+    );
+    patches.push(
+        json!({"type": "ToCompositeFieldPath", "fromFieldPath": "data.says", "toFieldPath": "spec.copy"}),
+    );
+    stage.publish(&composition).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    eventually("it is patched", || async {
+        let thing = stage.get("thing").await?;
+        Ok(thing["status"]["seen"] == "one" && thing["spec"]["copy"] == "one" && holds(&thing, "Ready"))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_paused_composite_resource_is_left_alone() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "dev").await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    stage.uses("thing", &one).await?;
+    let path = stage.path("thing");
+    let paused = |value: Value| json!({"metadata": {"annotations": {"crossplane.io/paused": value}}});
+    stage.edit(&path, paused(json!("true"))).await?;
+    eventually("it says so", || async {
+        let thing = stage.get("thing").await?;
+        Ok(condition(&thing, "Synced").is_some_and(|synced| synced["reason"] == "ReconcilePaused"))
+    })
+    .await?;
+    let two = publish(&stage, "two", "dev").await?;
+    stage.platform.idle().await?;
+    stage.says("thing", "one").await?;
+    stage.edit(&path, paused(Value::Null)).await?;
+    stage.uses("thing", &two).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deleted_composite_resource_takes_along_what_it_was_composed_of() -> Result<()> {
+    let stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    stage.says("thing", "one").await?;
+    stage.delete(&stage.path("thing")).await?;
+    stage.gone(&stage.path("thing")).await?;
+    eventually("nothing is left", || async {
+        Ok(stage.composed("thing").await?.is_empty())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn in_a_namespace_the_machinery_is_in_spec_crossplane_and_composing_stays_there() -> Result<()> {
+    let stage = Stage::scoped(settings(), "Namespaced", json!({})).await?;
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["resources"][0]["base"]["metadata"] = json!({});
+    let cluster = json!({"name": "wide", "base": {"apiVersion": "v1", "kind": "Namespace"}});
+    stage.publish(&composition).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let one = stage.current("base").await?;
+    let thing = stage.uses("thing", &one).await?;
+    let composed = stage.says("thing", "one").await?;
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": composed["metadata"]["name"]});
+    assert_eq!(thing["spec"]["crossplane"]["resourceRefs"], json!([reference]));
+    ensure!(holds(&thing, "Responsive"));
+    composition["spec"]["resources"]
+        .as_array_mut()
+        .context("a list")?
+        .push(cluster);
+    stage.publish(&composition).await?;
+    stage
+        .refused("thing", "composes only what is in its namespace")
+        .await?;
+    stage.says("thing", "one").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn connection_details_are_published_as_far_as_the_definition_allows() -> Result<()> {
+    let stage = Stage::with(settings(), json!({"connectionSecretKeys": ["endpoint"]})).await?;
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["writeConnectionSecretsToNamespace"] = json!(stage.platform.namespace);
+    composition["spec"]["resources"][0]["connectionDetails"] = json!([
+        {"name": "endpoint", "type": "FromFieldPath", "fromFieldPath": "data.says"},
+        {"name": "private", "type": "FromValue", "value": "hidden"},
+    ]);
+    stage.publish(&composition).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let one = stage.current("base").await?;
+    let thing = stage.uses("thing", &one).await?;
+    let reference = &thing["spec"]["writeConnectionSecretToRef"];
+    assert_eq!(reference["name"], thing["metadata"]["uid"]);
+    let path = format!(
+        "/api/v1/namespaces/{}/secrets/{}",
+        stage.platform.namespace,
+        reference["name"].as_str().context("a name")?
+    );
+    let secret = stage.platform.raw.get(&path).await?.body;
+    assert_eq!(secret["data"], json!({"endpoint": "b25l"}));
+    assert_eq!(secret["type"], "connection.crossplane.io/v1alpha1");
+    assert_eq!(
+        secret["metadata"]["ownerReferences"][0]["uid"],
+        thing["metadata"]["uid"]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_restart_and_an_idle_world_write_nothing() -> Result<()> {
+    let mut stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    for name in ["a", "b", "c"] {
+        stage.compose(name, automatic(&stage)).await?;
+    }
+    for name in ["a", "b", "c"] {
+        stage.says(name, "one").await?;
+    }
+    stage.platform.idle().await?;
+    let versions = |stage: &Stage| {
+        let raw = stage.platform.raw.clone();
+        let paths = [
+            stage.path(""),
+            "/api/v1/configmaps".to_owned(),
+            stage.composition_path("base"),
+        ];
+        let revisions = "/apis/apiextensions.crossplane.io/v1/compositionrevisions".to_owned();
+        async move {
+            let mut versions = Vec::new();
+            for path in paths.into_iter().chain([revisions]) {
+                let body = raw.get(path.trim_end_matches('/')).await?.body;
+                let items = body["items"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_else(|| vec![body.clone()]);
+                versions.extend(
+                    items
+                        .iter()
+                        .map(|item| item["metadata"]["resourceVersion"].clone()),
+                );
+            }
+            anyhow::Ok(versions)
+        }
+    };
+    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    stage.platform.idle().await?;
+    let before = versions(&stage).await?;
+    let client = stage.platform.cluster.client();
+    stage.platform.start_manager(client).await?;
+    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    stage.platform.idle().await?;
+    assert_eq!(versions(&stage).await?, before);
+    Ok(())
+}
