@@ -25,6 +25,11 @@ impl<'v> Node<'v> {
         self.value.filter(|value| !value.is_null())
     }
 
+    /// Whether anything stands there, and be it a null.
+    pub(super) fn is_written(&self) -> bool {
+        self.value.is_some()
+    }
+
     pub(super) fn field(&self) -> &str {
         &self.field
     }
