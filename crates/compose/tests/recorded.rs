@@ -24,8 +24,9 @@ fn differs_on_purpose(question: &Value, answer: &Value) -> Option<&'static str> 
             Some("a detail that can never work is refused when read")
         }
         "transform"
-            if refusal.contains("invalid character")
-                || refusal.ends_with(": unexpected end of JSON input") =>
+            if question["transform"]["type"] == "convert"
+                && (refusal.contains("invalid character")
+                    || refusal.ends_with(": unexpected end of JSON input")) =>
         {
             Some("what is wrong with JSON is said in our words")
         }
@@ -40,12 +41,14 @@ fn differs_on_purpose(question: &Value, answer: &Value) -> Option<&'static str> 
 fn answers_as_crossplane_does() {
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();
     let mut wrong = Vec::new();
+    let mut set_aside = 0;
     for line in include_str!("recorded/answers.jsonl").lines() {
         let recorded: Value = serde_json::from_str(line).unwrap();
         let (question, answer) = (&recorded["question"], &recorded["answer"]);
         let op = question["op"].as_str().unwrap();
         *asked.entry(op.to_owned()).or_default() += 1;
         if differs_on_purpose(question, answer).is_some() {
+            set_aside += 1;
             continue;
         }
         if let Err(ours) = compare(op, question, answer) {
@@ -58,7 +61,8 @@ fn answers_as_crossplane_does() {
         wrong.len(),
         wrong[..wrong.len().min(40)].join("\n")
     );
-    assert!(asked.values().sum::<usize>() > 2000, "{asked:?}");
+    assert!(asked.values().sum::<usize>() > 3000, "{asked:?}");
+    assert!(set_aside < 30, "{set_aside} questions are set aside");
 }
 
 type Compared = Result<(), String>;

@@ -46,6 +46,12 @@ impl<'v> Node<'v> {
         }
     }
 
+    /// Whether there is nothing, or a list with nothing in it.
+    pub(super) fn has_no_items(&self) -> bool {
+        self.value()
+            .is_none_or(|value| value.as_array().is_some_and(Vec::is_empty))
+    }
+
     pub(super) fn items(&self, problems: &mut Problems) -> Vec<Node<'v>> {
         match self.value() {
             None => Vec::new(),
