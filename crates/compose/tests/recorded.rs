@@ -30,11 +30,32 @@ fn differs_on_purpose(question: &Value, answer: &Value) -> Option<&'static str> 
         {
             Some("what is wrong with JSON is said in our words")
         }
+        "transform"
+            if refusal.is_empty()
+                && flags_before_operator(&question["transform"]["string"]["regexp"]["match"]) =>
+        {
+            Some("an operator repeats what is right before it, not what is before a group of flags")
+        }
+        "merge"
+            if question["value"] == json!([]) && answer["object"].get(text("path")) == Some(&Value::Null) =>
+        {
+            Some("nothing appended to an empty array leaves an empty array, not a null")
+        }
         "from" if question["xr"]["metadata"].get("labels").is_none() => {
             Some("the name serves where the label is missing")
         }
         _ => None,
     }
+}
+
+fn flags_before_operator(pattern: &Value) -> bool {
+    let pattern = pattern.as_str().unwrap_or_default();
+    ["(?s)", "(?U)"].iter().any(|flags| {
+        pattern
+            .split(flags)
+            .skip(1)
+            .any(|rest| rest.starts_with(['*', '+', '?', '{']))
+    })
 }
 
 #[test]
