@@ -88,12 +88,16 @@ impl Problems {
         );
     }
 
+    /// A place that is looked at twice is wrong only once.
     fn add(&mut self, field: &str, fault: Fault, suggestion: impl Into<String>) {
-        self.0.push(Problem {
+        let problem = Problem {
             field: field.to_owned(),
             fault,
             suggestion: suggestion.into(),
-        });
+        };
+        if !self.0.contains(&problem) {
+            self.0.push(problem);
+        }
     }
 
     pub(crate) fn or<T>(self, value: T) -> Result<T, Problems> {

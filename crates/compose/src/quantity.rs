@@ -9,6 +9,9 @@ pub enum QuantityError {
     /// It does not look like one.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
+    /// There is no number in it.
+    #[error("unable to parse numeric part of quantity")]
+    Number,
     /// The unit is unknown.
     #[error("unable to parse quantity's suffix")]
     Suffix,
@@ -47,6 +50,12 @@ pub(crate) fn approximate(text: &str) -> Result<f64, QuantityError> {
     };
     check_suffix(suffix)?;
     let unit = unit(suffix).ok_or(QuantityError::Suffix)?;
+    // Kubernetes takes a lone point for a zero, until the unit is too large for its short cut.
+    if let (true, true, Unit::Binary(50..)) = (whole.is_empty(), fraction.is_empty(), &unit)
+        && rest.starts_with('.')
+    {
+        return Err(QuantityError::Number);
+    }
     let size = magnitude(if whole.is_empty() { "0" } else { whole }, fraction, &unit);
     Ok(if negative { -size } else { size })
 }

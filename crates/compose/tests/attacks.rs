@@ -74,6 +74,25 @@ fn an_expression_that_explodes_is_refused() {
 }
 
 #[test]
+fn a_quantity_with_an_endless_exponent_is_answered_at_once() {
+    let converted = |text: &str| {
+        let convert = json!({"type": "convert", "convert": {"toType": "float64", "format": "quantity"}});
+        outcome(
+            json!([{"fromFieldPath": "spec.v", "toFieldPath": "data.v", "transforms": [convert]}]),
+            json!({"v": text}),
+        )
+    };
+    // Crossplane v1.20 is still at work on each of these after seconds, and on the first after minutes.
+    assert!(
+        converted("1e2147483648")
+            .unwrap_err()
+            .contains("not a number that JSON can say")
+    );
+    assert!(converted("1234567890123456789012e2147483647").is_err());
+    assert_eq!(converted("1e-2147483648").unwrap()["data"]["v"], json!(1e-9));
+}
+
+#[test]
 fn a_patch_onto_a_scalar_fails_and_says_where() {
     let patch = json!([{"fromFieldPath": "spec.v", "toFieldPath": "data.text.deeper"}]);
     let error = outcome(patch, json!({"v": 1})).unwrap_err();

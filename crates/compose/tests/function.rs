@@ -147,6 +147,17 @@ fn invalid_input_and_a_missing_base_are_fatal() {
 }
 
 #[test]
+fn a_template_patches_what_another_one_of_its_name_made() {
+    let patch = json!([{"fromFieldPath": "spec.size", "toFieldPath": "spec.size"}]);
+    let response = patch_and_transform(&request(
+        json!([template("a", json!([])), {"name": "a", "patches": patch}]),
+        json!({}),
+    ));
+    assert_eq!(messages(&response), []);
+    assert_eq!(value(&response, "a", "spec.size"), 3);
+}
+
+#[test]
 fn environment_patches_run_first() {
     let environment = json!({"environment": {"patches": [
         {"fromFieldPath": "spec.size", "toFieldPath": "size"},
@@ -287,8 +298,14 @@ fn a_literal_response_is_laid_over_what_is_desired() {
     );
     let context = response.context.unwrap();
     assert!(context.contains_key("k") && context.contains_key(ENVIRONMENT_KEY));
-    asked.input = Some(json!({"response": {"results": "no"}}));
-    assert_eq!(literal_response(&asked).results[0].severity, Severity::Fatal);
+    for wrong in [
+        json!({"results": "no"}),
+        json!({"dessired": {}}),
+        json!({"desired": {"resources": {"x": {"reddy": "READY_TRUE"}}}}),
+    ] {
+        asked.input = Some(json!({ "response": wrong }));
+        assert_eq!(literal_response(&asked).results[0].severity, Severity::Fatal);
+    }
 }
 
 #[test]

@@ -87,3 +87,14 @@ fn wrong_types_are_named() {
         );
     }
 }
+
+#[test]
+fn one_mistake_is_one_problem() {
+    for spec in [
+        json!({"resources": "x"}),
+        json!({"mode": "Pipeline", "pipeline": {}}),
+        json!({"resources": []}),
+    ] {
+        assert_eq!(validate(&spec).iter().count(), 1, "{spec}: {}", validate(&spec));
+    }
+}

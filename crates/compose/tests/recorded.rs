@@ -24,10 +24,22 @@ fn differs_on_purpose(question: &Value, answer: &Value) -> Option<&'static str> 
             Some("a detail that can never work is refused when read")
         }
         "transform"
-            if refusal.contains("invalid character")
-                || refusal.ends_with(": unexpected end of JSON input") =>
+            if question["transform"]["type"] == "convert"
+                && (refusal.contains("invalid character")
+                    || refusal.ends_with(": unexpected end of JSON input")) =>
         {
             Some("what is wrong with JSON is said in our words")
+        }
+        "transform"
+            if refusal.is_empty()
+                && flags_before_operator(&question["transform"]["string"]["regexp"]["match"]) =>
+        {
+            Some("an operator repeats what is right before it, not what is before a group of flags")
+        }
+        "merge"
+            if question["value"] == json!([]) && answer["object"].get(text("path")) == Some(&Value::Null) =>
+        {
+            Some("nothing appended to an empty array leaves an empty array, not a null")
         }
         "from" if question["xr"]["metadata"].get("labels").is_none() => {
             Some("the name serves where the label is missing")
@@ -36,16 +48,28 @@ fn differs_on_purpose(question: &Value, answer: &Value) -> Option<&'static str> 
     }
 }
 
+fn flags_before_operator(pattern: &Value) -> bool {
+    let pattern = pattern.as_str().unwrap_or_default();
+    ["(?s)", "(?U)"].iter().any(|flags| {
+        pattern
+            .split(flags)
+            .skip(1)
+            .any(|rest| rest.starts_with(['*', '+', '?', '{']))
+    })
+}
+
 #[test]
 fn answers_as_crossplane_does() {
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();
     let mut wrong = Vec::new();
+    let mut set_aside = 0;
     for line in include_str!("recorded/answers.jsonl").lines() {
         let recorded: Value = serde_json::from_str(line).unwrap();
         let (question, answer) = (&recorded["question"], &recorded["answer"]);
         let op = question["op"].as_str().unwrap();
         *asked.entry(op.to_owned()).or_default() += 1;
         if differs_on_purpose(question, answer).is_some() {
+            set_aside += 1;
             continue;
         }
         if let Err(ours) = compare(op, question, answer) {
@@ -58,7 +82,8 @@ fn answers_as_crossplane_does() {
         wrong.len(),
         wrong[..wrong.len().min(40)].join("\n")
     );
-    assert!(asked.values().sum::<usize>() > 2000, "{asked:?}");
+    assert!(asked.values().sum::<usize>() > 3000, "{asked:?}");
+    assert!(set_aside < 30, "{set_aside} questions are set aside");
 }
 
 type Compared = Result<(), String>;

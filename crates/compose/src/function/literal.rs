@@ -1,6 +1,6 @@
 //! The function that answers whatever its input says.
 
-use serde_json::Value;
+use serde::Deserialize as _;
 
 use super::message::{Request, Response};
 
@@ -8,22 +8,15 @@ use super::message::{Request, Response};
 #[must_use]
 pub fn literal_response(request: &Request) -> Response {
     let response = Response::to(request);
-    let Some(written) = request.input.as_ref().and_then(|input| input.get("response")) else {
+    let written = request.input.as_ref().and_then(|input| input.get("response"));
+    let Some(written) = written.filter(|written| !written.is_null()) else {
         return response;
     };
-    match serde_json::from_value::<Response>(camel_case(written)) {
+    match Response::deserialize(written) {
         Ok(overlay) => merge(response, overlay),
         Err(error) => response.fatal(format!(
             "cannot unmarshal RunFunctionResponse from the function's input: {error}"
         )),
-    }
-}
-
-/// Nulls mean nothing in this form.
-fn camel_case(written: &Value) -> Value {
-    match written {
-        Value::Null => Value::Object(serde_json::Map::new()),
-        other => other.clone(),
     }
 }
 

@@ -71,7 +71,7 @@ pub struct CredentialData {
 
 /// A composite resource and what is composed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct State {
     /// The composite resource.
     pub composite: Resource,
@@ -82,7 +82,7 @@ pub struct State {
 
 /// One resource.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Resource {
     /// The object.
     pub resource: Map<String, Value>,
@@ -123,7 +123,7 @@ impl Ready {
 
 /// What a function answers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Response {
     /// About the response itself.
     pub meta: ResponseMeta,
@@ -145,7 +145,7 @@ pub struct Response {
 
 /// About a response.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ResponseMeta {
     /// The tag of the request.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -157,6 +157,7 @@ pub struct ResponseMeta {
 
 /// One thing that a person should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunResult {
     /// How bad it is.
     #[serde(default)]
@@ -206,6 +207,7 @@ pub enum Target {
 
 /// A condition for the composite resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Condition {
     /// Its type.
     #[serde(rename = "type")]
@@ -244,7 +246,7 @@ pub enum ConditionStatus {
 
 /// What a function needs to see.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Requirements {
     /// Resources, under their old name.
     #[serde(alias = "extra_resources", skip_serializing_if = "BTreeMap::is_empty")]
@@ -268,7 +270,7 @@ impl Requirements {
 
 /// Which resources a function needs to see.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ResourceSelector {
     /// Their API version.
     #[serde(alias = "api_version")]
@@ -288,7 +290,7 @@ pub struct ResourceSelector {
 
 /// Labels that a resource must have.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct MatchLabels {
     /// The labels.
     pub labels: BTreeMap<String, String>,

@@ -19,7 +19,7 @@ pub use message::{
     Requirements, Resource, ResourceSelector, Resources, Response, ResponseMeta, RunResult, Severity, State,
     Target,
 };
-pub use patch_and_transform::patch_and_transform;
+pub use patch_and_transform::{PatchAndTransform, patch_and_transform};
 
 /// The context key under which functions keep the environment.
 pub const ENVIRONMENT_KEY: &str = "apiextensions.crossplane.io/environment";

@@ -11,23 +11,43 @@ use crate::metadata;
 use crate::number;
 use crate::patch::{Patch, PatchError, PatchType};
 use crate::path::Repeats;
+use crate::problem::Problems;
 use crate::read::{self, FunctionInput, SecretReference};
 use crate::readiness::{Readiness, readiness};
 use crate::template::Template;
 
-/// Runs `pt.fn.crossplane.io/v1beta1 Resources`. Patches go from what is observed to what is desired, and to and from the environment.
+/// The input of patch-and-transform, checked and compiled: read once, it runs for every composite resource that follows its revision.
+#[derive(Debug, Clone)]
+pub struct PatchAndTransform(FunctionInput);
+
+impl PatchAndTransform {
+    /// Reads `pt.fn.crossplane.io/v1beta1 Resources`.
+    ///
+    /// # Errors
+    /// All problems that the input has.
+    pub fn read(input: &Value) -> Result<Self, Problems> {
+        read::function_input(input).map(Self)
+    }
+
+    /// Runs the function, whatever input the request carries. Patches go from what is observed to what is desired, and to and from the
+    /// environment.
+    #[must_use]
+    pub fn run(&self, request: &Request) -> Response {
+        let mut run = Run::new(request);
+        match run.make(&self.0) {
+            Ok(()) => run.finish(),
+            // What was desired before stays desired; only the warnings of this run are kept.
+            Err(message) => run.response.fatal(message),
+        }
+    }
+}
+
+/// Reads the input of the request and runs it.
 #[must_use]
 pub fn patch_and_transform(request: &Request) -> Response {
-    let response = Response::to(request);
-    let input = match read::function_input(request.input.as_ref().unwrap_or(&Value::Null)) {
-        Ok(input) => input,
-        Err(problems) => return response.fatal(format!("invalid Function input: {problems}")),
-    };
-    let mut run = Run::new(request, response);
-    match run.make(&input) {
-        Ok(()) => run.finish(),
-        // What was desired before stays desired; only the warnings of this run are kept.
-        Err(message) => run.response.fatal(message),
+    match PatchAndTransform::read(request.input.as_ref().unwrap_or(&Value::Null)) {
+        Ok(function) => function.run(request),
+        Err(problems) => Response::to(request).fatal(format!("invalid Function input: {problems}")),
     }
 }
 
@@ -48,7 +68,7 @@ struct Run<'a> {
 type Stop = String;
 
 impl<'a> Run<'a> {
-    fn new(request: &'a Request, response: Response) -> Self {
+    fn new(request: &'a Request) -> Self {
         let observed = object(&request.observed.composite.resource);
         let mut composite = object(&request.desired.composite.resource);
         copy_kind(&observed, &mut composite);
@@ -69,7 +89,7 @@ impl<'a> Run<'a> {
         }
         Self {
             request,
-            response,
+            response: Response::to(request),
             observed,
             composite,
             details: request.desired.composite.connection_details.clone(),

@@ -14,8 +14,10 @@ pub(super) fn print(out: &mut Out, value: &Value, verb: char) {
     match value {
         Value::Null if verb == 'v' => out.padded("<nil>"),
         Value::Null => complain(out, value, verb),
-        Value::Array(elements) if verb != 'p' => print_array(out, elements, verb),
-        Value::Object(fields) if verb != 'p' => {
+        // Neither an error to wrap nor an address that would mean anything.
+        _ if matches!(verb, 'w' | 'p') => complain(out, value, verb),
+        Value::Array(elements) => print_array(out, elements, verb),
+        Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();
             fields.sort_unstable_by_key(|(name, _)| *name);
             print_object(out, &fields, verb);

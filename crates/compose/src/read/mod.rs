@@ -69,7 +69,7 @@ pub(crate) fn validate(spec: &Value) -> Problems {
 
 fn resources_mode(spec: &Node<'_>, problems: &mut Problems) -> Composition {
     let resources = spec.child("resources");
-    if resources.items(problems).is_empty() {
+    if resources.has_no_items() {
         resources.required(
             "an array of resources is required in Resources mode (the default if no mode is specified)",
             "add a resource, or set mode: Pipeline",
@@ -86,7 +86,7 @@ fn resources_mode(spec: &Node<'_>, problems: &mut Problems) -> Composition {
 fn pipeline_mode(spec: &Node<'_>, problems: &mut Problems) {
     let pipeline = spec.child("pipeline");
     let steps = pipeline.items(problems);
-    if steps.is_empty() {
+    if pipeline.has_no_items() {
         pipeline.required(
             "an array of pipeline steps is required in Pipeline mode",
             "add a step that names a function",
@@ -145,7 +145,7 @@ fn read_function_input(input: &Node<'_>, problems: &mut Problems) -> FunctionInp
     let resources = input.child("resources");
     let environment = input.child("environment").child("patches");
     let patches = environment.items(problems);
-    if resources.items(problems).is_empty() && patches.is_empty() {
+    if resources.has_no_items() && environment.has_no_items() {
         resources.required(
             "resources or environment patches are required",
             "add a resource or an environment patch",
@@ -222,7 +222,8 @@ fn names(resources: &[Node<'_>], dialect: Dialect, problems: &mut Problems) {
             }
             "" if !seen.is_empty() => name.required(MIXED, "name this resource, too", problems),
             "" => {}
-            text if seen.contains(text) => {
+            // In a pipeline, a template may patch what another one of its name made before it.
+            text if seen.contains(text) && dialect == Dialect::Core => {
                 problems.duplicate(name.field(), text, "give each resource its own name");
             }
             _ if position > 0 && seen.is_empty() && dialect == Dialect::Core => {

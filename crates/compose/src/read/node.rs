@@ -25,6 +25,11 @@ impl<'v> Node<'v> {
         self.value.filter(|value| !value.is_null())
     }
 
+    /// Whether anything stands there, and be it a null.
+    pub(super) fn is_written(&self) -> bool {
+        self.value.is_some()
+    }
+
     pub(super) fn field(&self) -> &str {
         &self.field
     }
@@ -39,6 +44,12 @@ impl<'v> Node<'v> {
             value: self.value.and_then(|value| value.get(name)),
             field,
         }
+    }
+
+    /// Whether there is nothing, or a list with nothing in it.
+    pub(super) fn has_no_items(&self) -> bool {
+        self.value()
+            .is_none_or(|value| value.as_array().is_some_and(Vec::is_empty))
     }
 
     pub(super) fn items(&self, problems: &mut Problems) -> Vec<Node<'v>> {

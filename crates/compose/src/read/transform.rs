@@ -31,7 +31,7 @@ pub(super) fn read(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -
     };
     match name {
         "map" => map(&settings, value, problems),
-        "match" => matching(&settings, problems).map(Transform::Match),
+        "match" => matching(&settings, dialect, problems).map(Transform::Match),
         "math" => math(&settings, dialect, problems).map(Transform::Math),
         "string" => string(&settings, dialect, problems).map(Transform::String),
         _ => convert(&settings, problems).map(Transform::Convert),
@@ -60,14 +60,17 @@ fn map(node: &Node<'_>, value: &Value, problems: &mut Problems) -> Option<Transf
     Some(Transform::Map(pairs))
 }
 
-fn matching(node: &Node<'_>, problems: &mut Problems) -> Option<Match> {
+fn matching(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<Match> {
     let patterns = node.child("patterns");
     let written = patterns.items(problems);
     if written.is_empty() {
         let reason = "at least one pattern must be specified if a match transform is specified";
         patterns.required(reason, "add a pattern with a result", problems);
     }
-    let patterns: Vec<Option<Pattern>> = written.iter().map(|node| pattern(node, problems)).collect();
+    let patterns: Vec<Option<Pattern>> = written
+        .iter()
+        .map(|node| pattern(node, dialect, problems))
+        .collect();
     let value = node.child("fallbackValue");
     let to = node.child("fallbackTo");
     let fallback = match to.text(problems).unwrap_or_default() {
@@ -90,7 +93,7 @@ fn matching(node: &Node<'_>, problems: &mut Problems) -> Option<Match> {
     })
 }
 
-fn pattern(node: &Node<'_>, problems: &mut Problems) -> Option<Pattern> {
+fn pattern(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<Pattern> {
     let kind = node.child("type");
     let test = match kind.text(problems).unwrap_or_default() {
         "" | "literal" => {
@@ -120,8 +123,18 @@ fn pattern(node: &Node<'_>, problems: &mut Problems) -> Option<Pattern> {
             return None;
         }
     };
-    let result = node.child("result").value().map(constant).unwrap_or_default();
-    Some(Pattern { test, result })
+    let result = node.child("result");
+    if !result.is_written() && dialect == Dialect::Core {
+        result.required(
+            "a pattern requires a result",
+            "add the value that comes out",
+            problems,
+        );
+    }
+    Some(Pattern {
+        test,
+        result: result.value().map(constant).unwrap_or_default(),
+    })
 }
 
 fn compiled(node: &Node<'_>, problems: &mut Problems) -> Option<Regex> {
@@ -213,11 +226,15 @@ fn string(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option<
         }
         Some("Join") => {
             let join = setting("join", "join transform requires a join", "add join.separator")?;
-            let separator = join
-                .child("separator")
-                .text(problems)
-                .unwrap_or_default()
-                .to_owned();
+            let separator = join.child("separator");
+            if separator.value().is_none() && dialect == Dialect::Core {
+                separator.required(
+                    "join transform requires a separator",
+                    "add a text, as in \",\"",
+                    problems,
+                );
+            }
+            let separator = separator.text(problems).unwrap_or_default().to_owned();
             Some(match dialect {
                 Dialect::Core => StringTransform::Join(separator),
                 Dialect::Function => StringTransform::JoinAndCut(separator),
