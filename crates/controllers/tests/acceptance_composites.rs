@@ -319,9 +319,11 @@ async fn an_enforced_policy_overrides_and_is_shown() -> Result<()> {
     stage
         .define(json!({"enforceCompositionUpdatePolicy": "Automatic"}))
         .await?;
-    let thing = stage.uses("thing", &two).await?;
-    assert_eq!(thing["status"]["compositionUpdatePolicy"], "Automatic");
-    Ok(())
+    stage.uses("thing", &two).await?;
+    eventually("the policy is shown", || async {
+        Ok(stage.get("thing").await?["status"]["compositionUpdatePolicy"] == "Automatic")
+    })
+    .await
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@
 use crate::platform::{self, Platform};
 use anyhow::{Result, ensure};
 use cambium_controllers::Settings;
-use cambium_testing::{Answer, eventually, eventually_some};
+use cambium_testing::{Answer, Raw, eventually, eventually_some};
 use serde_json::{Value, json};
 
 const GROUP_PATH: &str = "/apis/apiextensions.crossplane.io/v1";
@@ -38,7 +38,10 @@ impl Stage {
 
     /// With composite resources of a scope, and more in the definition's spec.
     pub(crate) async fn scoped(settings: Settings, scope: &'static str, definition: Value) -> Result<Self> {
-        let platform = Platform::with(settings).await?;
+        let mut platform = Platform::without_manager(settings).await?;
+        clear(&platform.raw).await?;
+        let client = platform.cluster.client();
+        platform.start_manager(client).await?;
         let group = format!("{}.example.org", platform.namespace);
         let stage = Self {
             platform,
@@ -274,6 +277,51 @@ impl Stage {
         })
         .await
     }
+}
+
+/// Removes what earlier tests left in a cluster that they share: a manager would go on trying.
+async fn clear(raw: &Raw) -> Result<()> {
+    let free = json!({"metadata": {"finalizers": null}});
+    let definitions = format!("{GROUP_PATH}/compositeresourcedefinitions");
+    for definition in items(raw, &definitions).await? {
+        let spec = &definition["spec"];
+        let group = spec["group"].as_str().unwrap();
+        for names in ["names", "claimNames"] {
+            let Some(plural) = spec[names]["plural"].as_str() else {
+                continue;
+            };
+            for object in items(raw, &format!("/apis/{group}/v1/{plural}")).await? {
+                let place = match object["metadata"]["namespace"].as_str() {
+                    Some(namespace) => format!("/namespaces/{namespace}"),
+                    None => String::new(),
+                };
+                let name = object["metadata"]["name"].as_str().unwrap();
+                raw.patch(
+                    "merge",
+                    &format!("/apis/{group}/v1{place}/{plural}/{name}"),
+                    &free,
+                )
+                .await?;
+            }
+        }
+        let path = format!(
+            "{definitions}/{}",
+            definition["metadata"]["name"].as_str().unwrap()
+        );
+        raw.patch("merge", &path, &free).await?;
+        raw.delete(&path, &json!({})).await?;
+    }
+    let compositions = format!("{GROUP_PATH}/compositions");
+    for composition in items(raw, &compositions).await? {
+        let name = composition["metadata"]["name"].as_str().unwrap();
+        raw.delete(&format!("{compositions}/{name}"), &json!({})).await?;
+    }
+    Ok(())
+}
+
+async fn items(raw: &Raw, path: &str) -> Result<Vec<Value>> {
+    let found = raw.get(path).await?.body;
+    Ok(found["items"].as_array().cloned().unwrap_or_default())
 }
 
 pub(crate) fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
