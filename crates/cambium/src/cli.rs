@@ -39,17 +39,21 @@ pub(crate) enum Command {
     Up(Up),
     /// Run the controllers and webhooks against a Kubernetes that is there already.
     Manager(Manager),
-    /// Show the revisions of a definition or an application, and who uses each.
+    /// Show the revisions of a definition, an application or a composition, and who uses each.
     History(History),
     /// Show what the references of an application get, and why.
     Resolve(Resolve),
-    /// Show what changed between two versions of a definition.
+    /// Show what changed between two versions of a definition, or two revisions of a composition.
     Diff(Diff),
     /// Move an application's components to other versions.
     Upgrade(Upgrade),
     /// Make an application what it was.
     Rollback(Rollback),
-    /// Show every application that could move to something newer.
+    /// Keep a composite resource at a revision of its composition.
+    Pin(Pin),
+    /// Let a composite resource take new revisions of its composition.
+    Follow(Follow),
+    /// Show every application and composite resource that could move to something newer.
     Outdated(Outdated),
     /// Show which revisions would be deleted, which stay, and why.
     Gc(Gc),
@@ -62,6 +66,8 @@ pub(crate) enum Command {
     /// Evaluate CUE, the language that definitions are written in.
     #[command(subcommand)]
     Cue(Cue),
+    /// Compose without a cluster: what a composition makes of a composite resource.
+    Compose(Compose),
     /// Render an Application without a cluster: its manifests to standard output.
     Render(Render),
 }
@@ -105,9 +111,56 @@ pub(crate) struct Manager {
     /// How many revisions of an application are kept besides the current one.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) application_revision_limit: usize,
-    /// How many applications are worked on at the same time.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub(crate) workers: usize,
+    /// How many revisions of a composition are kept besides the current one and those in use.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) composition_revision_limit: usize,
+    /// How many applications, and how many composite resources, are worked on at the same time.
+    #[arg(long, value_name = "N", default_value_t = 8, alias = "workers")]
+    pub(crate) max_concurrent_reconciles: usize,
+    #[command(flatten)]
+    pub(crate) features: Features,
+}
+
+/// What can be turned on and off.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Features {
+    /// NAME=true or NAME=false, several with commas: CompositionRevisions (on unless said: composite resources use revisions, and not
+    /// compositions as they are), CompositionLabelRevisions (off unless said: edits of labels make revisions, too).
+    #[arg(long = "feature-gates", value_name = "NAME=BOOL", value_delimiter = ',', value_parser = gate)]
+    pub(crate) gates: Vec<(Gate, bool)>,
+}
+
+/// A feature that can be turned on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// Composite resources use revisions.
+    CompositionRevisions,
+    /// Edits of labels make revisions.
+    CompositionLabelRevisions,
+}
+
+impl Features {
+    /// Whether a feature is on; the last word counts.
+    pub(crate) fn is_on(&self, gate: Gate, unless_said: bool) -> bool {
+        let said = self.gates.iter().rev().find(|(named, _)| *named == gate);
+        said.map_or(unless_said, |(_, on)| *on)
+    }
+}
+
+fn gate(text: &str) -> Result<(Gate, bool), String> {
+    let (name, on) = text.split_once('=').ok_or("expected NAME=true or NAME=false")?;
+    let gate = match name {
+        "CompositionRevisions" => Gate::CompositionRevisions,
+        "CompositionLabelRevisions" => Gate::CompositionLabelRevisions,
+        _ => {
+            return Err(format!(
+                "there is no feature {name:?}; there are CompositionRevisions and CompositionLabelRevisions"
+            ));
+        }
+    };
+    on.parse()
+        .map(|on| (gate, on))
+        .map_err(|_| format!("{on:?} is neither true nor false"))
 }
 
 /// Which cluster.
@@ -232,6 +285,55 @@ pub(crate) struct Rollback {
     pub(crate) asking: Asking,
 }
 
+/// `cambium pin`.
+#[derive(Debug, Args)]
+pub(crate) struct Pin {
+    /// The composite resource, as in xdatabase/orders.
+    #[arg(value_name = "KIND/NAME")]
+    pub(crate) subject: String,
+    /// To which revision, by name or number [default: the one that it uses]
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) to: Option<String>,
+    /// Ask the server whether it would accept it, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium follow`.
+#[derive(Debug, Args)]
+pub(crate) struct Follow {
+    /// The composite resource, as in xdatabase/orders.
+    #[arg(value_name = "KIND/NAME")]
+    pub(crate) subject: String,
+    /// Ask the server whether it would accept it, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
+/// `cambium compose`.
+#[derive(Debug, Args)]
+pub(crate) struct Compose {
+    /// The composite resource; `-` reads standard input.
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The Composition.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) composition: PathBuf,
+    /// What defines the composite resource.
+    #[arg(short = 'x', long, value_name = "FILE")]
+    pub(crate) definition: Option<PathBuf>,
+    /// What it is composed of already, with the annotation crossplane.io/composition-resource-name.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) observed: Option<PathBuf>,
+    /// How to print the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    pub(crate) output: Format,
+}
+
 /// `cambium outdated`.
 #[derive(Debug, Args)]
 pub(crate) struct Outdated {
@@ -251,6 +353,9 @@ pub(crate) struct Gc {
     /// What the manager was told.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) definition_revision_limit: usize,
+    /// What the manager was told.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) composition_revision_limit: usize,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
     /// Only what is published in this namespace [default: all]

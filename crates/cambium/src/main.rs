@@ -4,6 +4,7 @@ mod caret;
 mod cli;
 mod client;
 mod commands;
+mod compose;
 mod cue;
 mod exit;
 mod log;
@@ -33,6 +34,8 @@ fn main() -> ExitCode {
         Command::Rollback(options) => commands::run(commands::rollback(&options)),
         Command::Outdated(options) => commands::run(commands::outdated(&options)),
         Command::Gc(options) => commands::run(commands::gc(&options)),
+        Command::Pin(options) => commands::run(commands::pin(&options)),
+        Command::Follow(options) => commands::run(commands::follow(&options)),
         Command::Verify(options) => commands::run(commands::verify(&options)),
         Command::Lock(options) => commands::run(commands::lock(&options)),
         Command::Completions(options) => {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
             output::write(&String::from_utf8_lossy(&script))
         }
         Command::Cue(command) => cue::run(&command),
+        Command::Compose(options) => compose::run(&options),
         Command::Render(options) => render::run(&options),
     };
     match result {

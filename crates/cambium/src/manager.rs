@@ -1,6 +1,7 @@
 //! `cambium manager`: the controllers and webhooks against a Kubernetes that is there already.
 
 use anyhow::Context as _;
+use cambium_composites::revision::LabelEdits;
 use cambium_controllers::Settings;
 use cambium_webhooks::registration::Reach;
 
@@ -34,7 +35,16 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
         settings: Settings {
             definition_revision_limit: options.definition_revision_limit,
             application_revision_limit: options.application_revision_limit,
-            workers: options.workers,
+            composition_revision_limit: options.composition_revision_limit,
+            composition_revisions: options.features.is_on(cli::Gate::CompositionRevisions, true),
+            label_edits: match options
+                .features
+                .is_on(cli::Gate::CompositionLabelRevisions, false)
+            {
+                true => LabelEdits::Issue,
+                false => LabelEdits::Follow,
+            },
+            workers: options.max_concurrent_reconciles,
             instance: identity.clone(),
             ..Settings::default()
         },

@@ -91,7 +91,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// The documents of a YAML file.
-fn documents(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Vec<Value>> {
+pub(crate) fn documents(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Vec<Value>> {
     let source = cue::read(file)?;
     Ok(serde_saphyr::from_multiple(&source.text).unwrap_or_else(|error| {
         problems.push(problem(format!("{}: {error}", source.name)));
@@ -198,7 +198,7 @@ fn problem(message: String) -> Diagnostic {
     }
 }
 
-fn print<'a>(objects: impl Iterator<Item = &'a Value>, format: Format) -> Result<()> {
+pub(crate) fn print<'a>(objects: impl Iterator<Item = &'a Value>, format: Format) -> Result<()> {
     for (index, object) in objects.enumerate() {
         if index > 0 && format == Format::Yaml {
             output::write("---\n")?;

@@ -26,11 +26,11 @@ pub(crate) fn print(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A `Table` that an API server answered.
-pub(crate) fn of_server(table: &Value) -> String {
+/// A `Table` that an API server answered. Wide ones have all columns.
+pub(crate) fn of_server(table: &Value, wide: bool) -> String {
     let columns = table["columnDefinitions"].as_array().cloned().unwrap_or_default();
     let shown: Vec<usize> = (0..columns.len())
-        .filter(|index| columns[*index]["priority"] == 0)
+        .filter(|index| wide || columns[*index]["priority"] == 0)
         .collect();
     let heading = shown.iter().map(|index| {
         columns[*index]["name"]
@@ -62,8 +62,12 @@ mod tests {
             "rows": [{"cells": ["a-long-name", "x", "5s"]}, {"cells": ["b", "x", null]}],
         });
         assert_eq!(
-            of_server(&table),
+            of_server(&table, false),
             "NAME          AGE\na-long-name   5s\nb             <none>\n"
+        );
+        assert_eq!(
+            of_server(&table, true),
+            "NAME          HIDDEN   AGE\na-long-name   x        5s\nb             x        <none>\n"
         );
     }
 }

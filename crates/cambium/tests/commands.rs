@@ -536,6 +536,94 @@ fn kubectl_finds_the_plugin() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "no application could move to something newer\n"
+        "nothing could move to something newer\n"
     );
+}
+
+#[tokio::test]
+async fn compositions_have_a_history_and_composite_resources_are_pinned_and_follow() {
+    // The demo leaves four databases behind: two at the second revision, two at the first.
+    let sandbox = Sandbox::within(Up::start(&["--demo"]), "default").await;
+    let revision = async |name: &str| {
+        let path = format!("/apis/platform.example.org/v1/namespaces/default/databases/{name}");
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        let found: Value = sandbox.client.request(request).await.unwrap();
+        found["spec"]["crossplane"]["compositionRevisionRef"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (old, new) = (revision("manual").await, revision("automatic").await);
+    assert_snapshot!(sandbox.session(&[
+        "history composition/databases",
+        "history composition/nothing",
+        "outdated",
+        &format!("diff comprev/{old} comprev/{new}"),
+        "diff comprev/nothing comprev/nothing",
+    ]));
+    let gc = sandbox.run_with("gc --dry-run --composition-revision-limit 0 -o json", "");
+    let rows: Value = serde_json::from_str(&gc.stdout).unwrap();
+    let kept = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["revision"] == old.as_str())
+        .unwrap();
+    assert_eq!(
+        (&kept["action"], &kept["why"]),
+        (
+            &json!("keep"),
+            &json!([
+                "used by Database default/manual, Database default/stable",
+                "it is what channel=stable gets"
+            ])
+        )
+    );
+    assert_snapshot!(sandbox.session(&[
+        "pin database/automatic --to 1 --dry-run",
+        "pin database/automatic --to 1",
+        "pin database/stable",
+        "pin database/nobody",
+        "pin nothing/automatic",
+        "pin database/manual --to databases-0000000",
+        "follow database/manual",
+        "follow database",
+    ]));
+    for (name, wanted) in [("automatic", &old), ("manual", &new)] {
+        cambium_testing::eventually(&format!("{name} uses {wanted}"), || async {
+            Ok(revision(name).await == **wanted)
+        })
+        .await
+        .unwrap();
+    }
+}
+
+#[test]
+fn composing_needs_no_cluster() {
+    let examples = format!("{}/../../examples/compositions", env!("CARGO_MANIFEST_DIR"));
+    let directory = tempfile::tempdir().unwrap();
+    let composite = directory.path().join("xr.yaml");
+    let text = "apiVersion: platform.example.org/v1\nkind: Database\nmetadata: {name: orders, namespace: team}\nspec: {storageGB: 7}\n";
+    std::fs::write(&composite, text).unwrap();
+    let run = |composite: &std::path::Path, definition: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_cambium"))
+            .args(["compose", "-f"])
+            .arg(composite)
+            .args([
+                "-c",
+                &format!("{examples}/3-edit.yaml"),
+                "-x",
+                &format!("{examples}/{definition}"),
+            ])
+            .output()
+            .unwrap();
+        let (out, error) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        format!("{out}{error}exit {}", output.status.code().unwrap())
+    };
+    assert_snapshot!(run(&composite, "1-definition.yaml"));
+    std::fs::write(&composite, text.replace("Database", "Cache")).unwrap();
+    assert_snapshot!(run(&composite, "1-definition.yaml"));
 }

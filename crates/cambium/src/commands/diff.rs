@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 use std::sync::Arc;
 
+use super::fleet::Fleet;
 use super::world::World;
 use super::{ask, print};
 use crate::cli::Diff;
@@ -16,6 +17,9 @@ use crate::exit::{NotFound, Refusals, WrongUse};
 use crate::output;
 
 pub(crate) async fn diff(options: &Diff) -> Result<()> {
+    if let (Some(from), Some(to)) = (comprev(&options.from), comprev(&options.to)) {
+        return of_compositions(from, to, options).await;
+    }
     let parse = |text: &str| {
         let parsed: Result<Reference, ReferenceError> = text.parse();
         parsed.map_err(|error| WrongUse(error.to_string()))
@@ -53,6 +57,42 @@ pub(crate) async fn diff(options: &Diff) -> Result<()> {
             from.revision.name(),
             to.revision.name()
         ));
+    }
+    output::write(&text)
+}
+
+/// The name of a revision of a composition, if that is what is named.
+fn comprev(text: &str) -> Option<&str> {
+    let (kind, name) = text.split_once('/')?;
+    let kinds = ["comprev", "compositionrevision", "compositionrevisions"];
+    kinds
+        .contains(&kind.split('.').next()?.to_lowercase().as_str())
+        .then_some(name)
+}
+
+async fn of_compositions(from: &str, to: &str, options: &Diff) -> Result<()> {
+    let (client, _) = ask(&options.asking).await?;
+    let fleet = Fleet::read(&client).await?;
+    let find = |name: &str| {
+        let stored = fleet.catalogue.revision(name);
+        stored.ok_or_else(|| NotFound(format!("no CompositionRevision {name:?}")))
+    };
+    let (before, after) = (find(from)?, find(to)?);
+    let yaml = |spec: &Value| serde_saphyr::to_string(spec);
+    let (was, is) = (yaml(before.content.spec())?, yaml(after.content.spec())?);
+    if let Some(format) = options.asking.output {
+        let side = |stored: &cambium_composites::revision::Stored, spec: &str| {
+            json!({"revision": stored.revision.name(), "number": stored.revision.number(),
+                "digest": stored.revision.digest(), "spec": spec})
+        };
+        return print(
+            &json!({"from": side(before, &was), "to": side(after, &is)}),
+            format,
+        );
+    }
+    let text = unified((from, &was), (to, &is));
+    if text.is_empty() {
+        output::note(&format!("{from} and {to} are the same"));
     }
     output::write(&text)
 }

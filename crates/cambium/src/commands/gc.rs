@@ -1,13 +1,16 @@
 //! `cambium gc --dry-run`: what would go, what stays, and why.
 
 use anyhow::Result;
+use cambium_api::names::annotation;
+use cambium_composites::revision::LabelEdits;
 use cambium_lineage::{KeepReason, Retention, Users};
 use cambium_oam::Stored;
 use cambium_oam::definition::{Observed, plan};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
+use super::fleet::Fleet;
 use super::world::World;
 use super::{answer, heading};
 use crate::cli::Gc;
@@ -74,7 +77,66 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
             }));
         }
     }
+    if options.namespace.is_none() {
+        of_compositions(&Fleet::read(&client).await?, options, &mut rows, &mut all);
+    }
     answer(&rows, &all, options.output)
+}
+
+/// The revisions of compositions, which are in no namespace.
+fn of_compositions(fleet: &Fleet, options: &Gc, rows: &mut Vec<Vec<String>>, all: &mut Vec<Value>) {
+    for (name, shelf) in fleet.catalogue.iter() {
+        let uses = fleet.consumers.uses(&fleet.catalogue, name, Users::SHOWN);
+        let composition = fleet.compositions.get(name);
+        let said = composition.and_then(|composition| {
+            let limit = &composition["metadata"]["annotations"][annotation::REVISION_LIMIT];
+            limit.as_str()?.parse().ok()
+        });
+        let planned = cambium_composites::revision::plan(
+            &cambium_composites::revision::Observed {
+                name,
+                composition,
+                shelf,
+                issued: 0,
+                taken: &|name| fleet.catalogue.revision(name).is_some(),
+                uses: &uses,
+                edits: LabelEdits::default(),
+                retention: Retention {
+                    newest: said.unwrap_or(options.composition_revision_limit),
+                    grace: SignedDuration::ZERO,
+                    delay: SignedDuration::ZERO,
+                },
+            },
+            Timestamp::now(),
+        );
+        for stored in shelf.revisions() {
+            let name = stored.revision.name();
+            let reasons = planned.kept.iter().find(|(kept, _)| kept == name);
+            let (action, why) = match reasons {
+                Some((_, reasons)) if reasons.is_empty() => (
+                    "delete",
+                    vec!["nobody uses it, and newer ones are kept".to_owned()],
+                ),
+                Some((_, reasons)) => ("keep", reasons.iter().map(text).collect()),
+                None => (
+                    "keep",
+                    vec!["it belongs to no Composition that is there".to_owned()],
+                ),
+            };
+            let none = || "<none>".to_owned();
+            rows.push(vec![
+                none(),
+                name.to_string(),
+                none(),
+                action.to_owned(),
+                why.join("; "),
+            ]);
+            all.push(json!({
+                "composition": stored.composition, "revision": name, "number": stored.revision.number(),
+                "action": action, "why": why,
+            }));
+        }
+    }
 }
 
 fn text(reason: &KeepReason) -> String {

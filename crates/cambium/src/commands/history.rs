@@ -6,6 +6,7 @@ use cambium_api::v1beta1::DefinitionType;
 use cambium_lineage::Users;
 use serde_json::json;
 
+use super::fleet::Fleet;
 use super::world::World;
 use super::{age, answer, ask, heading};
 use crate::cli::History;
@@ -20,12 +21,16 @@ pub(crate) async fn history(options: &History) -> Result<()> {
         ))
         .into());
     };
+    let subject = kind_of(kind);
+    if let Some(Subject::Composition) = subject {
+        return of_composition(&Fleet::read(&client).await?, name, options);
+    }
     let world = World::read(&client).await?;
-    match kind_of(kind) {
+    match subject {
         Some(Subject::Application) => of_application(&world, &namespace, name, options),
         Some(Subject::Definition(type_)) => of_definition(&world, &namespace, type_, name, options),
-        None => Err(WrongUse(format!(
-            "{kind:?} has no revisions; kinds are application, componentdefinition, traitdefinition, policydefinition and workflowstepdefinition"
+        _ => Err(WrongUse(format!(
+            "{kind:?} has no revisions; kinds are application, composition, componentdefinition, traitdefinition, policydefinition and workflowstepdefinition"
         ))
         .into()),
     }
@@ -33,6 +38,7 @@ pub(crate) async fn history(options: &History) -> Result<()> {
 
 enum Subject {
     Application,
+    Composition,
     Definition(DefinitionType),
 }
 
@@ -41,6 +47,7 @@ fn kind_of(text: &str) -> Option<Subject> {
     let kind = text.split('.').next().unwrap_or_default().to_lowercase();
     Some(match kind.trim_end_matches('s') {
         "app" | "application" | "velaapp" => Subject::Application,
+        "composition" => Subject::Composition,
         "component" | "componentdefinition" | "compdef" | "comp" => {
             Subject::Definition(DefinitionType::Component)
         }
@@ -143,5 +150,53 @@ fn of_application(world: &World, namespace: &str, name: &str, options: &History)
         }));
     }
     let all = json!({"application": {"namespace": key.namespace, "name": key.name}, "revisions": all});
+    answer(&rows, &all, options.asking.output)
+}
+
+fn of_composition(fleet: &Fleet, name: &str, options: &History) -> Result<()> {
+    let Some(shelf) = fleet.catalogue.get(name) else {
+        return Err(NotFound(format!("no Composition {name:?}, and no revision of one")).into());
+    };
+    let uses = fleet.consumers.uses(&fleet.catalogue, name, usize::MAX);
+    let lineage = shelf.lineage(name);
+    let mut rows = vec![heading([
+        "REVISION", "NUMBER", "DIGEST", "AGE", "CURRENT", "LABELS", "USED BY",
+    ])];
+    let mut all = Vec::new();
+    for revision in lineage.revisions().iter().rev() {
+        let Some(stored) = shelf.stored(revision.name()) else {
+            continue;
+        };
+        let is_current = lineage.current() == Some(revision);
+        // Those that people gave; ours are in the other columns.
+        let own = |name: &&String| !name.starts_with("crossplane.io/composition-");
+        let labels: Vec<String> = stored
+            .labels
+            .keys()
+            .filter(own)
+            .map(|name| format!("{name}={}", stored.labels[name]))
+            .collect();
+        let users = uses.by.get(revision.name());
+        let none = || "<none>".to_owned();
+        rows.push(vec![
+            revision.name().to_string(),
+            revision.number().to_string(),
+            revision.digest().short(),
+            age(revision.created()),
+            if is_current { "yes" } else { "" }.to_owned(),
+            if labels.is_empty() {
+                none()
+            } else {
+                labels.join(",")
+            },
+            users.map_or_else(none, Users::to_string),
+        ]);
+        all.push(json!({
+            "revision": revision.name(), "number": revision.number(), "digest": revision.digest(),
+            "created": revision.created(), "current": is_current, "altered": revision.altered(),
+            "labels": stored.labels, "usedBy": users.map(Users::named),
+        }));
+    }
+    let all = json!({"composition": name, "revisions": all});
     answer(&rows, &all, options.asking.output)
 }

@@ -1,11 +1,13 @@
 //! The commands that ask a cluster, and those that move applications in it.
 
 mod diff;
+mod fleet;
 mod gc;
 mod history;
 mod locking;
 mod moving;
 mod outdated;
+mod pinning;
 mod resolving;
 mod verify;
 mod world;
@@ -24,6 +26,7 @@ pub(crate) use history::history;
 pub(crate) use locking::lock;
 pub(crate) use moving::{rollback, upgrade};
 pub(crate) use outdated::outdated;
+pub(crate) use pinning::{follow, pin};
 pub(crate) use resolving::resolve;
 pub(crate) use verify::verify;
 

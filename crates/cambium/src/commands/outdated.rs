@@ -1,9 +1,12 @@
 //! `cambium outdated`: every application, and what it could move to.
 
 use anyhow::Result;
+use cambium_api::crossplane::UpdatePolicy;
+use cambium_composites::{ByRevision, CompositionFetcher as _, Wish};
 use cambium_oam::{asked, follow, resolve};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::fleet::{Fleet, Kind};
 use super::resolving::in_use;
 use super::world::World;
 use super::{answer, ask, heading};
@@ -15,7 +18,7 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
     let world = World::read(&client).await?;
     let mut rows = vec![heading([
         "NAMESPACE",
-        "APPLICATION",
+        "CONSUMER",
         "PLACE",
         "ASKED",
         "AT",
@@ -73,9 +76,55 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
             ]);
         }
     }
+    let fleet = Fleet::read(&client).await?;
+    for kind in &fleet.kinds {
+        for composite in &kind.composites {
+            let found = composite["metadata"]["namespace"].as_str();
+            if !options.all_namespaces && found.is_some_and(|found| found != namespace) {
+                continue;
+            }
+            let Some(row) = behind(&fleet, kind, composite) else {
+                continue;
+            };
+            let text = |field: &str| row[field].as_str().unwrap_or("<none>").to_owned();
+            let consumer = format!("{}/{}", kind.definition.names().kind, text("name"));
+            rows.push(vec![
+                text("namespace"),
+                consumer,
+                "compositionRevisionRef".to_owned(),
+                text("asked"),
+                text("at"),
+                text("newest"),
+                text("whyNot"),
+            ]);
+            all.push(row);
+        }
+    }
     if all.is_empty() && options.asking.output.is_none() {
-        output::note("no application could move to something newer");
+        output::note("nothing could move to something newer");
         return Ok(());
     }
     answer(&rows, &all, options.asking.output)
+}
+
+/// Where a composite resource is, if that is not at the current revision of its composition, and why.
+fn behind(fleet: &Fleet, kind: &Kind, composite: &Value) -> Option<Value> {
+    let wish = Wish::of(&kind.definition, composite);
+    let composition = wish.composition(&fleet.catalogue).ok();
+    let shelf = composition.as_ref().and_then(|name| fleet.catalogue.get(name));
+    let newest = shelf.and_then(|shelf| shelf.newest(composition.as_deref().unwrap_or_default(), |_| true));
+    let newest = newest.map(|stored| stored.revision.name().to_string());
+    let why = match ByRevision.fetch(&fleet.catalogue, &wish) {
+        Err(refusal) => refusal.to_string(),
+        Ok(_) if newest.is_none() || wish.revision == newest => return None,
+        Ok(_) => match (wish.policy, &wish.revision_selector) {
+            (UpdatePolicy::Manual, _) => "compositionUpdatePolicy is Manual".to_owned(),
+            (UpdatePolicy::Automatic, Some(selector)) => format!("follows {selector}"),
+            (UpdatePolicy::Automatic, None) => "has not moved yet".to_owned(),
+        },
+    };
+    Some(json!({
+        "namespace": composite["metadata"]["namespace"], "kind": kind.definition.names().kind,
+        "name": composite["metadata"]["name"], "asked": composition, "at": wish.revision, "newest": newest, "whyNot": why,
+    }))
 }

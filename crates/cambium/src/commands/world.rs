@@ -97,6 +97,14 @@ pub(super) fn applications(client: &Client, namespace: &str) -> Api<DynamicObjec
     Api::namespaced_with(client.clone(), namespace, &ApiResource::erase::<Application>(&()))
 }
 
+/// All objects of a kind; none if the cluster does not have the kind.
+pub(super) async fn list_if_there(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
+    match list(client, resource).await {
+        Err(error) if error.is::<NotFound>() => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
 async fn list(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
     let kind = &resource.kind;
     let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);

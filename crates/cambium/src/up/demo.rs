@@ -1,4 +1,4 @@
-//! `--demo`: definitions are published, applications follow or do not, and each says why.
+//! `--demo`: definitions are published and compositions edited; applications and databases follow or do not, and each says why.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -25,6 +25,25 @@ const NEXT_VERSION: (&str, &str) = (
     "examples/versions/3-next-version.yaml",
     include_str!("../../../../examples/versions/3-next-version.yaml"),
 );
+
+const PLATFORM_API: (&str, &str) = (
+    "examples/compositions/1-definition.yaml",
+    include_str!("../../../../examples/compositions/1-definition.yaml"),
+);
+const DATABASES: (&str, &str) = (
+    "examples/compositions/2-databases.yaml",
+    include_str!("../../../../examples/compositions/2-databases.yaml"),
+);
+const EDIT: (&str, &str) = (
+    "examples/compositions/3-edit.yaml",
+    include_str!("../../../../examples/compositions/3-edit.yaml"),
+);
+
+const COMPOSITIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositions/databases";
+const REVISIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositionrevisions";
+const DEFINED: &str =
+    "/apis/apiextensions.crossplane.io/v1/compositeresourcedefinitions/databases.platform.example.org";
+const DATABASE: &str = "/apis/platform.example.org/v1/namespaces/default/databases";
 
 const APPS: &str = "/apis/core.oam.dev/v1beta1/namespaces/default/applications";
 const SYSTEM: &str = "/apis/core.oam.dev/v1beta1/namespaces/vela-system";
@@ -67,6 +86,8 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
             &format!("{SYSTEM}/definitionrevisions"),
         )
         .await?;
+    compositions(&story).await?;
+
     say("Everything is still there. With KUBECONFIG set as below, try:\n\
          \n  kubectl get app partial -o yaml              # status.references: asked, resolved, since when, why\
          \n  kubectl edit compdef web -n vela-system      # a published version cannot be changed: see what it says\
@@ -74,7 +95,53 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
          \n  cambium outdated                             # who could move to what\
          \n  cambium resolve partial --explain            # every version, and why it was passed over\
          \n  cambium upgrade exact exact-web=1.2.5        # move one component, with a plan first\
-         \n  cambium history componentdefinition/web -n vela-system")
+         \n  cambium history componentdefinition/web -n vela-system\
+         \n  cambium history composition/databases        # every revision, and who uses it\
+         \n  cambium pin database/automatic               # stay where it is; `cambium follow` is the way back")
+}
+
+/// The second act: a composition is edited, and each database says whether that concerns it.
+async fn compositions(story: &Story) -> anyhow::Result<()> {
+    say("The platform team offers databases, and four teams order one: each follows in another way.")?;
+    story.apply(PLATFORM_API).await?;
+    story.wait(DEFINED, |found| holds(found, "Established")).await?;
+    story.wait(COMPOSITIONS, |found| holds(found, "Ready")).await?;
+    story.apply(DATABASES).await?;
+    for name in ["automatic", "manual", "stable"] {
+        story
+            .wait(&format!("{DATABASE}/{name}"), |found| holds(found, "Ready"))
+            .await?;
+    }
+    let preview = format!("{DATABASE}/preview");
+    story
+        .wait(&preview, |found| !found["status"]["conditions"].is_null())
+        .await?;
+    story.show("kubectl get databases -o wide", DATABASE).await?;
+
+    say("The composition is edited: a newer engine, in the channel `preview`.")?;
+    story.apply(EDIT).await?;
+    let second = |found: &Value| found["status"]["currentRevision"]["revision"] == 2;
+    story.wait(COMPOSITIONS, second).await?;
+    let current = story.get(COMPOSITIONS).await?["status"]["currentRevision"]["name"].clone();
+    for name in ["automatic", "preview"] {
+        let moved = |found: &Value| {
+            found["spec"]["crossplane"]["compositionRevisionRef"]["name"] == current && holds(found, "Ready")
+        };
+        story.wait(&format!("{DATABASE}/{name}"), moved).await?;
+    }
+    story.show("kubectl get databases -o wide", DATABASE).await?;
+    let settled = |found: &Value| {
+        let items = found["items"].as_array().into_iter().flatten();
+        let counts = items.map(|revision| revision["status"]["consumers"].as_i64().unwrap_or(0));
+        counts.sum::<i64>() == 4
+    };
+    story.wait(REVISIONS, settled).await?;
+    story.show("kubectl get comprev", REVISIONS).await
+}
+
+fn holds(object: &Value, type_: &str) -> bool {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|condition| condition["type"] == type_ && condition["status"] == "True")
 }
 
 struct Story {
@@ -109,7 +176,11 @@ impl Story {
             .await
             .context(command.to_owned())?;
         let mut output = std::io::stdout();
-        write!(output, "\n$ {command}\n{}", table::of_server(&answer))?;
+        write!(
+            output,
+            "\n$ {command}\n{}",
+            table::of_server(&answer, command.ends_with("-o wide"))
+        )?;
         Ok(())
     }
 
@@ -153,12 +224,8 @@ impl Story {
     }
 
     async fn ready(&self, name: &str) -> anyhow::Result<()> {
-        let ready = |found: &Value| {
-            let conditions = found["status"]["conditions"].as_array().into_iter().flatten();
-            let mut ready = conditions.filter(|condition| condition["type"] == "Ready");
-            ready.any(|condition| condition["status"] == "True")
-        };
-        self.wait(&format!("{APPS}/{name}"), ready).await
+        self.wait(&format!("{APPS}/{name}"), |found| holds(found, "Ready"))
+            .await
     }
 
     async fn moved(&self, name: &str, version: &str) -> anyhow::Result<()> {

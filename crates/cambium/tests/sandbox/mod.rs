@@ -121,17 +121,24 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// A namespace that no other test uses.
     pub(crate) async fn new(namespace: &str) -> Self {
-        let up = Up::shared();
-        let client = up.client("cambium").await;
-        let sandbox = Self {
-            up,
-            client,
-            namespace: namespace.to_owned(),
-            directory: tempfile::tempdir().unwrap(),
-        };
+        let sandbox = Self::of(Up::shared(), namespace).await;
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
         apply(&sandbox.client, "", &object).await.unwrap();
         sandbox
+    }
+
+    /// A namespace that is there already, in a process of its own.
+    pub(crate) async fn within(up: Up, namespace: &str) -> Self {
+        Self::of(Arc::new(up), namespace).await
+    }
+
+    async fn of(up: Arc<Up>, namespace: &str) -> Self {
+        Self {
+            client: up.client("cambium").await,
+            up,
+            namespace: namespace.to_owned(),
+            directory: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// Publishes versions of a definition whose components are ConfigMaps, each version with a text of its own.

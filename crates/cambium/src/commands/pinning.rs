@@ -1,0 +1,129 @@
+//! `cambium pin` and `cambium follow`: whether a composite resource stays where it is.
+
+use anyhow::{Context as _, Result};
+use cambium_api::crossplane::UpdatePolicy;
+use cambium_composites::{ByRevision, CompositionFetcher as _, Field, Wish};
+use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::ask;
+use super::fleet::{Fleet, Kind};
+use crate::cli::{Follow, Pin};
+use crate::exit::{NotFound, WrongUse};
+use crate::output;
+
+pub(crate) async fn pin(options: &Pin) -> Result<()> {
+    let (client, namespace) = ask(&options.asking).await?;
+    let fleet = Fleet::read(&client).await?;
+    let (kind, composite) = fleet.composite(&options.subject, &namespace)?;
+    refuse_if_enforced(kind, UpdatePolicy::Manual)?;
+    let layout = kind.definition.layout();
+    let revision = match &options.to {
+        Some(wanted) => {
+            let composition = Wish::of(&kind.definition, composite).composition(&fleet.catalogue);
+            let composition = composition.map_err(|refusal| WrongUse(refusal.to_string()))?;
+            let lineage = fleet
+                .catalogue
+                .get(&composition)
+                .map(|shelf| shelf.lineage(&composition));
+            let mut revisions = lineage.into_iter().flat_map(|lineage| lineage.revisions());
+            let named = revisions.find(|revision| {
+                revision.name().as_str() == wanted || revision.number().to_string() == *wanted
+            });
+            // One that is not in the lineage is refused below, with the reason.
+            named.map_or_else(|| wanted.clone(), |revision| revision.name().to_string())
+        }
+        None => layout.revision_ref(composite).map(str::to_owned).ok_or_else(|| {
+            NotFound(format!(
+                "{} uses no revision yet; say which with --to",
+                options.subject
+            ))
+        })?,
+    };
+    let mut pinned = Wish::of(&kind.definition, composite);
+    pinned.policy = UpdatePolicy::Manual;
+    pinned.revision = Some(revision.clone());
+    let fetched = ByRevision.fetch(&fleet.catalogue, &pinned);
+    fetched.map_err(|refusal| WrongUse(refusal.to_string()))?;
+    let patch = layout.patch([
+        (Field::UpdatePolicy, json!("Manual")),
+        (Field::RevisionRef, json!({"name": revision})),
+    ]);
+    change(&client, kind, composite, patch, options.dry_run).await?;
+    output::note(&said(
+        &options.subject,
+        &format!("stays at {revision}"),
+        options.dry_run,
+    ));
+    Ok(())
+}
+
+pub(crate) async fn follow(options: &Follow) -> Result<()> {
+    let (client, namespace) = ask(&options.asking).await?;
+    let fleet = Fleet::read(&client).await?;
+    let (kind, composite) = fleet.composite(&options.subject, &namespace)?;
+    refuse_if_enforced(kind, UpdatePolicy::Automatic)?;
+    let mut wish = Wish::of(&kind.definition, composite);
+    wish.policy = UpdatePolicy::Automatic;
+    let fetched = ByRevision.fetch(&fleet.catalogue, &wish);
+    let fetched = fetched.map_err(|refusal| WrongUse(refusal.to_string()))?;
+    let patch = kind
+        .definition
+        .layout()
+        .patch([(Field::UpdatePolicy, json!("Automatic"))]);
+    change(&client, kind, composite, patch, options.dry_run).await?;
+    let to = fetched.revision.map(|stored| stored.revision.name().to_string());
+    let what = format!(
+        "follows {}, and gets {}",
+        fetched.composition,
+        to.unwrap_or_default()
+    );
+    output::note(&said(&options.subject, &what, options.dry_run));
+    Ok(())
+}
+
+fn said(subject: &str, what: &str, dry_run: bool) -> String {
+    match dry_run {
+        true => format!("{subject} {what} (dry run: not changed)"),
+        false => format!("{subject} {what}"),
+    }
+}
+
+fn refuse_if_enforced(kind: &Kind, wanted: UpdatePolicy) -> Result<()> {
+    match kind.definition.enforced_policy() {
+        Some(enforced) if enforced != wanted => Err(WrongUse(format!(
+            "{} enforces compositionUpdatePolicy {}",
+            kind.definition.name(),
+            enforced.as_str()
+        ))
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+/// Changes exactly what was read, or says that somebody was faster.
+async fn change(
+    client: &Client,
+    kind: &Kind,
+    composite: &Value,
+    mut patch: Value,
+    dry_run: bool,
+) -> Result<()> {
+    let metadata = &composite["metadata"];
+    patch["metadata"] = json!({"resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"]});
+    let name = metadata["name"].as_str().unwrap_or_default();
+    let api: Api<DynamicObject> = match metadata["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &kind.resource),
+        None => Api::all_with(client.clone(), &kind.resource),
+    };
+    let params = PatchParams {
+        dry_run,
+        field_manager: Some("cambium-cli".to_owned()),
+        ..Default::default()
+    };
+    let patched = api.patch(name, &params, &Patch::Merge(patch)).await;
+    patched
+        .map(drop)
+        .with_context(|| format!("{name} was not changed"))
+}
