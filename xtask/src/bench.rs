@@ -12,9 +12,12 @@ use crate::{kubernetes, peers};
 pub(crate) fn run(name: Option<&str>, options: &[String]) -> Result<()> {
     match name {
         Some("definitions") => definitions(options),
+        Some("compositions") => compositions(options),
         Some("apiserver") => apiserver(),
         Some("cue") => cue::run(),
-        _ => bail!("usage: cargo xtask bench apiserver|cue|definitions [--peer] [APPLICATIONS…]"),
+        _ => bail!(
+            "usage: cargo xtask bench apiserver|cue|definitions [--peer] [APPLICATIONS…]|compositions [COMPOSITES:REVISIONS…]"
+        ),
     }
 }
 
@@ -43,6 +46,28 @@ fn definitions(options: &[String]) -> Result<()> {
         }
         load.arg("definitions").arg(cambium).args(sizes);
     }
+    if !load.status()?.success() {
+        bail!("the load program failed");
+    }
+    Ok(())
+}
+
+/// What an edit of a composition costs, as composite resources and old revisions grow in number.
+fn compositions(options: &[String]) -> Result<()> {
+    let (program, cambium) = programs()?;
+    let mut load = Command::new(program);
+    load.arg("compositions").arg(cambium);
+    match options.is_empty() {
+        true => load.args([
+            "100:1",
+            "1000:1",
+            "1000:100",
+            "1000:1000",
+            "10000:1",
+            "10000:1000",
+        ]),
+        false => load.args(options),
+    };
     if !load.status()?.success() {
         bail!("the load program failed");
     }

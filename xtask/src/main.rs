@@ -19,7 +19,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   bench apiserver   the embedded API server beside Kubernetes, under the same load
   bench cue         crates/cue beside Go's cue library, on the same definitions
   bench definitions [APPLICATIONS…]       what publishing a version costs, as applications grow in number
-  bench definitions --peer [APPLICATIONS]  the same on Kubernetes, beside KubeVela's controller";
+  bench definitions --peer [APPLICATIONS]  the same on Kubernetes, beside KubeVela's controller
+  bench compositions [COMPOSITES:REVISIONS…]  what an edit of a composition costs, as both grow in number";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {

@@ -38,7 +38,7 @@ pub(crate) struct Measured {
 }
 
 /// How long nothing happens.
-const IDLE: Duration = Duration::from_secs(10);
+pub(crate) const IDLE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn measure(applications: usize) -> Result<Measured> {
     let server = ApiServer::builder().build().await?;
@@ -140,7 +140,7 @@ pub(crate) async fn memory(cambium: &std::path::Path, applications: usize) -> Re
 }
 
 /// Serves over TLS, and writes a kubeconfig.
-async fn serve(server: ApiServer, kubeconfig: &std::path::Path) -> Result<()> {
+pub(crate) async fn serve(server: ApiServer, kubeconfig: &std::path::Path) -> Result<()> {
     use base64::Engine as _;
     use cambium_apiserver::pki::Authority;
     let now = jiff::Timestamp::now();
@@ -185,7 +185,7 @@ async fn start(client: &Client) -> Result<Arc<Manager>> {
 }
 
 /// Waits until the manager has had nothing to do for a while.
-async fn settle(manager: &Manager) {
+pub(crate) async fn settle(manager: &Manager) {
     let mut quiet = 0;
     while quiet < 30 {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -193,7 +193,7 @@ async fn settle(manager: &Manager) {
     }
 }
 
-async fn install(client: &Client) -> Result<()> {
+pub(crate) async fn install(client: &Client) -> Result<()> {
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for crd in cambium_api::crds::all() {
@@ -340,7 +340,7 @@ impl Moves {
 }
 
 /// What this process has used of its processors.
-fn processor_time() -> Result<Duration> {
+pub(crate) fn processor_time() -> Result<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat
         .rsplit(')')

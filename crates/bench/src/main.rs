@@ -9,6 +9,7 @@
 //! table     what is printed
 //! ```
 
+mod compositions;
 mod definitions;
 mod growth;
 mod load;
@@ -47,6 +48,39 @@ fn definitions(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
+/// `cargo xtask bench compositions`: how the cost of an edit grows with composite resources and with old revisions.
+#[expect(clippy::print_stdout, reason = "the figures are the program's answer")]
+fn compositions(mut arguments: impl Iterator<Item = String>) -> Result<()> {
+    let usage = "usage: cambium-bench compositions CAMBIUM COMPOSITES:REVISIONS…";
+    let cambium = PathBuf::from(arguments.next().context(usage)?);
+    let cases: Vec<(usize, usize)> = arguments
+        .map(|case| {
+            let (composites, revisions) = case.split_once(':').context(usage)?;
+            Ok((composites.parse()?, revisions.parse()?))
+        })
+        .collect::<Result<_>>()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut columns = Vec::new();
+    for (composites, revisions) in &cases {
+        columns.push(runtime.block_on(compositions::measure(*composites, *revisions))?);
+    }
+    compositions::print(&columns);
+    if let Some((composites, revisions)) = cases.into_iter().max() {
+        let memory = compositions::memory(&cambium, composites, revisions);
+        let (base, full, more) = runtime.block_on(memory)?;
+        let each =
+            |grown: u64, from: u64, count: usize| grown.saturating_sub(from) as f64 / count as f64 / 1e3;
+        println!(
+            "memory of `cambium manager`: {:.1} MB with one composite resource, {:.1} KB for each of {composites}, \
+             and {:.1} KB for each of {revisions} revisions",
+            base as f64 / 1e6,
+            each(full, base, composites),
+            each(more, full, revisions),
+        );
+    }
+    Ok(())
+}
+
 /// `cargo xtask bench definitions --peer`: the same on Kubernetes, beside KubeVela.
 fn rivals(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let usage = "usage: cambium-bench rivals CAMBIUM VELA-CORE VELA-CRDS KUBERNETES-BINARIES APPLICATIONS";
@@ -73,6 +107,9 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.next_if(|first| first == "definitions").is_some() {
         return definitions(arguments);
+    }
+    if arguments.next_if(|first| first == "compositions").is_some() {
+        return compositions(arguments);
     }
     if arguments.next_if(|first| first == "rivals").is_some() {
         return rivals(arguments);

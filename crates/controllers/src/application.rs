@@ -1,10 +1,9 @@
 //! Applications: resolves, renders, records, applies, prunes, and says how it went.
 
+use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
 use crate::patch::merge_patch;
-use crate::runtime::children::WatchError;
 use crate::runtime::events::{Event, Severity};
-use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
 use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
@@ -43,28 +42,11 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
     })
 }
 
-/// What fails this often in a row does not pass by itself, and people are told.
-const PASSING: u32 = 3;
-
 /// One look at one application.
 struct Run<'a> {
     key: Key,
     application: Value,
     context: &'a Context,
-}
-
-/// Kinds by API version and name: how to ask for their objects, or why that is not known.
-type Kinds = BTreeMap<(String, String), Result<Resource, Unknown>>;
-
-/// Why objects of a kind cannot be asked for.
-#[derive(Debug, thiserror::Error)]
-enum Unknown {
-    /// There is no such kind, so there is nothing of it.
-    #[error("{0}")]
-    Missing(String),
-    /// It could not be found out. There may be something of it.
-    #[error("{0}")]
-    Unseen(String),
 }
 
 impl Run<'_> {
@@ -178,24 +160,8 @@ impl Run<'_> {
 
     /// Finds out about kinds, and begins to watch those that are there.
     async fn kinds(&self, wanted: BTreeSet<(String, String)>) -> Kinds {
-        let mut kinds = Kinds::new();
-        for (api_version, kind) in wanted {
-            let resource = match self.context.mapper.resolve(&api_version, &kind).await {
-                Ok(resource) => match self.context.children.ensure(&resource).await {
-                    Ok(_) => Ok(resource),
-                    Err(error @ WatchError::Gone { .. }) => Err(Unknown::Missing(error.to_string())),
-                    Err(error) => Err(Unknown::Unseen(error.to_string())),
-                },
-                Err(error @ ResolveError::Discovery { .. }) => Err(Unknown::Unseen(error.to_string())),
-                Err(error) => Err(Unknown::Missing(error.to_string())),
-            };
-            if let Err(Unknown::Missing(_)) = &resource {
-                let group = api_version.split_once('/').map_or("", |(group, _)| group);
-                self.context.state.misses(&self.key, group);
-            }
-            kinds.insert((api_version, kind), resource);
-        }
-        kinds
+        let misses = |group: &str| self.context.state.misses(&self.key, group);
+        find(&self.context.mapper, &self.context.children, wanted, misses).await
     }
 
     /// Everything that is wanted and exists, whoever made it, and everything else that this application made.

@@ -1,13 +1,17 @@
-//! Kinds that come and go: whoever waits for one looks again when it is defined.
+//! Kinds of objects that others define: they are there or not, and come and go. Whoever waits for one looks again when it is defined.
 
 use crate::composites;
 use crate::manager::Context;
+use crate::runtime::children::WatchError;
+use crate::runtime::mapper::ResolveError;
+use crate::runtime::{Children, Mapper, Resource};
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Follows CustomResourceDefinitions, of which only metadata is sent: a definition that changes makes its group be asked for again.
@@ -46,4 +50,48 @@ fn named(definition: &PartialObjectMeta<CustomResourceDefinition>) -> Option<(&s
     let name = definition.metadata.name.as_deref()?;
     let (_, group) = name.split_once('.')?;
     Some((name, group))
+}
+
+/// Kinds by API version and name: how to ask for their objects, or why that is not known.
+pub(crate) type Kinds = BTreeMap<(String, String), Result<Resource, Unknown>>;
+
+/// Why objects of a kind cannot be asked for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unknown {
+    /// There is no such kind, so there is nothing of it.
+    #[error("{0}")]
+    Missing(String),
+    /// It could not be found out. There may be something of it.
+    #[error("{0}")]
+    Unseen(String),
+}
+
+/// What fails this often in a row does not pass by itself, and people are told.
+pub(crate) const PASSING: u32 = 3;
+
+/// Finds out about kinds, and begins to watch those that are there: everything that is ours is seen before anything is decided. The groups
+/// of those that are not there are told.
+pub(crate) async fn find(
+    mapper: &Mapper,
+    children: &Children,
+    wanted: BTreeSet<(String, String)>,
+    misses: impl Fn(&str),
+) -> Kinds {
+    let mut kinds = Kinds::new();
+    for (api_version, kind) in wanted {
+        let resource = match mapper.resolve(&api_version, &kind).await {
+            Ok(resource) => match children.ensure(&resource).await {
+                Ok(_) => Ok(resource),
+                Err(error @ WatchError::Gone { .. }) => Err(Unknown::Missing(error.to_string())),
+                Err(error) => Err(Unknown::Unseen(error.to_string())),
+            },
+            Err(error @ ResolveError::Discovery { .. }) => Err(Unknown::Unseen(error.to_string())),
+            Err(error) => Err(Unknown::Missing(error.to_string())),
+        };
+        if let Err(Unknown::Missing(_)) = &resource {
+            misses(api_version.split_once('/').map_or("", |(group, _)| group));
+        }
+        kinds.insert((api_version, kind), resource);
+    }
+    kinds
 }

@@ -1,144 +1,16 @@
 //! Definitions and applications when everything goes wrong that can: the end is the same, and nothing is made or removed twice.
 
 mod platform;
+mod scene;
 
 use anyhow::{Context as _, Result, ensure};
-use cambium_apiserver::{ApiServer, Clock};
-use cambium_controllers::runtime::lease::{self, Election};
-use cambium_controllers::{Manager, Settings};
-use cambium_testing::{Fault, Faults, Filter, Raw, TestCluster, for_every_call, virtual_clock};
-use http::Method;
-use kube::Client;
-use platform::{application, component, definition, install, settings};
+use cambium_testing::{Fault, Faults, Filter, for_every_call};
+use platform::{application, component, definition};
+use scene::{Process, Scene, World, world};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinHandle;
 
-/// Longer than a request may take.
-const QUIET: usize = 15;
-
-/// A process: dropping it is like killing it.
-struct Process {
-    manager: Arc<Manager>,
-    work: JoinHandle<()>,
-    election: Option<Election>,
-}
-
-impl Process {
-    async fn start(client: Client, clock: &Clock) -> Result<Self> {
-        let settings = Settings {
-            patience: Duration::from_secs(10),
-            clock: clock.clone(),
-            ..settings()
-        };
-        let manager = Arc::new(Manager::new(client, settings).await?);
-        let running = manager.clone();
-        let work = tokio::spawn(async move { running.run().await });
-        let election = None;
-        Ok(Self {
-            manager,
-            work,
-            election,
-        })
-    }
-
-    /// One that works only while it leads.
-    async fn standing(client: Client, clock: &Clock, identity: &str) -> Result<Self> {
-        let mut process = Self::start(client.clone(), clock).await?;
-        process.work.abort();
-        let election = Election::start(client, lease::Settings::new("default", "cambium", identity));
-        let (running, leadership) = (process.manager.clone(), election.leadership());
-        process.work = tokio::spawn(async move { running.run_while_leading(leadership).await });
-        process.election = Some(election);
-        Ok(process)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.work.abort();
-    }
-}
-
-/// A namespace in a cluster, and a manager behind a line on which things go wrong.
-struct Scene<'a> {
-    raw: Raw,
-    client: Client,
-    faults: &'a Faults,
-    namespace: String,
-    process: Option<Process>,
-    clock: Clock,
-    began: String,
-}
-
-/// A cluster in virtual time, with our kinds.
-struct World {
-    cluster: TestCluster,
-    clock: Clock,
-}
-
-async fn world() -> Result<World> {
-    let clock = virtual_clock();
-    let cluster = TestCluster::embedded(ApiServer::builder().clock(clock.clone())).await?;
-    install(&cluster.raw()).await?;
-    Ok(World { cluster, clock })
-}
-
-impl<'a> Scene<'a> {
-    async fn set(world: &World, faults: &'a Faults) -> Result<Self> {
-        let cluster = &world.cluster;
-        let raw = cluster.raw();
-        let namespace = cluster.namespace("scene").await?;
-        let list = raw.get("/apis/core.oam.dev/v1beta1/applications").await?.body;
-        let began = list["metadata"]["resourceVersion"]
-            .as_str()
-            .context("a version")?;
-        let mut scene = Self {
-            raw,
-            client: faults.client(&cluster.client()),
-            faults,
-            namespace,
-            process: None,
-            clock: world.clock.clone(),
-            began: began.to_owned(),
-        };
-        scene.restart().await;
-        Ok(scene)
-    }
-
-    /// A new process; if it dies while it starts, another one.
-    async fn restart(&mut self) {
-        self.process = None;
-        loop {
-            if self.faults.has_crashed() {
-                self.faults.revive();
-            }
-            match Process::start(self.client.clone(), &self.clock).await {
-                Ok(process) => return self.process = Some(process),
-                Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
-            }
-        }
-    }
-
-    /// Until nothing has been left to do for a while.
-    async fn settled(&mut self) -> Result<()> {
-        let mut quiet = 0;
-        for _ in 0..600 {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            if self.faults.has_crashed() {
-                self.restart().await;
-            }
-            let process = self.process.as_ref().context("a process")?;
-            quiet = if process.manager.is_idle() { quiet + 1 } else { 0 };
-            if quiet == QUIET {
-                return Ok(());
-            }
-        }
-        anyhow::bail!("it does not come to rest: {:?}", self.faults.recorder().summary());
-    }
-
+impl Scene<'_> {
     async fn apply(&self, object: &Value) -> Result<()> {
         let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
         let path = format!(
@@ -169,42 +41,9 @@ impl<'a> Scene<'a> {
         format!("{prefix}/namespaces/{}/{resource}", self.namespace)
     }
 
-    /// What was created and deleted since the beginning, by kind: `+shop-one -shop-two`.
-    async fn happened(&self, resource: &str) -> Result<String> {
-        let path = format!(
-            "{}?watch=1&resourceVersion={}&timeoutSeconds=1",
-            self.path(resource),
-            self.began
-        );
-        let answer = self.raw.send(Method::GET, &path, &[], &Value::Null).await?;
-        let text = match &answer.body {
-            Value::String(text) => text.clone(),
-            one => one.to_string(),
-        };
-        let mut counted: BTreeMap<String, usize> = BTreeMap::new();
-        for line in text.lines() {
-            let event: Value = serde_json::from_str(line)?;
-            let name = event["object"]["metadata"]["name"].as_str().unwrap_or("?");
-            let sign = match event["type"].as_str() {
-                Some("ADDED") => '+',
-                Some("DELETED") => '-',
-                Some("MODIFIED") => continue,
-                _ => anyhow::bail!("{event}"),
-            };
-            if name != "kube-root-ca.crt" && !name.is_empty() {
-                *counted.entry(format!("{sign}{name}")).or_default() += 1;
-            }
-        }
-        let words = counted.into_iter().map(|(what, count)| match count {
-            1 => what,
-            count => format!("{what}*{count}"),
-        });
-        Ok(words.collect::<Vec<_>>().join(" "))
-    }
-
     async fn expect(&self, when: &str, expected: [(&str, &str); 3]) -> Result<()> {
         for (resource, expected) in expected {
-            let happened = self.happened(resource).await?;
+            let happened = self.happened(&self.path(resource)).await?;
             ensure!(
                 happened == expected,
                 "{when}: {resource}: {happened:?}, and not {expected:?}"

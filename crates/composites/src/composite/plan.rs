@@ -124,6 +124,19 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
             }
         }
     }
+    // What cannot be seen now may be there, and stays known.
+    for known in layout.resource_refs(composite) {
+        let kind = (known.api_version.to_owned(), known.kind.to_owned());
+        if let (Some(Err(_)), Some(name)) = (observed.scopes.get(&kind), known.name) {
+            let mut reference = json!({"apiVersion": known.api_version, "kind": known.kind, "name": name});
+            if let Some(namespace) = known.namespace {
+                reference["namespace"] = json!(namespace);
+            }
+            if !references.contains(&reference) {
+                references.push(reference);
+            }
+        }
+    }
     let stays = |object: &Object| {
         let kept = references.iter().any(|kept| {
             kept["kind"] == object.kind.as_str()

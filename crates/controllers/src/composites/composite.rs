@@ -2,10 +2,10 @@
 
 use super::state::Defined;
 use super::{CompositeKey, Context};
+use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
-use crate::runtime::mapper::ResolveError;
-use crate::runtime::{Cache, Key, Outcome, Resource};
+use crate::runtime::{Cache, Key, Outcome};
 use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
 use cambium_api::crossplane::Mode;
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
@@ -18,7 +18,7 @@ use cambium_composites::{Fetched, Wish};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Looks at one composite resource: observe, decide, act.
@@ -77,9 +77,6 @@ struct Run<'a> {
     context: &'a Context,
 }
 
-/// Kinds by API version and name: how to ask for their objects, or why that is not known.
-type Kinds = BTreeMap<(String, String), Result<Resource, String>>;
-
 impl Run<'_> {
     /// Makes the world as the composite resource and its composition say.
     async fn keep(&mut self) -> kube::Result<Outcome> {
@@ -122,17 +119,17 @@ impl Run<'_> {
             .templates()
             .iter()
             .filter_map(|template| template.base.as_ref());
-        let kinds = self
-            .kinds(
-                bases
-                    .map(|base| Object::of(base).kind())
-                    .chain(referred.iter().map(Object::kind)),
-            )
-            .await;
+        let mut named: BTreeSet<(String, String)> = referred.iter().map(Object::kind).collect();
+        named.extend(bases.map(|base| Object::of(base).kind()));
+        let kinds = self.kinds(named).await;
         let mut live = self.live(&referred, &kinds);
         let known = associate(templates, layout, &self.composite, &live);
         let wanted = wanted(templates, &self.composite, &known);
         let kinds = self.with_patched(kinds, &wanted).await;
+        let unseen = kinds.values().any(|kind| matches!(kind, Err(Unknown::Unseen(_))));
+        if unseen && self.context.state.composites.failures(&self.key) < PASSING {
+            return Ok(Outcome::Retry);
+        }
         self.look_for(&wanted, &kinds, &mut live).await?;
         let scopes: Scopes = kinds
             .iter()
@@ -140,7 +137,7 @@ impl Run<'_> {
                 let scope = resource
                     .as_ref()
                     .map(|known| known.namespaced)
-                    .map_err(Clone::clone);
+                    .map_err(ToString::to_string);
                 (kind.clone(), scope)
             })
             .collect();
@@ -319,38 +316,19 @@ impl Run<'_> {
     }
 
     /// How to ask for objects of these kinds.
-    async fn kinds(&self, wanted: impl Iterator<Item = (String, String)>) -> Kinds {
-        let mut kinds = Kinds::new();
-        for kind in wanted {
-            if kinds.contains_key(&kind) {
-                continue;
-            }
-            let resolved = self.context.mapper.resolve(&kind.0, &kind.1).await;
-            if let Err(ResolveError::NoKind { .. }) = &resolved {
-                let group = kind.0.split_once('/').map_or("", |(group, _)| group);
-                self.context.state.misses(&self.key, group);
-            }
-            let resource = match resolved {
-                // Everything of it that is ours is seen before anything is decided.
-                Ok(resource) => match self.context.composed.ensure(&resource).await {
-                    Ok(_) => Ok(resource),
-                    Err(error) => Err(error.to_string()),
-                },
-                Err(error) => Err(error.to_string()),
-            };
-            kinds.insert(kind, resource);
-        }
-        kinds
+    async fn kinds(&self, wanted: BTreeSet<(String, String)>) -> Kinds {
+        let misses = |group: &str| self.context.state.misses(&self.key, group);
+        find(&self.context.mapper, &self.context.composed, wanted, misses).await
     }
 
     /// A patch may have made another kind of what a template starts from.
     async fn with_patched(&self, mut kinds: Kinds, wanted: &[Wanted]) -> Kinds {
         let made = wanted.iter().filter_map(|wanted| wanted.outcome.as_ref().ok());
-        let missing: Vec<_> = made
+        let missing: BTreeSet<_> = made
             .map(|manifest| Object::of(manifest).kind())
             .filter(|kind| !kinds.contains_key(kind))
             .collect();
-        kinds.extend(self.kinds(missing.into_iter()).await);
+        kinds.extend(self.kinds(missing).await);
         kinds
     }
 
