@@ -1,6 +1,6 @@
 //! What edits make of a composition's revisions: laws that hold whatever happens, in a world without a server.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use cambium_composites::revision::{LabelEdits, Observed, Plan, Stored, plan};
 use cambium_composites::{Catalogue, Live, Uses};
