@@ -196,17 +196,25 @@ async fn define(client: &Client) -> Result<()> {
             }}}],
         },
     });
+    served(client, "apiextensions.crossplane.io", "Composition").await;
+    served(
+        client,
+        "apiextensions.crossplane.io",
+        "CompositeResourceDefinition",
+    )
+    .await;
     definitions
         .patch(&format!("xthings.{GROUP}"), &params, &Patch::Apply(definition))
         .await?;
-    while api(client, GROUP, "XThing")
-        .list(&Default::default())
-        .await
-        .is_err()
-    {
+    served(client, GROUP, "XThing").await;
+    Ok(())
+}
+
+/// Waits until the API server has a kind.
+async fn served(client: &Client, group: &str, kind: &str) {
+    while api(client, group, kind).list(&Default::default()).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    Ok(())
 }
 
 /// Edits the composition, and waits until that is published.
