@@ -18,7 +18,7 @@ fn registration(webhooks: &[&str]) -> Registration {
             .iter()
             .map(|path| Webhook {
                 path: (*path).to_owned(),
-                rules: Vec::new(),
+                rules: Some(Vec::new()),
             })
             .collect(),
         timeout_seconds: 10,

@@ -2,13 +2,13 @@
 
 use crate::runtime::{Change, Origin, Queue, Record, Resource};
 use crate::state::same_intent;
-use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
+use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference, UpdatePolicy};
 use cambium_api::names::condition;
 use cambium_composites::composite::{Object, is_within};
 use cambium_composites::definition::{self, Definition};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{
-    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Selector, Wish,
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Layout, Live, Selector, Wish,
 };
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// Uses change in bursts; a composition's status says where they led.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -45,8 +46,12 @@ pub(crate) struct State {
     pub(super) compositions: Queue<String>,
     /// Composite resources to look at.
     pub(super) composites: Queue<CompositeKey>,
+    /// Claims to look at.
+    pub(super) claims: Queue<CompositeKey>,
     /// Whether everything was seen once. Before that, nobody can say who is concerned.
     ready: AtomicBool,
+    /// Told when other kinds are defined than before.
+    kinds_changed: watch::Sender<()>,
     /// What became of what was applied, where the API server made something else of it: the digest, and the object's generation.
     rewritten: Mutex<HashMap<Object, (String, Option<i64>)>>,
 }
@@ -58,6 +63,7 @@ pub(super) struct Defined {
     pub(super) type_: Arc<TypeReference>,
     pub(super) composite: Resource,
     pub(super) claim: Option<Resource>,
+    claim_type: Option<Arc<TypeReference>>,
     /// Whether composite resources are known to be served.
     established: bool,
     /// Whether claims are known to be served.
@@ -88,10 +94,17 @@ impl Defined {
             type_: Arc::new(definition.composite_type()),
             composite: resource(definition.names(), definition.scope() == Scope::Namespaced),
             claim: definition.claim_names().map(|names| resource(names, true)),
+            claim_type: definition.claim_type().map(Arc::new),
             established: holds(condition::ESTABLISHED),
             offered: holds(condition::OFFERED),
             definition,
         }
+    }
+
+    /// The plurals of its kinds.
+    fn plurals(&self) -> Vec<String> {
+        let kinds = [Some(&self.composite), self.claim.as_ref()].into_iter().flatten();
+        kinds.map(|kind| kind.api_resource.plural.clone()).collect()
     }
 }
 
@@ -107,7 +120,9 @@ impl State {
             definitions: Queue::default(),
             compositions: Queue::default(),
             composites: Queue::default(),
+            claims: Queue::default(),
             ready: AtomicBool::new(false),
+            kinds_changed: watch::Sender::new(()),
             rewritten: Mutex::default(),
         }
     }
@@ -130,6 +145,30 @@ impl State {
 
     pub(super) fn set_ready(&self) {
         self.ready.store(true, Ordering::Release);
+        self.kinds_changed.send_replace(());
+    }
+
+    /// Whether everything was seen once.
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// The plurals of composite resources and claims, by group.
+    pub(super) fn kinds(&self) -> BTreeMap<String, Vec<String>> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for defined in defined.values() {
+            kinds
+                .entry(defined.definition.group().to_owned())
+                .or_default()
+                .extend(defined.plurals());
+        }
+        kinds
+    }
+
+    /// Changes whenever [`State::kinds`] does.
+    pub(super) fn kinds_changed(&self) -> watch::Receiver<()> {
+        self.kinds_changed.subscribe()
     }
 
     /// What defines the composite resources of a kind, at whatever version.
@@ -138,6 +177,17 @@ impl State {
         let mut all = defined.values();
         all.find(|defined| defined.definition.group() == group && defined.definition.names().kind == kind)
             .cloned()
+    }
+
+    /// What defines the claims of a kind, at whatever version.
+    pub(super) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = defined.values();
+        let is_claim = |names: &cambium_api::crossplane::Names| names.kind == kind;
+        all.find(|defined| {
+            defined.definition.group() == group && defined.definition.claim_names().is_some_and(is_claim)
+        })
+        .cloned()
     }
 
     /// The kinds that are known to be served.
@@ -217,6 +267,10 @@ impl State {
                 None => defined.remove(&name),
             }
         };
+        let plurals = |defined: &Option<Arc<Defined>>| defined.as_ref().map(|defined| defined.plurals());
+        if plurals(&before) != plurals(&after) {
+            self.kinds_changed.send_replace(());
+        }
         if let Some(after) = &after {
             let labels = after
                 .definition
@@ -233,6 +287,9 @@ impl State {
         {
             let all = self.consumers().of_kind(&after.type_);
             all.into_iter().for_each(|key| self.composites.add(key));
+            let claims = after.claim_type.as_ref();
+            let claims = claims.map(|type_| self.consumers().of_kind(type_));
+            claims.into_iter().flatten().for_each(|key| self.claims.add(key));
         }
     }
 
@@ -304,15 +361,23 @@ impl State {
         if change.same_content() {
             return;
         }
-        let Some(defined) = self.defined(&gvk.group, &gvk.kind) else {
+        let (defined, type_, claims) = match self.defined(&gvk.group, &gvk.kind) {
+            Some(defined) => (defined.clone(), Some(defined.type_.clone()), false),
+            None => match self.claimed(&gvk.group, &gvk.kind) {
+                Some(defined) => (defined.clone(), defined.claim_type.clone(), true),
+                None => return,
+            },
+        };
+        let Some(type_) = type_ else {
             return;
         };
         let key = Arc::new(Consuming {
-            type_: defined.type_.clone(),
+            type_,
             namespace: change.key.namespace.clone(),
             name: change.key.name.clone(),
         });
         match &change.after {
+            Some(record) if claims => self.index_claim(&key, &defined.definition, &record.value()),
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
                 let changed = self.consumers_mut().remove(&key);
@@ -324,9 +389,46 @@ impl State {
             Origin::Ourselves => same_intent(change),
             Origin::Watch => false,
         };
-        if !nothing_new {
-            self.composites.add(key);
+        match claims {
+            _ if nothing_new => {}
+            true => self.claims.add(key),
+            false => self.composites.add(key),
         }
+        // Whoever wrote it: a claim shows what its composite resource says.
+        if !claims && defined.claim.is_some() {
+            for record in [&change.before, &change.after].into_iter().flatten() {
+                self.tell_claim(&record.value());
+            }
+        }
+    }
+
+    /// Wakes the claim of a composite resource.
+    pub(super) fn tell_claim(&self, composite: &Value) {
+        let Some(claim) = Layout::Legacy.claim_ref(composite) else {
+            return;
+        };
+        let group = claim.api_version.split_once('/').map_or("", |(group, _)| group);
+        let defined = self.claimed(group, claim.kind);
+        if let Some(type_) = defined.and_then(|defined| defined.claim_type.clone()) {
+            self.claims.add(Arc::new(Consuming {
+                type_,
+                namespace: claim.namespace.to_owned(),
+                name: claim.name.to_owned(),
+            }));
+        }
+    }
+
+    /// Notes what a claim asks for. Only a pin is a use of its own: what its composite resource follows, it does not need.
+    pub(super) fn index_claim(&self, key: &CompositeKey, definition: &Definition, claim: &Value) {
+        let mut wish = Wish::of(definition, claim);
+        wish.revision = wish.revision.filter(|_| wish.policy == UpdatePolicy::Manual);
+        let consumer = Consumer {
+            wish,
+            composes: false,
+            failed: false,
+        };
+        let changed = self.consumers_mut().put(key.clone(), consumer);
+        self.uses_changed(&changed);
     }
 
     /// Notes what a composite resource asks for.
@@ -367,7 +469,7 @@ impl State {
 
     /// Wakes the composite resources that would get another revision.
     fn tell_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
-        if !self.ready.load(Ordering::Acquire) {
+        if !self.is_ready() {
             return;
         }
         let naming = self.consumers().naming(composition, types);
