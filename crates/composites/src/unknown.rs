@@ -42,6 +42,7 @@ fn look(
             for (name, value) in fields {
                 let path = format!("{path}.{name}");
                 match known.get(name) {
+                    Some(schema) if schema.x_kubernetes_preserve_unknown_fields == Some(true) => {}
                     Some(schema) => look(schema, value, &path, found),
                     None => found.push((path, meant(name, known.keys().map(String::as_str)))),
                 }
