@@ -7,7 +7,7 @@ mod definitions;
 use cambium_api::crossplane::CompositeDeletePolicy;
 use cambium_composites::claim::{
     Bind, Deletion, Manifest, Observed, Plan, Synced, deleting_status, failed_status, generated_name,
-    manifest, paused_status, plan, synced_status,
+    leftover, manifest, paused_status, plan, synced_status,
 };
 use cambium_composites::definition::{Definition, read};
 use definitions::{claimed, typed, with};
@@ -66,7 +66,7 @@ fn planned(definition: &Definition, claim: &Value, composites: &[Value]) -> Plan
 fn bind(definition: &Definition, claim: &Value, composites: &[Value]) -> Bind {
     match planned(definition, claim, composites) {
         Plan::Bind(bind) => *bind,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
@@ -132,7 +132,9 @@ fn a_field_that_is_gone_and_a_field_that_somebody_changed_are_applied_again() {
     let (definition, before) = (defined(), bound(json!({"depth": 3, "width": 4})));
     let composite = applied(&definition, &before, json!({}));
     let after = bound(json!({"depth": 3}));
-    let apply = bind(&definition, &after, &[composite.clone()]).apply.unwrap();
+    let apply = bind(&definition, &after, std::slice::from_ref(&composite))
+        .apply
+        .unwrap();
     assert!(apply.object["spec"]["width"].is_null());
     assert_eq!(
         apply.object["metadata"]["uid"], "x",
@@ -326,13 +328,17 @@ fn what_flows_where() {
     ];
     for (definition, said, decided, field, record, apply) in table {
         let claim = bound(said);
-        let composite = applied(&defined(), &bound(json!({"never": "applied"})), decided);
+        let composite = applied(&defined(), &bound(json!({"never": "applied"})), decided.clone());
         let found = bind(definition, &claim, &[composite]);
         let recorded = found
             .record
             .map(|record| record["spec"][field].clone())
             .unwrap_or_default();
-        let applied = found.apply.unwrap().object["spec"][field].clone();
+        let mut applied = found.apply.unwrap().object["spec"][field].clone();
+        // What the composite resource decides is repeated as it is.
+        if apply.is_null() && applied == decided[field] {
+            applied = Value::Null;
+        }
         assert_eq!((recorded, applied), (record, apply), "{field} of {claim}");
     }
 }
@@ -429,6 +435,31 @@ fn somebody_elses_composite_resource_is_refused_and_a_paused_claim_is_left_alone
     paused["metadata"]["annotations"] = json!({"crossplane.io/paused": "true"});
     paused["metadata"]["deletionTimestamp"] = json!("2026-01-01T12:00:00Z");
     assert_eq!(planned(&definition, &paused, &[]), Plan::Pause);
+}
+
+#[test]
+fn a_reference_that_is_decided_is_repeated_and_nothing_may_have_moved() {
+    let definition = defined();
+    let decided = json!({"compositionRevisionRef": {"name": "r2"}, "compositionUpdatePolicy": "Automatic"});
+    let claim = bound(json!({"depth": 3}));
+    let mut composite = applied(&definition, &claim, decided.clone());
+    composite["metadata"]["resourceVersion"] = json!("9");
+    let found = manifest(&definition, &claim, Some(&composite), "its-own");
+    assert_eq!(
+        found.object["spec"]["compositionRevisionRef"],
+        decided["compositionRevisionRef"]
+    );
+    assert_eq!(found.object["metadata"]["resourceVersion"], "9");
+    // A move of the composite resource is not a reason to apply.
+    composite["spec"]["compositionRevisionRef"]["name"] = json!("r3");
+    let moved = manifest(&definition, &claim, Some(&composite), "its-own");
+    assert_eq!(moved.digest, found.digest);
+    // A selector that the claim has lost is taken away by name.
+    assert_eq!(leftover(&moved, &composite), None);
+    composite["spec"]["compositionRevisionSelector"] = json!({"matchLabels": {"a": "b"}});
+    let patch = leftover(&moved, &composite).unwrap();
+    assert_eq!(patch["spec"], json!({"compositionRevisionSelector": null}));
+    assert_eq!(patch["metadata"], json!({"uid": "x", "resourceVersion": "9"}));
 }
 
 fn noon() -> Timestamp {

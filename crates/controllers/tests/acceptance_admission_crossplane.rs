@@ -1,7 +1,5 @@
 //! What is refused of compositions before it is stored, and in which words: through the webhook that an API server calls.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod claiming;
 mod composing;
 mod platform;

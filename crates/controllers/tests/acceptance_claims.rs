@@ -341,6 +341,18 @@ async fn revision_selectors_go_both_ways() -> Result<()> {
     claims.uses("other", stable).await?;
     let told = |claim: &Value| claim["spec"]["compositionRevisionSelector"] == channel("stable");
     claims.until("other", "is told what it selects", told).await?;
+    // Its own wins; without it, the definition's is in force again.
+    claims
+        .claim("other", json!({"compositionRevisionSelector": channel("fast")}))
+        .await?;
+    claims.uses("other", fast).await?;
+    let nothing = json!({"spec": {"compositionRevisionSelector": null}});
+    claims.edit("other", nothing).await?;
+    claims
+        .composite_until("other", "no longer selects what the claim said", |found| {
+            found["spec"]["compositionRevisionSelector"] != channel("fast")
+        })
+        .await?;
     Ok(())
 }
 
@@ -473,6 +485,31 @@ async fn foreground_deletion_waits_for_everything() -> Result<()> {
     for path in [claims.stage.path(&composite), path] {
         let code = claims.stage.platform.raw.get(&path).await?.code;
         ensure!(code == 404, "{path}: {code}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn claims_go_with_their_definition() -> Result<()> {
+    let claims = Claims::start().await?;
+    claims
+        .stage
+        .publish(&claims.stage.composition("base", "one"))
+        .await?;
+    claims.claim("mine", json!({})).await?;
+    claims.ready("mine").await?;
+    let path = format!(
+        "/apis/apiextensions.crossplane.io/v1/compositeresourcedefinitions/xthings.{}",
+        claims.stage.group
+    );
+    claims.stage.delete(&path).await?;
+    claims.stage.gone(&path).await?;
+    for plural in ["things", "xthings"] {
+        let crd = format!(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{}",
+            claims.stage.group
+        );
+        claims.stage.gone(&crd).await?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::policy;
 use crate::definition::Definition;
+use crate::{Field, Layout};
 use cambium_api::crossplane::UpdatePolicy;
 use cambium_api::names::{annotation, label};
 use cambium_lineage::Digest;
@@ -50,8 +51,38 @@ pub fn manifest(definition: &Definition, claim: &Value, composite: Option<&Value
     object["metadata"]["annotations"][annotation::APPLIED] = json!(digest);
     if let Some(composite) = composite {
         object["metadata"]["uid"] = composite["metadata"]["uid"].clone();
+        repeat(&mut object, composite);
     }
     Manifest { object, digest }
+}
+
+/// References that the composite resource decides are repeated as they are. To leave out what was applied before would take the name away
+/// and leave the rest of the reference to whoever else wrote it, which is none. Nothing may have moved in the meantime.
+fn repeat(object: &mut Value, composite: &Value) {
+    for field in [Field::CompositionRef, Field::RevisionRef] {
+        if let Some(decided) = Layout::Legacy.get(composite, field)
+            && object["spec"][field.name()].is_null()
+        {
+            object["spec"][field.name()] = decided.clone();
+            object["metadata"]["resourceVersion"] = composite["metadata"]["resourceVersion"].clone();
+        }
+    }
+}
+
+/// The selectors that a composite resource has and its claim does not, as a merge patch that takes them away: where somebody else wrote a
+/// part of one, applying cannot.
+pub fn leftover(manifest: &Manifest, composite: &Value) -> Option<Value> {
+    let selectors = [Field::CompositionSelector, Field::RevisionSelector].into_iter();
+    let left = selectors.filter(|field| {
+        manifest.object["spec"][field.name()].is_null() && Layout::Legacy.get(composite, *field).is_some()
+    });
+    let left: Vec<(Field, Value)> = left.map(|field| (field, Value::Null)).collect();
+    (!left.is_empty()).then(|| {
+        let mut patch = Layout::Legacy.patch(left);
+        let metadata = &composite["metadata"];
+        patch["metadata"] = json!({"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]});
+        patch
+    })
 }
 
 /// What the thing outside is called, if that is decided.

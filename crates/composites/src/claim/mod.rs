@@ -13,7 +13,7 @@ mod manifest;
 mod plan;
 mod status;
 
-pub use manifest::{Manifest, generated_name, manifest};
+pub use manifest::{Manifest, generated_name, leftover, manifest};
 pub use plan::{Bind, Deletion, Observed, Plan, plan};
 pub use status::{Synced, deleting_status, failed_status, paused_status, synced_status};
 

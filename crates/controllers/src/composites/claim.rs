@@ -8,12 +8,12 @@ use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{is_conflict, is_refusal, reference, remove_finalizer};
 use cambium_api::crossplane::CompositeDeletePolicy;
 use cambium_api::names::{condition, finalizer, reason};
-use cambium_composites::Layout;
 use cambium_composites::claim::{
-    Bind, Deletion, FIELD_MANAGER, Manifest, Observed, Plan, Synced, deleting_status, failed_status,
+    Bind, FIELD_MANAGER, Manifest, Observed, Plan, Synced, deleting_status, failed_status, leftover,
     paused_status, plan, synced_status,
 };
 use cambium_composites::composite::{Note, Object, is_within};
+use cambium_composites::{Layout, composite_of};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
@@ -60,7 +60,7 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
         }
         // Whoever changes the claim wakes us.
         Plan::Refuse(why) => run.fail(&why, reason::BIND_COMPOSITE, Outcome::Done).await,
-        Plan::Delete(deletion) => run.delete(&deletion).await,
+        Plan::Delete(_) => run.delete().await,
         Plan::Bind(bind) => run.bind(&bind).await,
     };
     result.unwrap_or_else(|error| {
@@ -118,6 +118,9 @@ impl Run<'_> {
             Some(manifest) => match self.apply(&bind.name, manifest).await {
                 Ok(applied) => applied,
                 Err(kube::Error::Api(status)) if is_refusal(status.code) => {
+                    if self.clear(&bind.name, manifest).await? {
+                        return Ok(Outcome::Retry);
+                    }
                     let why = format!(
                         "cannot bind and sync claim with composite resource: cannot apply composite resource: {}",
                         status.message
@@ -164,6 +167,25 @@ impl Run<'_> {
             .note_applied(&object, &manifest.digest, &manifest.object, &value);
         self.composites.learn(applied);
         Ok(value)
+    }
+
+    /// Takes away selectors that the claim no longer has, where applying cannot. Whether there was one.
+    async fn clear(&self, name: &str, manifest: &Manifest) -> kube::Result<bool> {
+        let found = self
+            .composites
+            .get(&Key::cluster(name))
+            .map(|found| found.value());
+        let Some(patch) = found.and_then(|found| leftover(manifest, &found)) else {
+            return Ok(false);
+        };
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        };
+        let api = self.defined.composite.api(self.context.client.clone(), "");
+        let written = api.patch(name, &params, &Patch::Merge(patch)).await?;
+        self.composites.learn(written);
+        Ok(true)
     }
 
     /// Copies connection details into the claim's namespace. Whether there was anything new, or why it cannot be done.
@@ -229,7 +251,11 @@ impl Run<'_> {
     }
 
     /// Lets a claim go, after its composite resource or together with it.
-    async fn delete(&mut self, deletion: &Deletion) -> kube::Result<Outcome> {
+    async fn delete(&mut self) -> kube::Result<Outcome> {
+        self.make_sure().await?;
+        let Plan::Delete(deletion) = self.plan() else {
+            return Ok(Outcome::Done);
+        };
         let Some(record) = self.claims.get(&self.at) else {
             return Ok(Outcome::Done);
         };
@@ -239,7 +265,14 @@ impl Run<'_> {
             return Ok(Outcome::Done);
         }
         if let Some((name, uid)) = &deletion.delete {
-            self.delete_composite(name, uid, deletion.policy).await?;
+            match self.delete_composite(name, uid, deletion.policy).await {
+                Ok(()) => {}
+                Err(kube::Error::Api(status)) if is_refusal(status.code) => {
+                    let why = format!("cannot delete bound composite resource: {}", status.message);
+                    return self.fail(&why, reason::DELETE_COMPOSITE, Outcome::Retry).await;
+                }
+                Err(error) => return Err(error),
+            }
         }
         if !deletion.let_go {
             let status = deleting_status(&self.claim, self.context.now());
@@ -247,13 +280,41 @@ impl Run<'_> {
             // When it is gone, that wakes us.
             return Ok(Outcome::Done);
         }
+        let stays = |record: Arc<Record>| deletion.delete.is_none() && !record.terminating();
+        let is_foreign = self
+            .named()
+            .and_then(|name| self.composites.get(&name))
+            .is_some_and(stays);
         remove_finalizer(&self.api(), &self.claims, &self.at, &metadata, finalizer::CLAIM).await?;
-        self.tell(Note {
-            warning: false,
-            reason: reason::DELETE_COMPOSITE,
-            text: "Successfully deleted composite resource".to_owned(),
-        });
+        if !is_foreign {
+            self.tell(Note {
+                warning: false,
+                reason: reason::DELETE_COMPOSITE,
+                text: "Successfully deleted composite resource".to_owned(),
+            });
+        }
         Ok(Outcome::Done)
+    }
+
+    /// Looks for the composite resource where it is not known: somebody who led before us may have made it a moment ago, and a claim that
+    /// goes without it leaves it behind.
+    async fn make_sure(&self) -> kube::Result<()> {
+        let Some(name) = self.named().filter(|name| self.composites.get(name).is_none()) else {
+            return Ok(());
+        };
+        let api = self.defined.composite.api(self.context.client.clone(), "");
+        match api.get_opt(&name.name).await {
+            Ok(Some(found)) => self.composites.learn(found),
+            Ok(None) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// The composite resource that the claim names.
+    fn named(&self) -> Option<Key> {
+        let reference = composite_of(&self.claim)?;
+        reference.name.map(Key::cluster)
     }
 
     async fn delete_composite(

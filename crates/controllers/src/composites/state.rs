@@ -1,14 +1,16 @@
 //! What is known of compositions and composite resources, and who is told of changes.
 
+mod claims;
+
 use crate::runtime::{Change, Origin, Queue, Record, Resource};
 use crate::state::same_intent;
-use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference, UpdatePolicy};
+use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_api::names::condition;
 use cambium_composites::composite::{Object, is_within};
 use cambium_composites::definition::{self, Definition};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{
-    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Layout, Live, Selector, Wish,
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Selector, Wish,
 };
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
@@ -153,41 +155,12 @@ impl State {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// The plurals of composite resources and claims, by group.
-    pub(super) fn kinds(&self) -> BTreeMap<String, Vec<String>> {
-        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
-        let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for defined in defined.values() {
-            kinds
-                .entry(defined.definition.group().to_owned())
-                .or_default()
-                .extend(defined.plurals());
-        }
-        kinds
-    }
-
-    /// Changes whenever [`State::kinds`] does.
-    pub(super) fn kinds_changed(&self) -> watch::Receiver<()> {
-        self.kinds_changed.subscribe()
-    }
-
     /// What defines the composite resources of a kind, at whatever version.
     pub(super) fn defined(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
         let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = defined.values();
         all.find(|defined| defined.definition.group() == group && defined.definition.names().kind == kind)
             .cloned()
-    }
-
-    /// What defines the claims of a kind, at whatever version.
-    pub(super) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
-        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all = defined.values();
-        let is_claim = |names: &cambium_api::crossplane::Names| names.kind == kind;
-        all.find(|defined| {
-            defined.definition.group() == group && defined.definition.claim_names().is_some_and(is_claim)
-        })
-        .cloned()
     }
 
     /// The kinds that are known to be served.
@@ -400,35 +373,6 @@ impl State {
                 self.tell_claim(&record.value());
             }
         }
-    }
-
-    /// Wakes the claim of a composite resource.
-    pub(super) fn tell_claim(&self, composite: &Value) {
-        let Some(claim) = Layout::Legacy.claim_ref(composite) else {
-            return;
-        };
-        let group = claim.api_version.split_once('/').map_or("", |(group, _)| group);
-        let defined = self.claimed(group, claim.kind);
-        if let Some(type_) = defined.and_then(|defined| defined.claim_type.clone()) {
-            self.claims.add(Arc::new(Consuming {
-                type_,
-                namespace: claim.namespace.to_owned(),
-                name: claim.name.to_owned(),
-            }));
-        }
-    }
-
-    /// Notes what a claim asks for. Only a pin is a use of its own: what its composite resource follows, it does not need.
-    pub(super) fn index_claim(&self, key: &CompositeKey, definition: &Definition, claim: &Value) {
-        let mut wish = Wish::of(definition, claim);
-        wish.revision = wish.revision.filter(|_| wish.policy == UpdatePolicy::Manual);
-        let consumer = Consumer {
-            wish,
-            composes: false,
-            failed: false,
-        };
-        let changed = self.consumers_mut().put(key.clone(), consumer);
-        self.uses_changed(&changed);
     }
 
     /// Notes what a composite resource asks for.
