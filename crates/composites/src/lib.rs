@@ -10,7 +10,9 @@
 //!
 //! Nothing in this crate reads a clock, waits, or talks to anybody.
 
+pub mod admission;
 mod catalogue;
+pub mod claim;
 pub mod composite;
 mod consumers;
 mod content;
@@ -18,6 +20,7 @@ pub mod definition;
 mod layout;
 pub mod revision;
 mod select;
+mod unknown;
 
 pub use catalogue::{Catalogue, Live, Shelf};
 pub use consumers::{Consumer, Consumers, Consuming, Uses};

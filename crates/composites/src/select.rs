@@ -100,6 +100,20 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// What is wrong, without what was being done.
+    pub(crate) fn bare(&self) -> String {
+        let text = self.to_string();
+        let doing = [
+            "cannot fetch Composition: ",
+            "cannot get CompositionRevision: ",
+            "cannot configure composite resource: ",
+        ];
+        let bare = doing.iter().fold(text.as_str(), |text, doing| {
+            text.strip_prefix(doing).unwrap_or(text)
+        });
+        bare.to_owned()
+    }
+
     /// A word for it, which conditions have as their reason.
     pub fn reason(&self) -> &'static str {
         cambium_api::names::reason::RECONCILE_ERROR

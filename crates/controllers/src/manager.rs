@@ -205,7 +205,9 @@ impl Manager {
 
     /// What is asked at admission.
     pub fn validators(&self) -> Vec<Arc<dyn Validator>> {
-        gate::validators(&self.context)
+        let mut validators = gate::validators(&self.context);
+        validators.extend(composites::validators(&self.composites));
+        validators
     }
 
     /// Begins to watch, unless it does already, and waits until everything has been seen once.

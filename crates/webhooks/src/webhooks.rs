@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use crate::admission::Validator;
 use crate::certificates::{Lifetimes, Resolver};
 use crate::keeper::{Clock, Extent, KeepError, Keeper};
-use crate::registration::{Reach, ReachError, Registration, Webhook};
+use crate::registration::{Reach, ReachError, Registration};
 use crate::server::{Converter, Hooks, Limits, Server};
 
 /// What a user of this crate decides.
@@ -118,10 +118,11 @@ impl Webhooks {
                 reach: options.reach,
                 configuration: options.configuration,
                 crds: options.crds,
-                webhooks: validators.iter().map(|one| webhook(&**one)).collect(),
+                webhooks: Vec::new(),
                 timeout_seconds: options.timeout_seconds,
                 namespace_selector: options.namespace_selector,
             },
+            validators: validators.clone(),
             lifetimes: options.lifetimes,
             resolver: Arc::default(),
             clock: options.clock,
@@ -211,13 +212,6 @@ async fn patiently(
             }
             other => return other,
         }
-    }
-}
-
-fn webhook(validator: &dyn Validator) -> Webhook {
-    Webhook {
-        path: validator.path().to_owned(),
-        rules: validator.rules(),
     }
 }
 

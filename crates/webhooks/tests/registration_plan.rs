@@ -18,7 +18,7 @@ fn registration(webhooks: &[&str]) -> Registration {
             .iter()
             .map(|path| Webhook {
                 path: (*path).to_owned(),
-                rules: Vec::new(),
+                rules: Some(Vec::new()),
             })
             .collect(),
         timeout_seconds: 10,
@@ -135,5 +135,37 @@ fn webhooks_that_we_no_longer_have_go_and_an_empty_configuration_is_not_made() {
     assert_eq!(
         replaced(&none, &configuration(&none), &observed, "bundle")["webhooks"],
         json!([])
+    );
+}
+
+#[test]
+fn rules_that_are_not_known_yet_stay_as_they_are_registered() {
+    let mut known = registration(&["one", "two"]);
+    let rule = json!({"apiGroups": ["a"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["bs"], "scope": "*"});
+    known.webhooks[1].rules = serde_json::from_value(json!([rule])).ok();
+    let mut unknown = known.clone();
+    unknown.webhooks[1].rules = None;
+    let target = Target::Configuration("cambium".to_owned());
+    let names = |object: &Value| -> Vec<String> {
+        let webhooks = object["webhooks"].as_array().into_iter().flatten();
+        webhooks.map(|webhook| webhook["name"].to_string()).collect()
+    };
+    // There is nothing to ask about: it is not made, and nobody waits for its bundle.
+    let fresh = made(&unknown, &target, "bundle");
+    assert_eq!(names(&fresh).len(), 1);
+    assert_eq!(plan(&unknown, &target, Some(&fresh), "bundle"), Write::Nothing);
+    assert_eq!(
+        unknown.carried(&target, Some(&fresh)),
+        registration(&["one"]).carried(&target, Some(&fresh))
+    );
+    // Somebody else knows: it is added, and left alone but for its bundle.
+    let both = replaced(&known, &target, &fresh, "bundle");
+    assert_eq!(names(&both).len(), 2);
+    assert_eq!(plan(&unknown, &target, Some(&both), "bundle"), Write::Nothing);
+    let renewed = replaced(&unknown, &target, &both, "another");
+    assert_eq!(renewed["webhooks"][1]["rules"], json!([rule]));
+    assert_eq!(
+        renewed["webhooks"][1]["clientConfig"]["caBundle"],
+        renewed["webhooks"][0]["clientConfig"]["caBundle"]
     );
 }

@@ -148,3 +148,17 @@ pub const WATCH_CIRCUIT_CLOSED: &str = "WatchCircuitClosed";
 
 /// Composite resources: connection details were published, or could not be.
 pub const PUBLISH_CONNECTION: &str = "PublishConnectionSecret";
+
+// Claims.
+
+/// The composite resource is not ready yet.
+pub const WAITING: &str = "Waiting";
+
+/// A composite resource became the claim's, or could not.
+pub const BIND_COMPOSITE: &str = "BindCompositeResource";
+
+/// A composite resource went with its claim, or could not.
+pub const DELETE_COMPOSITE: &str = "DeleteCompositeResource";
+
+/// Connection details were copied into the claim's namespace, or could not be.
+pub const PROPAGATE_CONNECTION: &str = "PropagateConnectionSecret";

@@ -189,7 +189,7 @@ fn status(
 }
 
 /// A condition as Crossplane writes it: an empty message is not there.
-fn compact(condition: Condition) -> Value {
+pub(crate) fn compact(condition: Condition) -> Value {
     let mut value = json!(condition);
     if condition.message.is_empty()
         && let Some(fields) = value.as_object_mut()

@@ -11,6 +11,7 @@ mod object;
 mod plan;
 mod wanted;
 
+pub(crate) use conclude::compact;
 pub use conclude::{Concluded, Happened, Note, conclude, paused_status, refused_status};
 pub use object::{Object, controller_of, is_within};
 pub use plan::{Apply, Observed, Plan, Scopes, field_manager, plan};

@@ -449,6 +449,7 @@ impl Run<'_> {
         });
         let params = PatchParams::apply(FIELD_MANAGER).force();
         api.patch(secret.name, &params, &Patch::Apply(&manifest)).await?;
+        self.context.state.tell_claim(&self.composite);
         Ok(())
     }
 

@@ -7,9 +7,11 @@
 //!  what composite resources are composed of ───────► owners ──────┘
 //! ```
 
+mod claim;
 mod composite;
 mod composition;
 mod definition;
+mod gate;
 mod state;
 
 use crate::manager::Settings;
@@ -25,6 +27,7 @@ use kube::api::{ApiResource, PatchParams};
 use state::State;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use gate::validators;
 pub(crate) use state::CompositeKey;
 
 /// The label of the object that remembers which numbers were issued.
@@ -113,6 +116,9 @@ impl Context {
     /// Begins to watch, unless it does already, and waits until everything has been seen once: definitions first, then all that they
     /// define.
     pub(crate) async fn synced(&self) {
+        if self.state.is_ready() {
+            return;
+        }
         self.watches.get_or_init(|| {
             let watch = |cache: &Arc<Cache>| Watch::new(self.watching.clone()).spawn(cache.clone());
             let marks = Watch::new(self.watching.clone())
@@ -145,7 +151,8 @@ impl Context {
     pub(crate) async fn run(self: &Arc<Self>) {
         self.synced().await;
         let state = &self.state;
-        let (definitions, compositions, composites) = (self.clone(), self.clone(), self.clone());
+        let (definitions, compositions) = (self.clone(), self.clone());
+        let (composites, claims) = (self.clone(), self.clone());
         tokio::join!(
             state
                 .definitions
@@ -158,6 +165,12 @@ impl Context {
                 .work(self.settings.workers, move |key| composite::reconcile(
                     key,
                     composites.clone()
+                )),
+            state
+                .claims
+                .work(self.settings.workers, move |key| claim::reconcile(
+                    key,
+                    claims.clone()
                 )),
         );
     }
@@ -173,7 +186,8 @@ impl Context {
     /// Whether there is nothing left to do, as far as it knows.
     pub(crate) fn is_idle(&self) -> bool {
         let state = &self.state;
-        state.definitions.is_idle() && state.compositions.is_idle() && state.composites.is_idle()
+        let makers = state.definitions.is_idle() && state.compositions.is_idle();
+        makers && state.composites.is_idle() && state.claims.is_idle()
     }
 
     /// The cache of composite resources or claims of a kind.

@@ -1,5 +1,7 @@
 //! What is known of compositions and composite resources, and who is told of changes.
 
+mod claims;
+
 use crate::runtime::{Change, Origin, Queue, Record, Resource};
 use crate::state::same_intent;
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
@@ -17,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// Uses change in bursts; a composition's status says where they led.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -45,8 +48,12 @@ pub(crate) struct State {
     pub(super) compositions: Queue<String>,
     /// Composite resources to look at.
     pub(super) composites: Queue<CompositeKey>,
+    /// Claims to look at.
+    pub(super) claims: Queue<CompositeKey>,
     /// Whether everything was seen once. Before that, nobody can say who is concerned.
     ready: AtomicBool,
+    /// Told when other kinds are defined than before.
+    kinds_changed: watch::Sender<()>,
     /// What became of what was applied, where the API server made something else of it: the digest, and the object's generation.
     rewritten: Mutex<HashMap<Object, (String, Option<i64>)>>,
 }
@@ -58,6 +65,7 @@ pub(super) struct Defined {
     pub(super) type_: Arc<TypeReference>,
     pub(super) composite: Resource,
     pub(super) claim: Option<Resource>,
+    claim_type: Option<Arc<TypeReference>>,
     /// Whether composite resources are known to be served.
     established: bool,
     /// Whether claims are known to be served.
@@ -88,10 +96,17 @@ impl Defined {
             type_: Arc::new(definition.composite_type()),
             composite: resource(definition.names(), definition.scope() == Scope::Namespaced),
             claim: definition.claim_names().map(|names| resource(names, true)),
+            claim_type: definition.claim_type().map(Arc::new),
             established: holds(condition::ESTABLISHED),
             offered: holds(condition::OFFERED),
             definition,
         }
+    }
+
+    /// The plurals of its kinds.
+    fn plurals(&self) -> Vec<String> {
+        let kinds = [Some(&self.composite), self.claim.as_ref()].into_iter().flatten();
+        kinds.map(|kind| kind.api_resource.plural.clone()).collect()
     }
 }
 
@@ -107,7 +122,9 @@ impl State {
             definitions: Queue::default(),
             compositions: Queue::default(),
             composites: Queue::default(),
+            claims: Queue::default(),
             ready: AtomicBool::new(false),
+            kinds_changed: watch::Sender::new(()),
             rewritten: Mutex::default(),
         }
     }
@@ -130,6 +147,12 @@ impl State {
 
     pub(super) fn set_ready(&self) {
         self.ready.store(true, Ordering::Release);
+        self.kinds_changed.send_replace(());
+    }
+
+    /// Whether everything was seen once.
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
     }
 
     /// What defines the composite resources of a kind, at whatever version.
@@ -217,6 +240,10 @@ impl State {
                 None => defined.remove(&name),
             }
         };
+        let plurals = |defined: &Option<Arc<Defined>>| defined.as_ref().map(|defined| defined.plurals());
+        if plurals(&before) != plurals(&after) {
+            self.kinds_changed.send_replace(());
+        }
         if let Some(after) = &after {
             let labels = after
                 .definition
@@ -233,6 +260,9 @@ impl State {
         {
             let all = self.consumers().of_kind(&after.type_);
             all.into_iter().for_each(|key| self.composites.add(key));
+            let claims = after.claim_type.as_ref();
+            let claims = claims.map(|type_| self.consumers().of_kind(type_));
+            claims.into_iter().flatten().for_each(|key| self.claims.add(key));
         }
     }
 
@@ -304,15 +334,23 @@ impl State {
         if change.same_content() {
             return;
         }
-        let Some(defined) = self.defined(&gvk.group, &gvk.kind) else {
+        let (defined, type_, claims) = match self.defined(&gvk.group, &gvk.kind) {
+            Some(defined) => (defined.clone(), Some(defined.type_.clone()), false),
+            None => match self.claimed(&gvk.group, &gvk.kind) {
+                Some(defined) => (defined.clone(), defined.claim_type.clone(), true),
+                None => return,
+            },
+        };
+        let Some(type_) = type_ else {
             return;
         };
         let key = Arc::new(Consuming {
-            type_: defined.type_.clone(),
+            type_,
             namespace: change.key.namespace.clone(),
             name: change.key.name.clone(),
         });
         match &change.after {
+            Some(record) if claims => self.index_claim(&key, &defined.definition, &record.value()),
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
                 let changed = self.consumers_mut().remove(&key);
@@ -324,8 +362,16 @@ impl State {
             Origin::Ourselves => same_intent(change),
             Origin::Watch => false,
         };
-        if !nothing_new {
-            self.composites.add(key);
+        match claims {
+            _ if nothing_new => {}
+            true => self.claims.add(key),
+            false => self.composites.add(key),
+        }
+        // Whoever wrote it: a claim shows what its composite resource says.
+        if !claims && defined.claim.is_some() {
+            for record in [&change.before, &change.after].into_iter().flatten() {
+                self.tell_claim(&record.value());
+            }
         }
     }
 
@@ -367,7 +413,7 @@ impl State {
 
     /// Wakes the composite resources that would get another revision.
     fn tell_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
-        if !self.ready.load(Ordering::Acquire) {
+        if !self.is_ready() {
             return;
         }
         let naming = self.consumers().naming(composition, types);

@@ -42,14 +42,35 @@ impl Stage {
         clear(&platform.raw).await?;
         let client = platform.cluster.client();
         platform.start_manager(client).await?;
+        let stage = Self::on(platform, scope);
+        stage.define(definition).await?;
+        Ok(stage)
+    }
+
+    /// With everything checked before it is stored, composite resources too.
+    pub(crate) async fn checked(scope: &'static str, definition: Value) -> Result<Self> {
+        let stage = Self::on(Platform::checked(settings()).await?, scope);
+        stage.define(definition).await?;
+        // An API server hears of a webhook a little later than we tell it.
+        let pin = json!({"compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": "nowhere"},
+            "compositionRef": {"name": "nothing"}});
+        let probe = stage.composite("probe", pin);
+        eventually("composite resources are checked", || async {
+            let path = stage.path("");
+            let path = format!("{}?dryRun=All", path.trim_end_matches('/'));
+            Ok(stage.platform.raw.post(&path, &probe).await?.code == 422)
+        })
+        .await?;
+        Ok(stage)
+    }
+
+    fn on(platform: Platform, scope: &'static str) -> Self {
         let group = format!("{}.example.org", platform.namespace);
-        let stage = Self {
+        Self {
             platform,
             group,
             scope,
-        };
-        stage.define(definition).await?;
-        Ok(stage)
+        }
     }
 
     /// Applies the definition, with more in its spec, and waits until composite resources can be made.

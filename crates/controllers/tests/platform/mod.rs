@@ -61,9 +61,14 @@ impl Platform {
 
     /// With a manager at work, and everything checked before it is stored.
     pub(crate) async fn with_admission() -> Result<Self> {
+        Self::checked(settings()).await
+    }
+
+    /// The same, with other settings.
+    pub(crate) async fn checked(settings: Settings) -> Result<Self> {
         let settings = Settings {
             serves_v2beta1: true,
-            ..settings()
+            ..settings
         };
         let mut platform = Self::without_manager(settings).await?;
         let client = platform.cluster.client();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::AdmissionRequest;
@@ -41,8 +42,18 @@ pub trait Validator: Send + Sync + 'static {
     /// The last part of the URL, `/admit/<path>`, and the first of the webhook's name. A DNS label.
     fn path(&self) -> &'static str;
 
-    /// What it wants to be asked about.
+    /// What it wants to be asked about now. Nobody is told of a validator that wants nothing.
     fn rules(&self) -> Vec<RuleWithOperations>;
+
+    /// Whether it knows yet what it wants to be asked about. Until then, what is registered stays.
+    fn knows_rules(&self) -> bool {
+        true
+    }
+
+    /// Changes whenever [`Validator::rules`] may answer something else. Nothing, if they stay as they are.
+    fn rules_changed(&self) -> Option<watch::Receiver<()>> {
+        None
+    }
 
     /// Decides. It may take its time up to the time-out, after which the answer is no. Panics are answers too.
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict>;

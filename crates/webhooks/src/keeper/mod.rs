@@ -20,11 +20,12 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use self::pace::Pace;
+use crate::admission::Validator;
 use crate::certificates::{
     CertificateError, Fingerprint, Leaf, LeafStep, Lifetimes, Observed, Plan, Resolver, SecretStep, Stored,
     plan,
 };
-use crate::registration::{self, Registration, Target, Write};
+use crate::registration::{self, Registration, Target, Webhook, Write};
 
 /// Time, given.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -109,7 +110,9 @@ pub(crate) struct Keeper {
     pub(crate) client: Client,
     pub(crate) namespace: String,
     pub(crate) secret: String,
+    /// What is registered, but for the webhooks, which are those that the validators want at the time.
     pub(crate) registration: Registration,
+    pub(crate) validators: Vec<Arc<dyn Validator>>,
     pub(crate) names: Vec<String>,
     pub(crate) lifetimes: Lifetimes,
     pub(crate) resolver: Arc<Resolver>,
@@ -119,6 +122,7 @@ pub(crate) struct Keeper {
 
 /// What was seen, in the order in which it was looked at.
 struct Seen {
+    registration: Registration,
     targets: Vec<(Target, Option<Value>)>,
     secret: Option<Secret>,
     stored: Stored,
@@ -170,7 +174,11 @@ impl Keeper {
     }
 
     async fn observe(&self) -> Result<Seen, KeepError> {
-        let targets = self.registration.targets().into_iter().map(|target| async {
+        let registration = Registration {
+            webhooks: webhooks(&self.validators),
+            ..self.registration.clone()
+        };
+        let targets = registration.targets().into_iter().map(|target| async {
             let request = kube::core::Request::new(target.collection());
             let found = match request.get(target.name(), &GetParams::default()) {
                 Ok(request) => act::existing(self.client.request::<Value>(request).await),
@@ -184,6 +192,7 @@ impl Keeper {
         let secret = secret.map_err(KeepError::api("read the Secret", &self.secret))?;
         let stored = Stored::read(secret.as_ref());
         Ok(Seen {
+            registration,
             targets,
             secret,
             stored,
@@ -192,7 +201,7 @@ impl Keeper {
 
     fn decide(&self, seen: &Seen, now: Timestamp) -> Plan {
         let carried = seen.targets.iter();
-        let carried = carried.filter_map(|(target, found)| self.registration.carried(target, found.as_ref()));
+        let carried = carried.filter_map(|(target, found)| seen.registration.carried(target, found.as_ref()));
         let observed = Observed {
             secret: seen.stored.facts(),
             bundles: carried.collect(),
@@ -211,7 +220,7 @@ impl Keeper {
         let bundle: String = plan.bundle.iter().filter_map(pem).collect();
         let targets = seen.targets.iter();
         let writes = targets.filter_map(|(target, found)| {
-            match registration::plan(&self.registration, target, found.as_ref(), &bundle) {
+            match registration::plan(&seen.registration, target, found.as_ref(), &bundle) {
                 Write::Nothing => None,
                 write => Some(self.write_target(target, write)),
             }
@@ -248,6 +257,16 @@ impl Keeper {
             tokio::time::sleep(pace.pause).await;
         }
     }
+}
+
+/// What validators want to be asked about. One that wants nothing has no webhook.
+fn webhooks(validators: &[Arc<dyn Validator>]) -> Vec<Webhook> {
+    let wanted = validators.iter().map(|validator| Webhook {
+        path: validator.path().to_owned(),
+        rules: validator.knows_rules().then(|| validator.rules()),
+    });
+    let asks = |webhook: &Webhook| webhook.rules.as_ref().is_none_or(|rules| !rules.is_empty());
+    wanted.filter(asks).collect()
 }
 
 /// Clocks are set, machines sleep: look at least so often.

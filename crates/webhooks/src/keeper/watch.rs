@@ -1,6 +1,6 @@
 //! What has happened to what we keep.
 
-use futures::stream::{Stream, StreamExt, select_all};
+use futures::stream::{Stream, StreamExt, select_all, unfold};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -8,6 +8,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Resource};
+use tokio::sync::watch::Receiver;
 
 use super::Keeper;
 use crate::certificates::SecretStep;
@@ -22,11 +23,11 @@ impl Keeper {
         let configurations: Api<PartialObjectMeta<ValidatingWebhookConfiguration>> =
             Api::all(self.client.clone());
         let secrets: Api<PartialObjectMeta<Secret>> = Api::namespaced(self.client.clone(), &self.namespace);
-        let mut changes = select_all([
-            changes(crds, watcher::Config::default().labels(&kept)).boxed(),
-            changes(configurations, named(&self.registration.configuration)).boxed(),
-            changes(secrets, named(&self.secret)).boxed(),
-        ]);
+        let rules = self.validators.iter().filter_map(|one| one.rules_changed());
+        let mut changes = select_all(rules.map(|rules| told(rules).boxed()));
+        changes.push(changes_of(crds, watcher::Config::default().labels(&kept)).boxed());
+        changes.push(changes_of(configurations, named(&self.registration.configuration)).boxed());
+        changes.push(changes_of(secrets, named(&self.secret)).boxed());
         while changes.next().await.is_some() {
             self.wake.notify_one();
         }
@@ -88,7 +89,7 @@ impl Keeper {
 }
 
 /// Something for every change. A watch that breaks is begun again, and that counts as a change.
-fn changes<K>(api: Api<PartialObjectMeta<K>>, config: watcher::Config) -> impl Stream<Item = ()> + Send
+fn changes_of<K>(api: Api<PartialObjectMeta<K>>, config: watcher::Config) -> impl Stream<Item = ()> + Send
 where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + Send + Sync + 'static,
 {
@@ -96,5 +97,12 @@ where
         if let Err(error) = event {
             tracing::debug!(%error, "a watch broke");
         }
+    })
+}
+
+/// An item for each time that a validator wants something else.
+fn told(rules: Receiver<()>) -> impl Stream<Item = ()> {
+    unfold(rules, |mut rules| async move {
+        Some((rules.changed().await.ok()?, rules))
     })
 }

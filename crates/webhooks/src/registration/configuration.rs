@@ -10,7 +10,16 @@ use super::{Registration, Webhook};
 use crate::certificates::Fingerprint;
 use crate::names;
 
-/// As it is written where there is none.
+/// As it is written where there is none: with the webhooks that are known to be asked about something.
+pub(super) fn created(registration: &Registration, bundle: &str) -> Value {
+    let mut wanted = wanted(registration, bundle);
+    if let Some(webhooks) = wanted["webhooks"].as_array_mut() {
+        webhooks.retain(has_rules);
+    }
+    wanted
+}
+
+/// What we want of it.
 pub(super) fn wanted(registration: &Registration, bundle: &str) -> Value {
     let webhooks: Vec<Value> = registration
         .webhooks
@@ -24,15 +33,18 @@ pub(super) fn wanted(registration: &Registration, bundle: &str) -> Value {
 
 fn wanted_webhook(registration: &Registration, webhook: &Webhook, bundle: &str) -> Value {
     let path = format!("/admit/{}", webhook.path);
-    let rules = webhook.rules.iter().cloned().map(|mut rule| {
-        // What the API server would fill in is said, so that it compares as equal.
-        rule.scope.get_or_insert_with(|| "*".to_owned());
-        rule
-    });
     let mut wanted = json!({"name": format!("{}{}", webhook.path, names::WEBHOOK_SUFFIX),
-        "clientConfig": registration.reach.client_config(&path, bundle), "rules": rules.collect::<Vec<_>>(),
+        "clientConfig": registration.reach.client_config(&path, bundle),
         "failurePolicy": "Fail", "sideEffects": "None", "matchPolicy": "Equivalent",
         "timeoutSeconds": registration.timeout_seconds, "admissionReviewVersions": ["v1", "v1beta1"]});
+    if let Some(rules) = &webhook.rules {
+        let rules = rules.iter().cloned().map(|mut rule| {
+            // What the API server would fill in is said, so that it compares as equal.
+            rule.scope.get_or_insert_with(|| "*".to_owned());
+            rule
+        });
+        wanted["rules"] = json!(rules.collect::<Vec<_>>());
+    }
     if let Some(selector) = &registration.namespace_selector {
         wanted["namespaceSelector"] = json!(selector);
     }
@@ -58,7 +70,7 @@ pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
     }
     let ours = wanted["webhooks"].as_array().into_iter().flatten();
     webhooks.extend(
-        ours.filter(|one| named(&observed["webhooks"], &one["name"]).is_none())
+        ours.filter(|one| has_rules(one) && named(&observed["webhooks"], &one["name"]).is_none())
             .cloned(),
     );
     if !webhooks.is_empty() || !observed["webhooks"].is_null() {
@@ -67,14 +79,21 @@ pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
     result
 }
 
+/// Whether it is known what a webhook is asked about.
+fn has_rules(webhook: &Value) -> bool {
+    !webhook["rules"].is_null()
+}
+
 /// The certificates that the API server trusts for every one of our webhooks.
 pub(super) fn carried(registration: &Registration, observed: Option<&Value>) -> BTreeSet<Fingerprint> {
-    let bundles = registration.webhooks.iter().map(|webhook| {
+    let bundles = registration.webhooks.iter().filter_map(|webhook| {
         let name = json!(format!("{}{}", webhook.path, names::WEBHOOK_SUFFIX));
         let there = observed.and_then(|observed| named(&observed["webhooks"], &name));
-        there
-            .map(|there| ids(&there["clientConfig"]["caBundle"]))
-            .unwrap_or_default()
+        match there {
+            Some(there) => Some(ids(&there["clientConfig"]["caBundle"])),
+            // One that is not to be there yet is missed by nobody.
+            None => webhook.rules.is_some().then(BTreeSet::new),
+        }
     });
     bundles.reduce(|all, one| &all & &one).unwrap_or_default()
 }

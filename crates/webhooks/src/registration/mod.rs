@@ -43,8 +43,8 @@ pub struct Registration {
 pub struct Webhook {
     /// The last part of its URL.
     pub path: String,
-    /// What it is asked about.
-    pub rules: Vec<RuleWithOperations>,
+    /// What it is asked about. Nothing: as it is registered, if it is.
+    pub rules: Option<Vec<RuleWithOperations>>,
 }
 
 /// An object that we keep.

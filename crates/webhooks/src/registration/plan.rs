@@ -20,7 +20,7 @@ pub fn plan(registration: &Registration, target: &Target, observed: Option<&Valu
     let Some(observed) = observed else {
         return match target {
             Target::Configuration(_) if registration.webhooks.is_empty() => Write::Nothing,
-            Target::Configuration(_) => Write::Create(configuration::wanted(registration, bundle)),
+            Target::Configuration(_) => Write::Create(configuration::created(registration, bundle)),
             Target::Crd(crd) => Write::Create(crd::wanted(registration, crd, bundle)),
         };
     };

@@ -1,0 +1,263 @@
+//! What is refused before it is stored. Everything that gets past, because nobody asked, is refused again by whoever would use it.
+
+use crate::catalogue::Catalogue;
+use crate::consumers::Consumers;
+use crate::definition::{self, Definition};
+use crate::revision;
+use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
+use crate::unknown;
+use crate::{Field, Layout};
+use cambium_api::crossplane::{CompositeResourceDefinition, UpdatePolicy};
+use cambium_api::names::annotation;
+use cambium_lineage::{Digest, Users};
+use serde_json::Value;
+
+/// Why something is refused. The texts begin with the field's path, where it is about a field.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refused {
+    /// Something in a composition that cannot work.
+    #[error("{0}")]
+    Composition(cambium_compose::Problem),
+    /// A field that composition does not have: most likely a slip of the pen.
+    #[error("{path}: there is no such field{}", .meant.map_or(String::new(), |meant| format!("; did you mean {meant:?}?")))]
+    UnknownField {
+        /// Where it is.
+        path: String,
+        /// What was meant, probably.
+        meant: Option<&'static str>,
+    },
+    /// A number that only revisions have.
+    #[error("spec.revision: revisions are numbered when they are issued; remove it")]
+    RevisionNumber,
+    /// A limit that is no number.
+    #[error("metadata.annotations[{name}]: {value:?} is not a number of revisions; write one like \"10\", or \"0\" to keep those in use alone", name = annotation::REVISION_LIMIT)]
+    RevisionLimit {
+        /// What is written.
+        value: String,
+    },
+    /// Content of a revision that changed.
+    #[error("spec: {0}")]
+    RevisionContent(String),
+    /// A number that went down.
+    #[error("spec.revision: the number of a revision never goes down, from {before} to {after}")]
+    NumberLowered {
+        /// The number that it has.
+        before: i64,
+        /// The number that it would have.
+        after: i64,
+    },
+    /// A revision that somebody uses.
+    #[error("CompositionRevision {name:?} is in use by {users}; move them to another revision first")]
+    InUse {
+        /// The revision.
+        name: String,
+        /// Who uses it.
+        users: String,
+    },
+    /// Something in a definition that cannot work.
+    #[error("{0}")]
+    Definition(definition::Problem),
+    /// What is not even shaped like a definition.
+    #[error("not a CompositeResourceDefinition: {0}")]
+    Shape(String),
+    /// A pin to a revision that cannot be used.
+    #[error("{path}.name: {}", .why.bare())]
+    Pin {
+        /// The field that pins.
+        path: &'static str,
+        /// Why the revision cannot be used.
+        why: Refusal,
+    },
+    /// A policy other than the enforced one.
+    #[error(
+        "{path}: CompositeResourceDefinition {definition:?} enforces {}; leave the field out, or write {}",
+        .enforced.as_str(), .enforced.as_str()
+    )]
+    Policy {
+        /// The field.
+        path: &'static str,
+        /// What enforces.
+        definition: String,
+        /// The policy that it enforces.
+        enforced: UpdatePolicy,
+    },
+}
+
+/// Everything that is wrong with a Composition that is created or changed. What was there before and stays as it is, is let be.
+pub fn check_composition(old: Option<&Value>, new: &Value) -> Vec<Refused> {
+    let mut refused = Vec::new();
+    if is_going(new) {
+        return refused;
+    }
+    let limit = |object: &Value| object["metadata"]["annotations"][annotation::REVISION_LIMIT].clone();
+    if old.is_none_or(|old| limit(old) != limit(new))
+        && let Some(value) = limit(new)
+            .as_str()
+            .filter(|value| value.parse::<usize>().is_err())
+    {
+        let value = value.to_owned();
+        refused.push(Refused::RevisionLimit { value });
+    }
+    if old.is_some_and(|old| old["spec"] == new["spec"]) {
+        return refused;
+    }
+    let spec = &new["spec"];
+    if spec.get("revision").is_some() {
+        refused.push(Refused::RevisionNumber);
+    }
+    let unknown = unknown::fields(spec).into_iter();
+    refused.extend(unknown.map(|(path, meant)| Refused::UnknownField { path, meant }));
+    refused.extend(
+        cambium_compose::validate(spec)
+            .into_iter()
+            .map(Refused::Composition),
+    );
+    refused
+}
+
+/// Why a CompositionRevision cannot be changed so. What was published may be put back.
+pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
+    let mut refused = Vec::new();
+    if is_going(new) {
+        return refused;
+    }
+    if let Err(why) = revision::check_revision(old, new)
+        && !is_restored(old, new)
+    {
+        refused.push(Refused::RevisionContent(why));
+    }
+    let number = |object: &Value| object["spec"]["revision"].as_i64();
+    if let (Some(before), Some(after)) = (number(old), number(new))
+        && after < before
+    {
+        refused.push(Refused::NumberLowered { before, after });
+    }
+    refused
+}
+
+/// Whether a revision holds again what was published.
+fn is_restored(old: &Value, new: &Value) -> bool {
+    let published =
+        |object: &Value| object["metadata"]["annotations"][annotation::COMPOSITION_DIGEST].clone();
+    let mut spec = new["spec"].clone();
+    if let Some(fields) = spec.as_object_mut() {
+        fields.remove("revision");
+    }
+    let issued: Option<Digest> = published(old).as_str().and_then(|digest| digest.parse().ok());
+    published(old) == published(new) && issued == Some(Digest::of(&spec))
+}
+
+/// Why a CompositionRevision cannot be deleted: somebody uses it. With its composition it goes, whoever uses it.
+pub fn check_revision_deletion(name: &str, catalogue: &Catalogue, consumers: &Consumers) -> Option<Refused> {
+    let stored = catalogue.revision(name)?;
+    let shelf = catalogue.get(&stored.composition)?;
+    if shelf.live().is_none() || !shelf.is_own(stored) || stored.deleting {
+        return None;
+    }
+    let uses = consumers.uses(catalogue, &stored.composition, Users::SHOWN);
+    let users = uses.by.get(stored.revision.name())?;
+    Some(Refused::InUse {
+        name: name.to_owned(),
+        users: users.to_string(),
+    })
+}
+
+/// Everything that is wrong with a CompositeResourceDefinition that is created or changed; or else what it says in vain.
+pub fn check_definition(old: Option<&Value>, new: &Value) -> Result<Vec<String>, Vec<Refused>> {
+    if is_going(new) || old.is_some_and(|old| old["spec"] == new["spec"]) {
+        return Ok(Vec::new());
+    }
+    let typed: CompositeResourceDefinition =
+        serde_json::from_value(new.clone()).map_err(|error| vec![Refused::Shape(error.to_string())])?;
+    match definition::read(&typed) {
+        Ok(definition) => Ok(definition.warnings().to_vec()),
+        Err(problems) => Err(problems.0.into_iter().map(Refused::Definition).collect()),
+    }
+}
+
+/// What whoever deletes a definition should know: everything that it defines goes with it.
+pub fn definition_deletion_warning(definition: &Definition, consumers: &Consumers) -> Option<String> {
+    let composites = consumers.of_kind(&definition.composite_type()).len();
+    let claims = definition
+        .claim_type()
+        .map_or(0, |type_| consumers.of_kind(&type_).len());
+    let kinds = [
+        (composites, Some(definition.names())),
+        (claims, definition.claim_names()),
+    ];
+    let lost: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .filter_map(|(count, names)| Some(format!("{count} {}", names?.kind)))
+        .collect();
+    let name = definition.name();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "{name} defines {}, which are deleted with it, and all that they are composed of",
+            lost.join(" and ")
+        )
+    })
+}
+
+/// Whether composite resources use revisions, so that a pin means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pins {
+    /// They do.
+    Checked,
+    /// They use compositions as they are.
+    Ignored,
+}
+
+/// Why a composite resource or a claim cannot be written so. What it said before is let be.
+pub fn check_composite(
+    definition: &Definition,
+    catalogue: &Catalogue,
+    pins: Pins,
+    old: Option<&Value>,
+    new: &Value,
+) -> Vec<Refused> {
+    let mut refused = Vec::new();
+    if is_going(new) {
+        return refused;
+    }
+    let layout = definition.layout();
+    let policy = layout.update_policy(new);
+    if let (Some(enforced), Some(said)) = (definition.enforced_policy(), policy)
+        && said != enforced
+        && old.and_then(|old| layout.update_policy(old)) != policy
+    {
+        refused.push(Refused::Policy {
+            path: path(layout, Field::UpdatePolicy),
+            definition: definition.name().to_owned(),
+            enforced,
+        });
+    }
+    let wish = Wish::of(definition, new);
+    let says = |wish: &Wish| (wish.policy, wish.revision.clone(), wish.composition.clone());
+    let is_pin = wish.policy == UpdatePolicy::Manual && wish.revision.is_some();
+    let is_new = old.is_none_or(|old| says(&Wish::of(definition, old)) != says(&wish));
+    if pins == Pins::Checked
+        && is_pin
+        && is_new
+        && let Err(why) = ByRevision.fetch(catalogue, &wish)
+        // Whoever has no composition yet may get one.
+        && !matches!(why, Refusal::NoComposition(_))
+    {
+        let path = path(layout, Field::RevisionRef);
+        refused.push(Refused::Pin { path, why });
+    }
+    refused
+}
+
+fn path(layout: Layout, field: Field) -> &'static str {
+    match (layout, field) {
+        (Layout::Legacy, Field::UpdatePolicy) => "spec.compositionUpdatePolicy",
+        (Layout::V2, Field::UpdatePolicy) => "spec.crossplane.compositionUpdatePolicy",
+        (Layout::Legacy, _) => "spec.compositionRevisionRef",
+        (Layout::V2, _) => "spec.crossplane.compositionRevisionRef",
+    }
+}
+
+fn is_going(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}

@@ -1,0 +1,84 @@
+//! Fields that a composition does not have. The API server keeps them, so that a slip of the pen would be a template without effect.
+
+use cambium_api::crds;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaProps, JSONSchemaPropsOrArray,
+};
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// The schema of a Composition's spec.
+static SCHEMA: LazyLock<Option<JSONSchemaProps>> = LazyLock::new(|| {
+    let mut kinds = crds::all().into_iter();
+    let crd = kinds.find(|crd| crd.spec.names.kind == "Composition")?;
+    let version = crd.spec.versions.into_iter().next()?;
+    let mut schema = version.schema?.open_api_v3_schema?;
+    schema.properties.as_mut()?.remove("spec")
+});
+
+/// The fields of a Composition's spec that it does not have, each with its path and with what was probably meant. Where anything may be
+/// written, nothing is looked at.
+pub(crate) fn fields(spec: &Value) -> Vec<(String, Option<&'static str>)> {
+    let mut found = Vec::new();
+    if let Some(schema) = &*SCHEMA {
+        look(schema, spec, "spec", &mut found);
+    }
+    // Which is told apart.
+    found.retain(|(path, _)| path != "spec.revision");
+    found
+}
+
+fn look(
+    schema: &'static JSONSchemaProps,
+    value: &Value,
+    path: &str,
+    found: &mut Vec<(String, Option<&'static str>)>,
+) {
+    match value {
+        Value::Object(fields) => {
+            let Some(known) = &schema.properties else {
+                return;
+            };
+            for (name, value) in fields {
+                let path = format!("{path}.{name}");
+                match known.get(name) {
+                    Some(schema) if schema.x_kubernetes_preserve_unknown_fields == Some(true) => {}
+                    Some(schema) => look(schema, value, &path, found),
+                    None => found.push((path, meant(name, known.keys().map(String::as_str)))),
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(JSONSchemaPropsOrArray::Schema(schema)) = &schema.items else {
+                return;
+            };
+            for (at, item) in items.iter().enumerate() {
+                look(schema, item, &format!("{path}[{at}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// How many letters may be wrong.
+const SLIPS: usize = 2;
+
+fn meant(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let near = known.map(|known| (distance(name, known), known)).min()?;
+    (near.0 <= SLIPS && near.0 < near.1.len()).then_some(near.1)
+}
+
+/// How many letters must change, without regard to case.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, letter) in left.to_lowercase().chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}

@@ -1,0 +1,346 @@
+//! What is refused before it is stored.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod definitions;
+
+use cambium_composites::admission::{
+    Pins, Refused, check_composite, check_composition, check_definition, check_revision,
+    check_revision_deletion, definition_deletion_warning,
+};
+use cambium_composites::definition::{Definition, read};
+use cambium_composites::revision::{LabelEdits, Stored};
+use cambium_composites::{Catalogue, Consumer, Consumers, Consuming, Live, Wish};
+use cambium_lineage::Digest;
+use definitions::{claimed, lakes, typed, with};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const VERSION: &str = "water.example.org/v1";
+const DIGEST: &str = "composition.cambium.dev/digest";
+
+fn texts(refused: &[Refused]) -> Vec<String> {
+    refused.iter().map(ToString::to_string).collect()
+}
+
+fn spec(text: &str) -> Value {
+    json!({
+        "compositeTypeRef": {"apiVersion": VERSION, "kind": "XLake"}, "mode": "Resources",
+        "resources": [{"name": "a", "base": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": text}}}],
+    })
+}
+
+fn composition(name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
+        "metadata": {"name": name, "uid": name}, "spec": spec})
+}
+
+fn revision(name: &str, of: &str, mut spec: Value) -> Value {
+    let digest = Digest::of(&spec);
+    spec["revision"] = json!(1);
+    json!({"apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositionRevision",
+        "metadata": {"name": name, "uid": name, "annotations": {DIGEST: digest},
+            "labels": {"crossplane.io/composition-name": of},
+            "ownerReferences": [{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "name": of,
+                "uid": of, "controller": true}]},
+        "spec": spec})
+}
+
+/// `base` and `other` with a revision each, and `alien` for another kind.
+fn catalogue() -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    for name in ["base", "other", "alien"] {
+        let mut spec = spec(name);
+        if name == "alien" {
+            spec["compositeTypeRef"]["kind"] = json!("XAlien");
+        }
+        catalogue.declare(name, Some(Live::read(&composition(name, spec.clone()))));
+        let stored = Stored::read(&revision(&format!("{name}-1"), name, spec), LabelEdits::Follow);
+        catalogue.put(Arc::new(stored.unwrap()));
+    }
+    catalogue
+}
+
+fn lake(machinery: Value) -> Value {
+    json!({"apiVersion": VERSION, "kind": "XLake", "metadata": {"name": "deep"}, "spec": machinery})
+}
+
+fn pin(composition: &str, revision: &str) -> Value {
+    lake(
+        json!({"compositionRef": {"name": composition}, "compositionUpdatePolicy": "Manual",
+        "compositionRevisionRef": {"name": revision}}),
+    )
+}
+
+fn legacy() -> Definition {
+    read(&typed(claimed())).unwrap()
+}
+
+#[test]
+fn typing_errors_in_compositions_are_found_at_every_level() {
+    let mut spec = spec("x");
+    spec["patchSet"] = json!([]);
+    spec["functions"] = json!([]);
+    spec["resources"][0]["readinessCheck"] = json!([]);
+    spec["resources"][0]["patches"] = json!([{"fromFieldPath": "a", "toFieldPath": "b", "polcy": {}}]);
+    // Anything may be in an object that is composed.
+    spec["resources"][0]["base"]["spce"] = json!({});
+    let refused = texts(&check_composition(None, &composition("c", spec)));
+    let expected = [
+        "spec.functions: there is no such field",
+        "spec.patchSet: there is no such field; did you mean \"patchSets\"?",
+        "spec.resources[0].patches[0].polcy: there is no such field; did you mean \"policy\"?",
+        "spec.resources[0].readinessCheck: there is no such field; did you mean \"readinessChecks\"?",
+    ];
+    assert_eq!(refused, expected);
+}
+
+#[test]
+fn a_composition_is_right_or_told_everything() {
+    assert_eq!(check_composition(None, &composition("c", spec("x"))), []);
+    let mut wrong = composition("c", spec("x"));
+    wrong["spec"]["revision"] = json!(3);
+    wrong["spec"]["resources"] = json!([{"name": "a"}, {"name": "a"}]);
+    wrong["metadata"]["annotations"] = json!({"composition.cambium.dev/revision-limit": "-1"});
+    let refused = texts(&check_composition(None, &wrong));
+    assert!(refused[0].starts_with("metadata.annotations[composition.cambium.dev/revision-limit]: \"-1\""));
+    assert!(refused[1].starts_with("spec.revision: "));
+    assert!(
+        refused
+            .iter()
+            .any(|text| text.contains("spec.resources[1].name: Duplicate value")),
+        "{refused:?}"
+    );
+    // What is stored can be touched, and can go.
+    let mut labelled = wrong.clone();
+    labelled["metadata"]["labels"] = json!({"a": "b"});
+    assert_eq!(check_composition(Some(&wrong), &labelled), []);
+    let mut going = wrong;
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T12:00:00Z");
+    assert_eq!(check_composition(None, &going), []);
+    for limit in ["0", "10"] {
+        let mut right = composition("c", spec("x"));
+        right["metadata"]["annotations"] = json!({"composition.cambium.dev/revision-limit": limit});
+        assert_eq!(check_composition(None, &right), [], "{limit}");
+    }
+}
+
+#[test]
+fn a_revision_may_be_renumbered_and_restored_and_nothing_else() {
+    let intact = revision("base-1", "base", spec("x"));
+    let mut edited = intact.clone();
+    edited["spec"]["resources"] = json!([]);
+    let [Refused::RevisionContent(why)] = &check_revision(&intact, &edited)[..] else {
+        panic!("an edit gets through");
+    };
+    assert!(why.contains("never changes") && why.contains("base"), "{why}");
+    assert_eq!(
+        check_revision(&edited, &intact),
+        [],
+        "what was published is put back"
+    );
+    let mut other = edited.clone();
+    other["spec"]["resources"] = json!([{}]);
+    assert_eq!(check_revision(&edited, &other).len(), 1);
+    let mut forged = edited.clone();
+    let mut content = edited["spec"].clone();
+    content.as_object_mut().unwrap().remove("revision");
+    forged["metadata"]["annotations"][DIGEST] = json!(Digest::of(&content));
+    assert_eq!(
+        check_revision(&intact, &forged).len(),
+        1,
+        "nor with a digest that fits"
+    );
+    let mut raised = intact.clone();
+    raised["spec"]["revision"] = json!(4);
+    assert_eq!(check_revision(&intact, &raised), []);
+    assert_eq!(
+        check_revision(&raised, &intact),
+        [Refused::NumberLowered { before: 4, after: 1 }]
+    );
+}
+
+#[test]
+fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
+    let (definition, mut catalogue, mut consumers) = (legacy(), catalogue(), Consumers::default());
+    let check = |catalogue: &Catalogue, consumers: &Consumers| {
+        check_revision_deletion("base-1", catalogue, consumers).map(|refused| refused.to_string())
+    };
+    assert_eq!(check(&catalogue, &consumers), None);
+    let key = Arc::new(Consuming {
+        type_: Arc::new(definition.composite_type()),
+        namespace: String::new(),
+        name: "deep".to_owned(),
+    });
+    let consumer = Consumer {
+        wish: Wish::of(&definition, &pin("base", "base-1")),
+        composes: true,
+        failed: false,
+    };
+    consumers.put(key, consumer);
+    assert_eq!(
+        check(&catalogue, &consumers).unwrap(),
+        "CompositionRevision \"base-1\" is in use by XLake deep; move them to another revision first"
+    );
+    assert_eq!(check_revision_deletion("other-1", &catalogue, &consumers), None);
+    assert_eq!(check_revision_deletion("unknown", &catalogue, &consumers), None);
+    let mut going = composition("base", spec("base"));
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T12:00:00Z");
+    catalogue.declare("base", Some(Live::read(&going)));
+    assert_eq!(check(&catalogue, &consumers), None, "it is going");
+    catalogue.declare("base", None);
+    assert_eq!(check(&catalogue, &consumers), None, "it is gone");
+    let mut again = composition("base", spec("base"));
+    again["metadata"]["uid"] = json!("another");
+    catalogue.declare("base", Some(Live::read(&again)));
+    assert_eq!(check(&catalogue, &consumers), None, "it is another one");
+}
+
+#[test]
+fn definitions_are_told_everything() {
+    assert_eq!(check_definition(None, &claimed()), Ok(Vec::new()));
+    let wrong = with(
+        with(claimed(), "/spec/claimNames/kind", json!("XLake")),
+        "/metadata/name",
+        json!("lakes"),
+    );
+    let refused = texts(&check_definition(None, &wrong).unwrap_err());
+    assert!(
+        refused.len() == 2 && refused[0].starts_with("metadata.name: "),
+        "{refused:?}"
+    );
+    assert!(refused[1].starts_with("spec.claimNames.kind: "));
+    assert_eq!(
+        check_definition(Some(&wrong), &wrong),
+        Ok(Vec::new()),
+        "what is stored can be touched"
+    );
+    let selector = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
+    let vain = with(claimed(), "/spec/defaultCompositionRevisionSelector", selector);
+    assert_eq!(check_definition(None, &vain).unwrap().len(), 1);
+    let shapeless = with(claimed(), "/spec/versions", json!("none"));
+    assert!(
+        texts(&check_definition(None, &shapeless).unwrap_err())[0]
+            .starts_with("not a CompositeResourceDefinition")
+    );
+}
+
+#[test]
+fn whoever_deletes_a_definition_is_told_what_goes_with_it() {
+    let (definition, mut consumers) = (legacy(), Consumers::default());
+    assert_eq!(definition_deletion_warning(&definition, &consumers), None);
+    let claim = definition.claim_type().unwrap();
+    for (type_, namespace, name) in [
+        (definition.composite_type(), "", "a"),
+        (definition.composite_type(), "", "b"),
+        (claim, "n", "c"),
+    ] {
+        let key = Consuming {
+            type_: Arc::new(type_),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        };
+        let wish = Wish::of(&definition, &lake(json!({})));
+        let consumer = Consumer {
+            wish,
+            composes: true,
+            failed: false,
+        };
+        consumers.put(Arc::new(key), consumer);
+    }
+    assert_eq!(
+        definition_deletion_warning(&definition, &consumers).unwrap(),
+        "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and all that they are composed of"
+    );
+}
+
+#[test]
+fn pins_must_lead_to_a_revision_that_fits() {
+    let (definition, catalogue) = (legacy(), catalogue());
+    let check = |pins: Pins, old: Option<&Value>, new: &Value| {
+        texts(&check_composite(&definition, &catalogue, pins, old, new))
+    };
+    let good = pin("base", "base-1");
+    assert_eq!(check(Pins::Checked, None, &good), [""; 0]);
+    let table = [
+        (
+            pin("base", "nowhere"),
+            "there is no CompositionRevision \"nowhere\"; name one that is there",
+        ),
+        (
+            pin("base", "other-1"),
+            "CompositionRevision \"other-1\" belongs to the Composition \"other\", not to \"base\"",
+        ),
+        (
+            pin("alien", "alien-1"),
+            "referenced composition is not compatible with this composite resource: alien-1 composes XAlien",
+        ),
+    ];
+    for (wrong, words) in table {
+        for old in [None, Some(&good)] {
+            let refused = check(Pins::Checked, old, &wrong);
+            let expected = format!("spec.compositionRevisionRef.name: {words}");
+            assert!(
+                refused.len() == 1 && refused[0].starts_with(&expected),
+                "{refused:?}"
+            );
+        }
+        assert_eq!(check(Pins::Ignored, None, &wrong), [""; 0]);
+        // What it says already is not asked again.
+        let mut edited = wrong.clone();
+        edited["spec"]["depth"] = json!(3);
+        assert_eq!(check(Pins::Checked, Some(&wrong), &edited), [""; 0]);
+        let mut automatic = wrong.clone();
+        automatic["spec"]["compositionUpdatePolicy"] = json!("Automatic");
+        assert_eq!(check(Pins::Checked, None, &automatic), [""; 0]);
+        assert_eq!(check(Pins::Checked, Some(&automatic), &wrong).len(), 1);
+        let mut going = wrong;
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T12:00:00Z");
+        assert_eq!(check(Pins::Checked, None, &going), [""; 0]);
+    }
+    // The composition changes under a pin.
+    let mut moved = good.clone();
+    moved["spec"]["compositionRef"]["name"] = json!("other");
+    assert_eq!(check(Pins::Checked, Some(&good), &moved).len(), 1);
+}
+
+#[test]
+fn an_enforced_policy_is_named_with_who_enforces_it() {
+    let catalogue = Catalogue::default();
+    let said = |policy: &str| lake(json!({"compositionUpdatePolicy": policy}));
+    let definition = read(&typed(with(
+        claimed(),
+        "/spec/enforceCompositionUpdatePolicy",
+        json!("Manual"),
+    )))
+    .unwrap();
+    let check = |old: Option<&Value>, new: &Value| {
+        texts(&check_composite(&definition, &catalogue, Pins::Checked, old, new))
+    };
+    let expected = "spec.compositionUpdatePolicy: CompositeResourceDefinition \"xlakes.water.example.org\" enforces Manual; \
+        leave the field out, or write Manual";
+    assert_eq!(check(None, &said("Automatic")), [expected]);
+    assert_eq!(check(Some(&said("Manual")), &said("Automatic")), [expected]);
+    assert_eq!(
+        check(Some(&said("Automatic")), &said("Automatic")),
+        [""; 0],
+        "it was there before"
+    );
+    assert_eq!(check(None, &said("Manual")), [""; 0]);
+    assert_eq!(check(None, &lake(json!({}))), [""; 0]);
+    // Outside of the legacy layout, the field is somewhere else.
+    let namespaced = with(lakes(), "/spec/enforceCompositionUpdatePolicy", json!("Manual"));
+    let namespaced = read(&typed(with(namespaced, "/spec/scope", json!("Namespaced")))).unwrap();
+    let new = lake(json!({"crossplane": {"compositionUpdatePolicy": "Automatic"}}));
+    let refused = texts(&check_composite(
+        &namespaced,
+        &catalogue,
+        Pins::Checked,
+        None,
+        &new,
+    ));
+    assert!(
+        refused[0].starts_with("spec.crossplane.compositionUpdatePolicy: "),
+        "{refused:?}"
+    );
+}

@@ -1,0 +1,417 @@
+//! Claims: each has a composite resource, which is kept like it; what that decides and says is shown.
+
+use super::state::Defined;
+use super::{CompositeKey, Context};
+use crate::patch::merge_patch;
+use crate::runtime::events::{Event, Severity};
+use crate::runtime::{Cache, Key, Outcome, Record};
+use crate::write::{is_conflict, is_refusal, reference, remove_finalizer};
+use cambium_api::crossplane::CompositeDeletePolicy;
+use cambium_api::names::{condition, finalizer, reason};
+use cambium_composites::claim::{
+    Bind, FIELD_MANAGER, Manifest, Observed, Plan, Synced, deleting_status, failed_status, leftover,
+    paused_status, plan, synced_status,
+};
+use cambium_composites::composite::{Note, Object, is_within};
+use cambium_composites::{Layout, composite_of};
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The type of the Secrets that hold connection details.
+const CONNECTION: &str = "connection.crossplane.io/v1alpha1";
+
+/// Looks at one claim: observe, decide, act.
+pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outcome {
+    let group = key
+        .type_
+        .api_version
+        .split_once('/')
+        .map_or("", |(group, _)| group);
+    let Some(defined) = context.state.claimed(group, &key.type_.kind) else {
+        return Outcome::Done;
+    };
+    let claims = defined.claim.as_ref().and_then(|claim| context.composites(claim));
+    let at = Key::new(&key.namespace, &key.name);
+    let Some((claims, record)) = claims.and_then(|claims| Some((claims.clone(), claims.get(&at)?))) else {
+        return Outcome::Done;
+    };
+    // Nobody can say which composite resources there are before all were seen.
+    let Some(composites) = context.composites(&defined.composite) else {
+        return Outcome::Retry;
+    };
+    let mut run = Run {
+        claim: record.value(),
+        at,
+        defined,
+        claims,
+        composites,
+        context: &context,
+    };
+    context
+        .state
+        .index_claim(&key, &run.defined.definition, &run.claim);
+    let result = match run.plan() {
+        Plan::Pause => {
+            let status = paused_status(&run.claim, context.now());
+            run.write_status(&status).await.map(|()| Outcome::Done)
+        }
+        // Whoever changes the claim wakes us.
+        Plan::Refuse(why) => run.fail(&why, reason::BIND_COMPOSITE, Outcome::Done).await,
+        Plan::Delete(_) => run.delete().await,
+        Plan::Bind(bind) => run.bind(&bind).await,
+    };
+    result.unwrap_or_else(|error| {
+        if !is_conflict(&error) {
+            tracing::warn!(claim = %key, %error, "failed; trying again");
+        }
+        Outcome::Retry
+    })
+}
+
+/// One look at one claim.
+struct Run<'a> {
+    /// Where it is among those of its kind.
+    at: Key,
+    claim: Value,
+    defined: Arc<Defined>,
+    claims: Arc<Cache>,
+    composites: Arc<Cache>,
+    context: &'a Context,
+}
+
+impl Run<'_> {
+    fn plan(&self) -> Plan {
+        let composite = |name: &str| {
+            self.composites
+                .get(&Key::cluster(name))
+                .map(|found| found.value())
+        };
+        plan(&Observed {
+            definition: &self.defined.definition,
+            claim: &self.claim,
+            composite: &composite,
+            became: &|wanted, live| {
+                is_within(&wanted.object["metadata"], &live["metadata"])
+                    && self
+                        .context
+                        .state
+                        .became(&Object::of(live), &wanted.digest, Some(live))
+            },
+        })
+    }
+
+    /// Record, then act: the claim names its composite resource before that is made.
+    async fn bind(&mut self, bind: &Bind) -> kube::Result<Outcome> {
+        if let Some(record) = &bind.record {
+            let params = self.context.merge_params();
+            let written = self
+                .api()
+                .patch(&self.at.name, &params, &Patch::Merge(record))
+                .await?;
+            self.claims.learn_alone(written);
+            self.look_again();
+        }
+        let composite = match &bind.apply {
+            Some(manifest) => match self.apply(&bind.name, manifest).await {
+                Ok(applied) => applied,
+                Err(kube::Error::Api(status)) if is_refusal(status.code) => {
+                    if self.clear(&bind.name, manifest).await? {
+                        return Ok(Outcome::Retry);
+                    }
+                    let why = format!(
+                        "cannot bind and sync claim with composite resource: cannot apply composite resource: {}",
+                        status.message
+                    );
+                    return self.fail(&why, reason::BIND_COMPOSITE, Outcome::Retry).await;
+                }
+                Err(error) => return Err(error),
+            },
+            None => match self.composites.get(&Key::cluster(&bind.name)) {
+                Some(found) => found.value(),
+                // It has just gone, and that wakes us.
+                None => return Ok(Outcome::Done),
+            },
+        };
+        let connection = self.propagate(&composite).await?;
+        let outcome = match connection {
+            Ok(_) => Outcome::Done,
+            Err(_) => Outcome::Retry,
+        };
+        let synced = Synced {
+            composite: &composite,
+            bound: bind.binds && bind.apply.is_some(),
+            connection,
+        };
+        let (status, notes) = synced_status(&self.claim, &synced, self.context.now());
+        for note in notes {
+            self.tell(note);
+        }
+        self.write_status(&status).await?;
+        Ok(outcome)
+    }
+
+    async fn apply(&self, name: &str, manifest: &Manifest) -> kube::Result<Value> {
+        let resource = &self.defined.composite;
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let applied = resource
+            .api(self.context.client.clone(), "")
+            .patch(name, &params, &Patch::Apply(&manifest.object))
+            .await?;
+        let value = Record::new(applied.clone().into(), &resource.api_resource).value();
+        let object = Object::of(&value);
+        self.context
+            .state
+            .note_applied(&object, &manifest.digest, &manifest.object, &value);
+        self.composites.learn(applied);
+        Ok(value)
+    }
+
+    /// Takes away selectors that the claim no longer has, where applying cannot. Whether there was one.
+    async fn clear(&self, name: &str, manifest: &Manifest) -> kube::Result<bool> {
+        let found = self
+            .composites
+            .get(&Key::cluster(name))
+            .map(|found| found.value());
+        let Some(patch) = found.and_then(|found| leftover(manifest, &found)) else {
+            return Ok(false);
+        };
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        };
+        let api = self.defined.composite.api(self.context.client.clone(), "");
+        let written = api.patch(name, &params, &Patch::Merge(patch)).await?;
+        self.composites.learn(written);
+        Ok(true)
+    }
+
+    /// Copies connection details into the claim's namespace. Whether there was anything new, or why it cannot be done.
+    async fn propagate(&self, composite: &Value) -> kube::Result<Result<bool, String>> {
+        let layout = Layout::Legacy;
+        let from = layout.connection_secret_ref(composite);
+        let to = layout.connection_secret_ref(&self.claim);
+        let (Some(from), Some(to), true) = (from, to, is_ready(composite)) else {
+            return Ok(Ok(false));
+        };
+        let client = || self.context.client.clone();
+        let there: Api<Secret> = Api::namespaced(client(), from.namespace.unwrap_or_default());
+        // Without connection details there is no Secret. When there is one, its composite resource wakes us.
+        let Some(source) = there.get_opt(from.name).await? else {
+            return Ok(Ok(false));
+        };
+        let cannot =
+            |why: String| format!("cannot propagate connection details from composite resource: {why}");
+        // Nobody gets to see a Secret by saying that it is his.
+        if controller_of(&source) != composite["metadata"]["uid"].as_str() {
+            let why = "cannot establish control of existing connection secret";
+            return Ok(Err(cannot(why.to_owned())));
+        }
+        let here: Api<Secret> = Api::namespaced(client(), &self.at.namespace);
+        let uid = self.claim["metadata"]["uid"].as_str();
+        if let Some(live) = here.get_opt(to.name).await? {
+            let why = match controller_of(&live) {
+                Some(owner) if Some(owner) != uid => Some(format!(
+                    "existing secret is not controlled by UID {:?}",
+                    uid.unwrap_or_default()
+                )),
+                None if live.type_.as_deref() != Some(CONNECTION) => Some(format!(
+                    "refusing to modify uncontrolled secret of type {:?}",
+                    live.type_.as_deref().unwrap_or_default()
+                )),
+                _ => None,
+            };
+            if let Some(why) = why {
+                let why = format!("cannot create or update connection secret: {why}");
+                return Ok(Err(cannot(why)));
+            }
+            if live.data.unwrap_or_default() == source.data.clone().unwrap_or_default() {
+                return Ok(Ok(false));
+            }
+        }
+        let manifest = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": CONNECTION,
+            "metadata": {"name": to.name, "namespace": self.at.namespace, "ownerReferences": [{
+                "apiVersion": self.claim["apiVersion"], "kind": self.claim["kind"],
+                "name": self.at.name, "uid": uid, "controller": true, "blockOwnerDeletion": true,
+            }]},
+            "data": source.data.unwrap_or_default(),
+        });
+        let params = PatchParams::apply(cambium_api::names::FIELD_MANAGER).force();
+        match here.patch(to.name, &params, &Patch::Apply(&manifest)).await {
+            Ok(_) => Ok(Ok(true)),
+            Err(kube::Error::Api(status)) if is_refusal(status.code) => {
+                let why = format!("cannot create or update connection secret: {}", status.message);
+                Ok(Err(cannot(why)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lets a claim go, after its composite resource or together with it.
+    async fn delete(&mut self) -> kube::Result<Outcome> {
+        self.make_sure().await?;
+        let Plan::Delete(deletion) = self.plan() else {
+            return Ok(Outcome::Done);
+        };
+        let Some(record) = self.claims.get(&self.at) else {
+            return Ok(Outcome::Done);
+        };
+        let metadata = record.metadata();
+        let mut held = metadata.finalizers.iter().flatten();
+        if !held.any(|name| name == finalizer::CLAIM) {
+            return Ok(Outcome::Done);
+        }
+        if let Some((name, uid)) = &deletion.delete {
+            match self.delete_composite(name, uid, deletion.policy).await {
+                Ok(()) => {}
+                Err(kube::Error::Api(status)) if is_refusal(status.code) => {
+                    let why = format!("cannot delete bound composite resource: {}", status.message);
+                    return self.fail(&why, reason::DELETE_COMPOSITE, Outcome::Retry).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !deletion.let_go {
+            let status = deleting_status(&self.claim, self.context.now());
+            self.write_status(&status).await?;
+            // When it is gone, that wakes us.
+            return Ok(Outcome::Done);
+        }
+        let stays = |record: Arc<Record>| deletion.delete.is_none() && !record.terminating();
+        let is_foreign = self
+            .named()
+            .and_then(|name| self.composites.get(&name))
+            .is_some_and(stays);
+        remove_finalizer(&self.api(), &self.claims, &self.at, &metadata, finalizer::CLAIM).await?;
+        if !is_foreign {
+            self.tell(Note {
+                warning: false,
+                reason: reason::DELETE_COMPOSITE,
+                text: "Successfully deleted composite resource".to_owned(),
+            });
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Looks for the composite resource where it is not known: somebody who led before us may have made it a moment ago, and a claim that
+    /// goes without it leaves it behind.
+    async fn make_sure(&self) -> kube::Result<()> {
+        let Some(name) = self.named().filter(|name| self.composites.get(name).is_none()) else {
+            return Ok(());
+        };
+        let api = self.defined.composite.api(self.context.client.clone(), "");
+        match api.get_opt(&name.name).await {
+            Ok(Some(found)) => self.composites.learn(found),
+            Ok(None) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// The composite resource that the claim names.
+    fn named(&self) -> Option<Key> {
+        let reference = composite_of(&self.claim)?;
+        reference.name.map(Key::cluster)
+    }
+
+    async fn delete_composite(
+        &self,
+        name: &str,
+        uid: &str,
+        policy: CompositeDeletePolicy,
+    ) -> kube::Result<()> {
+        let params = DeleteParams {
+            propagation_policy: Some(match policy {
+                CompositeDeletePolicy::Background => PropagationPolicy::Background,
+                CompositeDeletePolicy::Foreground => PropagationPolicy::Foreground,
+            }),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let api = self.defined.composite.api(self.context.client.clone(), "");
+        match api.delete(name, &params).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says why nothing can be done. It is told once: as long as the condition says the same, it is known.
+    async fn fail(&mut self, why: &str, reason: &'static str, outcome: Outcome) -> kube::Result<Outcome> {
+        let conditions = self.claim["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        if !conditions.any(|known| known["type"] == condition::SYNCED && known["message"] == why) {
+            self.tell(Note {
+                warning: true,
+                reason,
+                text: why.to_owned(),
+            });
+        }
+        let status = failed_status(&self.claim, why, self.context.now());
+        self.write_status(&status).await?;
+        Ok(outcome)
+    }
+
+    /// Writes the status, if it has changed.
+    async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
+        let Some(change) = merge_patch(&self.claim["status"], status) else {
+            return Ok(());
+        };
+        let patch = json!({"metadata": {"uid": self.claim["metadata"]["uid"]}, "status": change});
+        let params = self.context.merge_params();
+        let written = self
+            .api()
+            .patch_status(&self.at.name, &params, &Patch::Merge(patch))
+            .await?;
+        self.claims.learn(written);
+        self.look_again();
+        Ok(())
+    }
+
+    fn look_again(&mut self) {
+        if let Some(record) = self.claims.get(&self.at) {
+            self.claim = record.value();
+        }
+    }
+
+    fn tell(&self, note: Note) {
+        self.context.events.record(Event {
+            regarding: reference(&self.claim),
+            severity: if note.warning {
+                Severity::Warning
+            } else {
+                Severity::Normal
+            },
+            reason: note.reason.to_owned(),
+            action: "Claim".to_owned(),
+            note: note.text,
+        });
+    }
+
+    fn api(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(
+            self.context.client.clone(),
+            &self.at.namespace,
+            self.claims.resource(),
+        )
+    }
+}
+
+fn is_ready(composite: &Value) -> bool {
+    let conditions = composite["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|known| known["type"] == condition::READY && known["status"] == "True")
+}
+
+/// The identity of a Secret's controller.
+fn controller_of(secret: &Secret) -> Option<&str> {
+    let mut owners = secret.metadata.owner_references.iter().flatten();
+    let owner = owners.find(|owner| owner.controller == Some(true));
+    owner.map(|owner| owner.uid.as_str())
+}

@@ -1,0 +1,237 @@
+//! The gate of compositions: what is asked at admission, answered from what the manager knows.
+//!
+//! What would be refused because something is not known is asked for once more, from the API server itself.
+
+use super::Context;
+use cambium_api::crossplane::GROUP;
+use cambium_composites::admission::{
+    Pins, Refused, check_composite, check_composition, check_definition, check_revision,
+    check_revision_deletion, definition_deletion_warning,
+};
+use cambium_composites::{Refusal, definition};
+use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use kube::Api;
+use kube::api::DynamicObject;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Checks compositions, their revisions, definitions, and whatever they define.
+pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
+    vec![
+        Arc::new(Compositions),
+        Arc::new(Revisions(context.clone())),
+        Arc::new(Definitions(context.clone())),
+        Arc::new(Composites(context.clone())),
+    ]
+}
+
+struct Compositions;
+struct Revisions(Arc<Context>);
+struct Definitions(Arc<Context>);
+struct Composites(Arc<Context>);
+
+impl Validator for Compositions {
+    fn path(&self) -> &'static str {
+        "compositions"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        vec![rule(
+            GROUP,
+            &["v1"],
+            &["CREATE", "UPDATE"],
+            vec!["compositions".to_owned()],
+        )]
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+        async move {
+            match &request.object {
+                Some(new) => verdict(&check_composition(request.old_object.as_ref(), new)),
+                None => Verdict::allowed(),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Validator for Revisions {
+    fn path(&self) -> &'static str {
+        "composition-revisions"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        let resources = vec!["compositionrevisions".to_owned()];
+        vec![rule(GROUP, &["v1"], &["UPDATE", "DELETE"], resources)]
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+        async move {
+            match (request.operation, &request.old_object, &request.object) {
+                (Operation::Update, Some(old), Some(new)) => verdict(&check_revision(old, new)),
+                (Operation::Delete, ..) => self.delete(&request.name).await,
+                _ => Verdict::allowed(),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Revisions {
+    async fn delete(&self, name: &str) -> Verdict {
+        let context = &self.0;
+        context.synced().await;
+        let check = || {
+            let catalogue = context.state.catalogue();
+            let refused = check_revision_deletion(name, &catalogue, &context.state.consumers());
+            let composition = catalogue.revision(name).map(|stored| stored.composition.clone());
+            refused.zip(composition)
+        };
+        let Some((refused, composition)) = check() else {
+            return Verdict::allowed();
+        };
+        // The garbage collector may know before us that the composition is gone.
+        let resource = context.compositions.resource();
+        let api: Api<DynamicObject> = Api::all_with(context.client.clone(), resource);
+        match api.get_opt(&composition).await {
+            Ok(None) => Verdict::allowed(),
+            Ok(Some(found)) => {
+                context.compositions.learn(found);
+                check().map_or_else(Verdict::allowed, |(refused, _)| forbidden(&refused))
+            }
+            Err(_) => forbidden(&refused),
+        }
+    }
+}
+
+impl Validator for Definitions {
+    fn path(&self) -> &'static str {
+        "composite-definitions"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        let resources = vec!["compositeresourcedefinitions".to_owned()];
+        vec![rule(
+            GROUP,
+            &["v1", "v2"],
+            &["CREATE", "UPDATE", "DELETE"],
+            resources,
+        )]
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+        async move {
+            match (&request.operation, &request.old_object, &request.object) {
+                (Operation::Delete, Some(old), _) => {
+                    self.0.synced().await;
+                    let typed = serde_json::from_value(old.clone()).ok();
+                    let definition = typed.and_then(|typed| definition::read(&typed).ok());
+                    let warning = definition.and_then(|definition| {
+                        definition_deletion_warning(&definition, &self.0.state.consumers())
+                    });
+                    Verdict::Allowed {
+                        warnings: warning.into_iter().collect(),
+                    }
+                }
+                (_, old, Some(new)) => match check_definition(old.as_ref(), new) {
+                    Ok(warnings) => Verdict::Allowed { warnings },
+                    Err(refused) => verdict(&refused),
+                },
+                _ => Verdict::allowed(),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Validator for Composites {
+    fn path(&self) -> &'static str {
+        "composites"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        let kinds = self.0.state.kinds().into_iter();
+        kinds
+            .map(|(group, plurals)| rule(&group, &["*"], &["CREATE", "UPDATE"], plurals))
+            .collect()
+    }
+
+    fn knows_rules(&self) -> bool {
+        self.0.state.is_ready()
+    }
+
+    fn rules_changed(&self) -> Option<watch::Receiver<()>> {
+        Some(self.0.state.kinds_changed())
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
+        async move {
+            let Some(new) = &request.object else {
+                return Verdict::allowed();
+            };
+            self.0.synced().await;
+            let refused = self.check(request, new);
+            // It may have been made a moment ago.
+            let missing = refused.iter().find_map(|refused| match refused {
+                Refused::Pin {
+                    why: Refusal::MissingRevision(name),
+                    ..
+                } => Some(name.clone()),
+                _ => None,
+            });
+            if let Some(name) = missing {
+                let revisions = &self.0.revisions;
+                let api: Api<DynamicObject> = Api::all_with(self.0.client.clone(), revisions.resource());
+                if let Ok(Some(found)) = api.get_opt(&name).await {
+                    revisions.learn(found);
+                    return verdict(&self.check(request, new));
+                }
+            }
+            verdict(&refused)
+        }
+        .boxed()
+    }
+}
+
+impl Composites {
+    fn check(&self, request: &AdmissionRequest, new: &Value) -> Vec<Refused> {
+        let (state, kind) = (&self.0.state, &request.kind);
+        let defined = state.defined(&kind.group, &kind.kind);
+        let Some(defined) = defined.or_else(|| state.claimed(&kind.group, &kind.kind)) else {
+            return Vec::new();
+        };
+        let pins = match self.0.settings.composition_revisions {
+            true => Pins::Checked,
+            false => Pins::Ignored,
+        };
+        let old = request.old_object.as_ref();
+        check_composite(&defined.definition, &state.catalogue(), pins, old, new)
+    }
+}
+
+fn verdict(refused: &[Refused]) -> Verdict {
+    if refused.is_empty() {
+        return Verdict::allowed();
+    }
+    let messages: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    Verdict::invalid(messages.join("; "))
+}
+
+fn forbidden(refused: &Refused) -> Verdict {
+    Verdict::forbidden(refused.to_string())
+}
+
+fn rule(group: &str, versions: &[&str], operations: &[&str], resources: Vec<String>) -> RuleWithOperations {
+    let owned = |texts: &[&str]| Some(texts.iter().map(|&text| text.to_owned()).collect());
+    RuleWithOperations {
+        api_groups: owned(&[group]),
+        api_versions: owned(versions),
+        operations: owned(operations),
+        resources: Some(resources),
+        scope: None,
+    }
+}

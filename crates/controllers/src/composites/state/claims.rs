@@ -1,0 +1,75 @@
+//! What is known of claims, and of the kinds that people define.
+
+use super::{CompositeKey, Defined, State};
+use cambium_api::crossplane::{Names, UpdatePolicy};
+use cambium_composites::definition::Definition;
+use cambium_composites::{Consumer, Consuming, Layout, Wish};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+use tokio::sync::watch;
+
+impl State {
+    /// What defines the claims of a kind, at whatever version.
+    pub(in crate::composites) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = defined.values();
+        let is_claim = |names: &Names| names.kind == kind;
+        all.find(|defined| {
+            defined.definition.group() == group && defined.definition.claim_names().is_some_and(is_claim)
+        })
+        .cloned()
+    }
+
+    /// Wakes the claim of a composite resource.
+    pub(in crate::composites) fn tell_claim(&self, composite: &Value) {
+        let Some(claim) = Layout::Legacy.claim_ref(composite) else {
+            return;
+        };
+        let group = claim.api_version.split_once('/').map_or("", |(group, _)| group);
+        let defined = self.claimed(group, claim.kind);
+        if let Some(type_) = defined.and_then(|defined| defined.claim_type.clone()) {
+            self.claims.add(Arc::new(Consuming {
+                type_,
+                namespace: claim.namespace.to_owned(),
+                name: claim.name.to_owned(),
+            }));
+        }
+    }
+
+    /// Notes what a claim asks for. Only a pin is a use of its own: what its composite resource follows, it does not need.
+    pub(in crate::composites) fn index_claim(
+        &self,
+        key: &CompositeKey,
+        definition: &Definition,
+        claim: &Value,
+    ) {
+        let mut wish = Wish::of(definition, claim);
+        wish.revision = wish.revision.filter(|_| wish.policy == UpdatePolicy::Manual);
+        let consumer = Consumer {
+            wish,
+            composes: false,
+            failed: false,
+        };
+        let changed = self.consumers_mut().put(key.clone(), consumer);
+        self.uses_changed(&changed);
+    }
+
+    /// The plurals of composite resources and claims, by group.
+    pub(in crate::composites) fn kinds(&self) -> BTreeMap<String, Vec<String>> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for defined in defined.values() {
+            kinds
+                .entry(defined.definition.group().to_owned())
+                .or_default()
+                .extend(defined.plurals());
+        }
+        kinds
+    }
+
+    /// Changes whenever [`State::kinds`] does.
+    pub(in crate::composites) fn kinds_changed(&self) -> watch::Receiver<()> {
+        self.kinds_changed.subscribe()
+    }
+}

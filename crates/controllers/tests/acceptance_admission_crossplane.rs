@@ -1,0 +1,325 @@
+//! What is refused of compositions before it is stored, and in which words: through the webhook that an API server calls.
+
+mod claiming;
+mod composing;
+mod platform;
+
+use anyhow::{Result, ensure};
+use cambium_testing::{Answer, eventually};
+use claiming::Claims;
+use composing::Stage;
+use serde_json::{Value, json};
+
+const GROUP: &str = "/apis/apiextensions.crossplane.io/v1";
+
+/// The answer must be a refusal that says all this.
+fn is_refused(answer: &Answer, words: &[&str]) -> Result<()> {
+    ensure!(answer.code >= 400, "{}: {}", answer.code, answer.body);
+    for word in words {
+        ensure!(
+            answer.message().contains(word),
+            "{word:?} is not in: {}",
+            answer.message()
+        );
+    }
+    Ok(())
+}
+
+fn pin(composition: &str, revision: &str) -> Value {
+    json!({"compositionRef": {"name": composition}, "compositionUpdatePolicy": "Manual",
+        "compositionRevisionRef": {"name": revision}})
+}
+
+#[tokio::test]
+async fn a_composition_is_refused_with_everything_that_is_wrong() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    let path = stage.composition_path("base");
+    let mut composition = stage.composition("base", "one");
+    composition["metadata"]["annotations"] = json!({"composition.cambium.dev/revision-limit": "many"});
+    composition["spec"]["patchsets"] = json!([]);
+    composition["spec"]["revision"] = json!(7);
+    let mut second = composition["spec"]["resources"][0].clone();
+    second["patches"] = json!([{"fromFieldPath": "spec.[", "toFieldPath": "data.text"}]);
+    composition["spec"]["resources"]
+        .as_array_mut()
+        .unwrap()
+        .push(second);
+    let answer = stage.apply(&path, &composition).await?;
+    is_refused(
+        &answer,
+        &[
+            "metadata.annotations[composition.cambium.dev/revision-limit]: \"many\" is not a number",
+            "spec.revision: revisions are numbered when they are issued",
+            "spec.patchsets: there is no such field; did you mean \"patchSets\"?",
+            "spec.resources[1].patches[0].fromFieldPath: Invalid value",
+            "spec.resources[1].name: Duplicate value: \"main\"",
+        ],
+    )?;
+    ensure!(
+        stage.platform.raw.get(&path).await?.code == 404,
+        "nothing was stored"
+    );
+    stage.publish(&stage.composition("base", "one")).await?;
+    // An edit is checked as well.
+    let edit = json!({"spec": {"resources": null, "writeConnectionSecretsToNamspace": "a"}});
+    let answer = stage.platform.raw.patch("merge", &path, &edit).await?;
+    is_refused(
+        &answer,
+        &[
+            "spec.writeConnectionSecretsToNamspace",
+            "did you mean \"writeConnectionSecretsToNamespace\"?",
+        ],
+    )
+}
+
+#[tokio::test]
+async fn a_revision_cannot_be_edited_and_not_be_deleted_while_it_is_used() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let one = stage.current("base").await?;
+    let path = stage.revision_path(&one);
+    for edit in [
+        json!({"spec": {"writeConnectionSecretsToNamespace": "elsewhere"}}),
+        json!({"spec": {"resources": null}}),
+    ] {
+        let answer = stage.platform.raw.patch("merge", &path, &edit).await?;
+        is_refused(
+            &answer,
+            &["spec: a CompositionRevision never changes", &stage.called("base")],
+        )?;
+    }
+    let lower = json!({"spec": {"revision": 0}});
+    is_refused(
+        &stage.platform.raw.patch("merge", &path, &lower).await?,
+        &["never goes down"],
+    )?;
+    // Labels are for people.
+    stage
+        .edit(&path, json!({"metadata": {"labels": {"channel": "stable"}}}))
+        .await?;
+
+    stage.compose("user", pin(&stage.called("base"), &one)).await?;
+    stage.uses("user", &one).await?;
+    stage.publish(&stage.composition("base", "two")).await?;
+    let two = stage.current("base").await?;
+    let answer = stage.platform.raw.delete(&path, &json!({})).await?;
+    is_refused(&answer, &[&one, "is in use by XThing user"])?;
+    assert_eq!(answer.code, 403);
+    // Going back renumbers a revision, which is no edit.
+    stage.publish(&stage.composition("base", "one")).await?;
+    assert_eq!(stage.numbers("base").await?, [2, 3]);
+    // What nobody uses can go.
+    stage.delete(&stage.revision_path(&two)).await?;
+    stage.gone(&stage.revision_path(&two)).await?;
+    // With its composition goes all, whoever uses it.
+    stage.delete(&stage.composition_path("base")).await?;
+    stage.gone(&path).await
+}
+
+#[tokio::test]
+async fn a_definition_is_refused_with_everything_that_is_wrong_and_warned_about_the_rest() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    let group = format!("other.{}", stage.group);
+    let name = format!("xothers.{group}");
+    let path = format!("{GROUP}/compositeresourcedefinitions/{name}");
+    let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}});
+    let version = |name: &str| json!({"name": name, "served": true, "referenceable": true, "schema": schema});
+    let mut definition = json!({
+        "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
+        "metadata": {"name": name},
+        "spec": {"group": group, "names": {"kind": "XOther", "plural": "xothers"},
+            "claimNames": {"kind": "XOther", "plural": "others"},
+            "versions": [version("v1")]},
+    });
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] =
+        json!({"type": "object", "properties": {"compositionRef": {"type": "string"}}});
+    let answer = stage.apply(&path, &definition).await?;
+    is_refused(
+        &answer,
+        &[
+            "properties[spec].properties[compositionRef]: composition has a field of this name",
+            "spec.claimNames.kind: \"XOther\" conflicts with composite resource name",
+        ],
+    )?;
+    definition["spec"]["claimNames"]["kind"] = json!("Other");
+    definition["spec"]["versions"] = json!([version("v1")]);
+    definition["spec"]["defaultCompositionRevisionSelector"] =
+        json!({"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "operator": "Exists"}]});
+    let answer = stage.apply(&path, &definition).await?;
+    ensure!(answer.code < 300, "{}", answer.body);
+    let warned = |answer: &Answer, text: &str| answer.warnings.iter().any(|warning| warning.contains(text));
+    ensure!(
+        warned(&answer, "only matchLabels is used"),
+        "{:?}",
+        answer.warnings
+    );
+    // Deleting it takes everything along, and says so.
+    let own = format!("{GROUP}/compositeresourcedefinitions/xthings.{}", stage.group);
+    stage.publish(&stage.composition("base", "one")).await?;
+    stage.compose("lost", json!({})).await?;
+    stage.uses("lost", &stage.current("base").await?).await?;
+    let answer = stage.platform.raw.delete(&own, &json!({})).await?;
+    ensure!(answer.code < 300, "{}", answer.body);
+    ensure!(
+        warned(&answer, "defines 1 XThing, which are deleted with it"),
+        "{:?}",
+        answer.warnings
+    );
+    stage.gone(&own).await
+}
+
+/// Pins of composite resources, wherever they keep them.
+async fn pins(stage: &Stage, field: &str) -> Result<()> {
+    stage.publish(&stage.composition("base", "one")).await?;
+    stage.publish(&stage.composition("other", "other")).await?;
+    let mut alien = stage.composition("alien", "alien");
+    alien["spec"]["compositeTypeRef"]["kind"] = json!("XAlien");
+    stage.publish(&alien).await?;
+    let (base, one) = (stage.called("base"), stage.current("base").await?);
+    let field = format!("{field}.compositionRevisionRef.name");
+    let attempts = [
+        (
+            pin(&base, "nowhere"),
+            "there is no CompositionRevision \"nowhere\"",
+        ),
+        (
+            pin(&base, &stage.current("other").await?),
+            "belongs to the Composition",
+        ),
+        (
+            pin(&stage.called("alien"), &stage.current("alien").await?),
+            "is not compatible with this composite resource",
+        ),
+    ];
+    for (machinery, words) in &attempts {
+        let answer = stage
+            .apply(&stage.path("thing"), &stage.composite("thing", machinery.clone()))
+            .await?;
+        is_refused(&answer, &[&field, words])?;
+    }
+    stage.compose("thing", pin(&base, &one)).await?;
+    stage.uses("thing", &one).await?;
+    for (machinery, words) in &attempts {
+        let answer = stage
+            .apply(&stage.path("thing"), &stage.composite("thing", machinery.clone()))
+            .await?;
+        is_refused(&answer, &[&field, words])?;
+    }
+    // Whoever follows may name what he likes: it is overwritten.
+    let mut following = pin(&base, "nowhere");
+    following["compositionUpdatePolicy"] = json!("Automatic");
+    stage.compose("thing", following).await?;
+    stage.uses("thing", &one).await?;
+    // A revision that was issued this moment is there.
+    let mut composition = stage.composition("base", "two");
+    for text in ["two", "three", "four"] {
+        composition["spec"]["resources"][0]["base"]["data"]["says"] = json!(text);
+        stage.publish(&composition).await?;
+        let current = stage.current("base").await?;
+        stage.compose("thing", pin(&base, &current)).await?;
+        stage.uses("thing", &current).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pins_of_legacy_composite_resources_are_checked() -> Result<()> {
+    pins(&Stage::checked("LegacyCluster", json!({})).await?, "spec").await
+}
+
+#[tokio::test]
+async fn pins_of_composite_resources_in_namespaces_are_checked() -> Result<()> {
+    pins(&Stage::checked("Namespaced", json!({})).await?, "spec.crossplane").await
+}
+
+#[tokio::test]
+async fn claims_are_checked_too_and_their_composite_resources_get_through() -> Result<()> {
+    let claims = Claims::on(Stage::checked("LegacyCluster", json!({})).await?);
+    claims.define(json!({})).await?;
+    let stage = &claims.stage;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let (base, one) = (stage.called("base"), stage.current("base").await?);
+    let wrong = claims.object("mine", pin(&base, "nowhere"));
+    eventually("claims are checked", || async {
+        let path = format!("{}?dryRun=All", claims.path("").trim_end_matches('/'));
+        Ok(stage.platform.raw.post(&path, &wrong).await?.code == 422)
+    })
+    .await?;
+    let answer = stage.apply(&claims.path("mine"), &wrong).await?;
+    is_refused(&answer, &["spec.compositionRevisionRef.name", "\"nowhere\""])?;
+    claims.claim("mine", pin(&base, &one)).await?;
+    claims.ready("mine").await?;
+    claims.uses("mine", &one).await?;
+    // A pinned claim is a user of its revision, and so is its composite resource.
+    stage.publish(&stage.composition("base", "two")).await?;
+    let answer = stage
+        .platform
+        .raw
+        .delete(&stage.revision_path(&one), &json!({}))
+        .await?;
+    let claimed = format!("Thing {}/mine", stage.platform.namespace);
+    is_refused(&answer, &["is in use by", &claimed, "XThing mine-"])
+}
+
+#[tokio::test]
+async fn an_enforced_policy_cannot_be_contradicted() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let one = stage.current("base").await?;
+    stage.compose("before", pin(&stage.called("base"), &one)).await?;
+    stage.uses("before", &one).await?;
+    stage
+        .define(json!({"enforceCompositionUpdatePolicy": "Automatic"}))
+        .await?;
+    let manual = stage.composite("thing", json!({"compositionUpdatePolicy": "Manual"}));
+    let enforced = format!(
+        "CompositeResourceDefinition \"xthings.{}\" enforces Automatic",
+        stage.group
+    );
+    eventually("it is refused", || async {
+        Ok(stage.apply(&stage.path("thing"), &manual).await?.code == 422)
+    })
+    .await?;
+    let answer = stage.apply(&stage.path("thing"), &manual).await?;
+    is_refused(&answer, &["spec.compositionUpdatePolicy", &enforced])?;
+    stage
+        .compose("thing", json!({"compositionUpdatePolicy": "Automatic"}))
+        .await?;
+    let edit = json!({"spec": {"compositionUpdatePolicy": "Manual"}});
+    let answer = stage
+        .platform
+        .raw
+        .patch("merge", &stage.path("thing"), &edit)
+        .await?;
+    is_refused(&answer, &[&enforced])?;
+    // What was there before can be edited, and follows.
+    stage
+        .edit(&stage.path("before"), json!({"spec": {"text": "other"}}))
+        .await?;
+    stage.publish(&stage.composition("base", "two")).await?;
+    let two = stage.current("base").await?;
+    stage.uses("before", &two).await?;
+    stage.uses("thing", &two).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_kinds_that_are_checked_are_those_that_are_defined() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    let checked = async || -> Result<bool> {
+        let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/cambium";
+        let found = stage.platform.raw.get(path).await?.body;
+        let webhooks = found["webhooks"].as_array().unwrap().iter();
+        let mut rules = webhooks.flat_map(|webhook| webhook["rules"].as_array().unwrap());
+        Ok(rules
+            .any(|rule| rule["apiGroups"] == json!([stage.group]) && rule["resources"] == json!(["xthings"])))
+    };
+    ensure!(checked().await?, "xthings are not checked");
+    let path = format!("{GROUP}/compositeresourcedefinitions/xthings.{}", stage.group);
+    stage.delete(&path).await?;
+    stage.gone(&path).await?;
+    eventually("nobody asks about them any more", || async {
+        Ok(!checked().await?)
+    })
+    .await
+}
