@@ -16,6 +16,7 @@ mod consumers;
 mod content;
 pub mod definition;
 mod layout;
+pub mod pipeline;
 pub mod revision;
 mod select;
 
