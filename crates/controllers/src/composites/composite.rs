@@ -8,11 +8,11 @@ use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Cache, Key, Outcome, Resource};
 use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
 use cambium_api::crossplane::Mode;
-use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
-use cambium_compose::{Composition, ConnectionDetails, ObservedResource};
+use cambium_api::names::{annotation, finalizer};
+use cambium_compose::{Composition, ObservedResource};
 use cambium_composites::composite::{
-    Apply, Concluded, Happened, Note, Object, Observed, Plan, Scopes, Wanted, associate, conclude,
-    field_manager, paused_status, plan, refused_status, wanted,
+    Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
+    conclude, field_manager, paused_status, plan, refused_status, wanted,
 };
 use cambium_composites::{Fetched, Wish};
 use kube::Api;
@@ -67,18 +67,32 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
 }
 
 /// One look at one composite resource.
-struct Run<'a> {
-    key: CompositeKey,
+pub(super) struct Run<'a> {
+    pub(super) key: CompositeKey,
     /// Where it is among those of its kind.
-    at: Key,
-    composite: Value,
-    defined: Arc<Defined>,
+    pub(super) at: Key,
+    pub(super) composite: Value,
+    pub(super) defined: Arc<Defined>,
     cache: Arc<Cache>,
-    context: &'a Context,
+    pub(super) context: &'a Context,
+}
+
+/// What was seen of all that a composite resource refers to.
+pub(super) struct Seen {
+    pub(super) kinds: Kinds,
+    pub(super) live: BTreeMap<Object, Value>,
+}
+
+/// Who composes.
+pub(super) enum Composer<'a> {
+    /// Templates, which read from what was made.
+    Templates(&'a Composition),
+    /// Functions, which have said everything already.
+    Functions(Report),
 }
 
 /// Kinds by API version and name: how to ask for their objects, or why that is not known.
-type Kinds = BTreeMap<(String, String), Result<Resource, String>>;
+pub(super) type Kinds = BTreeMap<(String, String), Result<Resource, String>>;
 
 impl Run<'_> {
     /// Makes the world as the composite resource and its composition say.
@@ -93,16 +107,20 @@ impl Run<'_> {
             // Whoever changes that wakes us.
             Err(refusal) => return self.refuse(&refusal.to_string(), Outcome::Done).await,
         };
-        match fetched.content.mode() {
-            Some(Mode::Resources) => {}
-            Some(Mode::Pipeline) | None => {
-                let message = "cannot compose resources: mode Pipeline is not served by this manager";
-                return self.refuse(message, Outcome::Done).await;
-            }
-        }
         let content = fetched.content.clone();
-        match content.templates() {
-            Ok(templates) => self.compose(&wish, &fetched, templates).await,
+        let composed = match content.mode() {
+            Some(Mode::Resources) => match content.templates() {
+                Ok(templates) => Ok(self.compose(&wish, &fetched, templates).await),
+                Err(problems) => Err(problems),
+            },
+            Some(Mode::Pipeline) => match content.steps() {
+                Ok(steps) => Ok(self.run_pipeline(&wish, &fetched, steps).await),
+                Err(problems) => Err(problems),
+            },
+            None => Err("spec.mode: it is neither Resources nor Pipeline"),
+        };
+        match composed {
+            Ok(outcome) => outcome,
             Err(problems) => {
                 let message = format!("refusing to use invalid Composition: {problems}");
                 self.refuse(&message, Outcome::Done).await
@@ -110,6 +128,7 @@ impl Run<'_> {
         }
     }
 
+    /// Composes with templates.
     async fn compose(
         &mut self,
         wish: &Wish,
@@ -129,11 +148,25 @@ impl Run<'_> {
                     .chain(referred.iter().map(Object::kind)),
             )
             .await;
-        let mut live = self.live(&referred, &kinds);
-        let known = associate(templates, layout, &self.composite, &live);
+        let live = self.live(&referred, &kinds);
+        let known = associate(Called::ByTemplates(templates), layout, &self.composite, &live);
         let wanted = wanted(templates, &self.composite, &known);
-        let kinds = self.with_patched(kinds, &wanted).await;
-        self.look_for(&wanted, &kinds, &mut live).await?;
+        let found = Seen { kinds, live };
+        self.carry_out(wish, fetched, &wanted, found, Composer::Templates(templates))
+            .await
+    }
+
+    /// Makes what is wanted, in whichever mode, and says how it went.
+    pub(super) async fn carry_out(
+        &mut self,
+        wish: &Wish,
+        fetched: &Fetched,
+        wanted: &[Wanted],
+        Seen { kinds, mut live }: Seen,
+        composer: Composer<'_>,
+    ) -> kube::Result<Outcome> {
+        let kinds = self.with_made(kinds, wanted).await;
+        self.look_for(wanted, &kinds, &mut live).await?;
         let scopes: Scopes = kinds
             .iter()
             .map(|(kind, resource)| {
@@ -150,16 +183,24 @@ impl Run<'_> {
             composite: &self.composite.clone(),
             wish,
             fetched,
-            wanted: &wanted,
+            wanted,
             live: &live,
             scopes: &scopes,
-            secret_namespace: templates.write_connection_secrets_to_namespace(),
+            secret_namespace: fetched.content.secret_namespace(),
             became: &|object, digest| self.context.state.became(object, digest, live.get(object)),
         };
         let plan = plan(&observed);
-        let happened = self.act(&plan, &kinds, &live, templates).await?;
-        let concluded = conclude(&observed, templates, &plan, &happened, self.context.now());
+        let mut happened = self.act(&plan, &kinds, &live).await?;
+        let report = match composer {
+            Composer::Templates(templates) => {
+                self.read_secrets(&mut happened, templates).await?;
+                Report::of_templates(templates, observed.composite, &plan, &happened)
+            }
+            Composer::Functions(report) => report,
+        };
+        let concluded = conclude(&observed, &report, &plan, &happened, self.context.now());
         let retry = concluded.retry;
+        self.say(report.notes);
         self.finish(concluded).await?;
         Ok(if retry { Outcome::Retry } else { Outcome::Done })
     }
@@ -170,7 +211,6 @@ impl Run<'_> {
         plan: &Plan,
         kinds: &Kinds,
         live: &BTreeMap<Object, Value>,
-        templates: &Composition,
     ) -> kube::Result<Happened> {
         for (object, uid) in &plan.collect {
             self.collect(object, uid, kinds).await?;
@@ -200,14 +240,11 @@ impl Run<'_> {
                     Err(error) => return Err(error),
                 },
             };
-            let secret = self.secret_of(&there, templates).await?;
-            happened.there.insert(
-                apply.object.clone(),
-                ObservedResource {
-                    object: there,
-                    secret,
-                },
-            );
+            let there = ObservedResource {
+                object: there,
+                ..ObservedResource::default()
+            };
+            happened.there.insert(apply.object.clone(), there);
         }
         Ok(happened)
     }
@@ -302,7 +339,7 @@ impl Run<'_> {
     }
 
     /// What the composite resource says it is composed of.
-    fn referred(&self) -> Vec<Object> {
+    pub(super) fn referred(&self) -> Vec<Object> {
         let layout = self.defined.definition.layout();
         let own = self.at.namespace.as_str();
         let references = layout.resource_refs(&self.composite).into_iter();
@@ -319,7 +356,7 @@ impl Run<'_> {
     }
 
     /// How to ask for objects of these kinds.
-    async fn kinds(&self, wanted: impl Iterator<Item = (String, String)>) -> Kinds {
+    pub(super) async fn kinds(&self, wanted: impl Iterator<Item = (String, String)>) -> Kinds {
         let mut kinds = Kinds::new();
         for kind in wanted {
             if kinds.contains_key(&kind) {
@@ -328,7 +365,7 @@ impl Run<'_> {
             let resolved = self.context.mapper.resolve(&kind.0, &kind.1).await;
             if let Err(ResolveError::NoKind { .. }) = &resolved {
                 let group = kind.0.split_once('/').map_or("", |(group, _)| group);
-                self.context.state.misses(&self.key, group);
+                self.context.state.kinds_missed.add(group, &self.key);
             }
             let resource = match resolved {
                 // Everything of it that is ours is seen before anything is decided.
@@ -343,8 +380,8 @@ impl Run<'_> {
         kinds
     }
 
-    /// A patch may have made another kind of what a template starts from.
-    async fn with_patched(&self, mut kinds: Kinds, wanted: &[Wanted]) -> Kinds {
+    /// Kinds of what is made may be others than of what it started from.
+    async fn with_made(&self, mut kinds: Kinds, wanted: &[Wanted]) -> Kinds {
         let made = wanted.iter().filter_map(|wanted| wanted.outcome.as_ref().ok());
         let missing: Vec<_> = made
             .map(|manifest| Object::of(manifest).kind())
@@ -355,7 +392,7 @@ impl Run<'_> {
     }
 
     /// What is there of these objects.
-    fn live(&self, objects: &[Object], kinds: &Kinds) -> BTreeMap<Object, Value> {
+    pub(super) fn live(&self, objects: &[Object], kinds: &Kinds) -> BTreeMap<Object, Value> {
         let mut live = BTreeMap::new();
         for object in objects {
             let Some(Ok(resource)) = kinds.get(&object.kind()) else {
@@ -402,80 +439,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What the connection secret of a composed resource holds, if the composition reads from it.
-    async fn secret_of(&self, object: &Value, templates: &Composition) -> kube::Result<ConnectionDetails> {
-        let reads = templates.templates().iter().any(|template| {
-            let mut details = template.connection_details.iter();
-            details.any(|detail| matches!(detail.source, cambium_compose::DetailSource::Key(_)))
-        });
-        let reference = &object["spec"]["writeConnectionSecretToRef"];
-        let (Some(name), true) = (reference["name"].as_str(), reads) else {
-            return Ok(ConnectionDetails::new());
-        };
-        let namespace = reference["namespace"]
-            .as_str()
-            .or(object["metadata"]["namespace"].as_str());
-        let api: Api<k8s_openapi::api::core::v1::Secret> =
-            Api::namespaced(self.context.client.clone(), namespace.unwrap_or_default());
-        let secret = api.get_opt(name).await?;
-        let data = secret.and_then(|secret| secret.data).unwrap_or_default();
-        Ok(data.into_iter().map(|(key, value)| (key, value.0)).collect())
-    }
-
-    /// Writes the connection secret, if it has changed.
-    async fn publish(&mut self, details: &ConnectionDetails) -> kube::Result<()> {
-        let definition = &self.defined.definition;
-        let Some(secret) = definition.layout().connection_secret_ref(&self.composite) else {
-            return Ok(());
-        };
-        let Some(namespace) = secret.namespace else {
-            return Ok(());
-        };
-        let allowed = definition.connection_secret_keys();
-        let data: BTreeMap<String, k8s_openapi::ByteString> = details
-            .iter()
-            .filter(|(key, _)| allowed.is_none_or(|allowed| allowed.contains(key)))
-            .map(|(key, value)| (key.clone(), k8s_openapi::ByteString(value.clone())))
-            .collect();
-        let api: Api<k8s_openapi::api::core::v1::Secret> =
-            Api::namespaced(self.context.client.clone(), namespace);
-        let live = api.get_opt(secret.name).await?;
-        let uid = self.composite["metadata"]["uid"].as_str();
-        let ours = |live: &k8s_openapi::api::core::v1::Secret| {
-            let mut owners = live.metadata.owner_references.iter().flatten();
-            owners.any(|owner| owner.controller == Some(true) && Some(owner.uid.as_str()) == uid)
-        };
-        match &live {
-            Some(live) if !ours(live) => {
-                self.tell(Note {
-                    warning: true,
-                    reason: cambium_api::names::reason::PUBLISH_CONNECTION,
-                    text: format!(
-                        "cannot publish connection details: Secret {namespace}/{} exists and is somebody else's",
-                        secret.name
-                    ),
-                });
-                return Ok(());
-            }
-            Some(live) if live.data.clone().unwrap_or_default() == data => return Ok(()),
-            None if data.is_empty() => return Ok(()),
-            _ => {}
-        }
-        let manifest = json!({
-            "apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1",
-            "metadata": {"name": secret.name, "namespace": namespace, "ownerReferences": [{
-                "apiVersion": self.composite["apiVersion"], "kind": self.composite["kind"],
-                "name": self.at.name, "uid": uid, "controller": true, "blockOwnerDeletion": true,
-            }]},
-            "data": data,
-        });
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        api.patch(secret.name, &params, &Patch::Apply(&manifest)).await?;
-        Ok(())
-    }
-
     /// Writes the status, if it has changed.
-    async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
+    pub(super) async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
         let Some(change) = merge_patch(&self.composite["status"], status) else {
             return Ok(());
         };
@@ -498,18 +463,38 @@ impl Run<'_> {
         }
     }
 
-    fn tell(&self, note: Note) {
-        self.context.events.record(Event {
-            regarding: reference(&self.composite),
-            severity: if note.warning {
-                Severity::Warning
-            } else {
-                Severity::Normal
-            },
-            reason: note.reason.to_owned(),
-            action: "Compose".to_owned(),
-            note: note.text,
-        });
+    /// Tells what functions say, unless they said the same the last time.
+    pub(super) fn say(&self, notes: Vec<Note>) {
+        if self.context.state.told.is_news(&self.key, &notes) {
+            notes.into_iter().for_each(|note| self.tell(note));
+        }
+    }
+
+    pub(super) fn tell(&self, note: Note) {
+        let record = |object: &Value, text: String| {
+            self.context.events.record(Event {
+                regarding: reference(object),
+                severity: if note.warning {
+                    Severity::Warning
+                } else {
+                    Severity::Normal
+                },
+                reason: note.reason.clone().into_owned(),
+                action: "Compose".to_owned(),
+                note: text,
+            });
+        };
+        record(&self.composite, note.text);
+        if let Some((claim, text)) = self.claim().zip(note.claim) {
+            record(&claim, text);
+        }
+    }
+
+    /// The claim that it is for.
+    fn claim(&self) -> Option<Value> {
+        let claim = self.defined.definition.layout().claim_ref(&self.composite)?;
+        let cache = self.context.composites(self.defined.claim.as_ref()?)?;
+        Some(cache.get(&Key::new(claim.namespace, claim.name))?.value())
     }
 
     fn composite_params(&self) -> PatchParams {
