@@ -182,6 +182,12 @@ fn failed(endpoint: &Endpoint, deadline: Duration, status: &Status) -> CallError
             address,
             deadline,
         },
+        // Whichever side counts the time itself says so.
+        Code::Cancelled if message == "Timeout expired" => CallError::Deadline {
+            function,
+            address,
+            deadline,
+        },
         Code::Unavailable => CallError::Unreachable {
             function,
             address,

@@ -60,7 +60,10 @@ impl Run<'_> {
     async fn secret_of(&self, object: &Value) -> kube::Result<ConnectionDetails> {
         let reference = &object["spec"]["writeConnectionSecretToRef"];
         let own = object["metadata"]["namespace"].as_str();
-        match (reference["name"].as_str(), reference["namespace"].as_str().or(own)) {
+        match (
+            reference["name"].as_str(),
+            reference["namespace"].as_str().or(own),
+        ) {
             (Some(name), Some(namespace)) => {
                 let data = self.context.secret(namespace, name).await?;
                 Ok(data.unwrap_or_default())

@@ -33,14 +33,20 @@ struct Known {
 /// Why a function gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FunctionError {
-    #[error("there is no Function {name:?}; apply one with spec.endpoint, or give its endpoint to the manager")]
+    #[error(
+        "there is no Function {name:?}; apply one with spec.endpoint, or give its endpoint to the manager"
+    )]
     Missing { name: String },
     #[error(
         "Function {name:?} has no spec.endpoint, and packages are not installed by this manager; run the function and say where it answers"
     )]
     NoEndpoint { name: String },
     #[error("cannot read Secret {secret} of Function {name:?}: {why}")]
-    Secret { name: String, secret: String, why: String },
+    Secret {
+        name: String,
+        secret: String,
+        why: String,
+    },
     #[error("cannot use Secret {secret} of Function {name:?}: it has no {key:?}")]
     Key {
         name: String,
@@ -88,12 +94,16 @@ impl Context {
         let told = self.settings.functions.get(name).cloned();
         if spec.is_none() && told.is_none() {
             self.calls.forget(name);
-            return Err(FunctionError::Missing { name: name.to_owned() });
+            return Err(FunctionError::Missing {
+                name: name.to_owned(),
+            });
         }
         let spec = spec.unwrap_or_default();
         let Some(address) = told.or(spec.endpoint) else {
             self.calls.forget(name);
-            return Err(FunctionError::NoEndpoint { name: name.to_owned() });
+            return Err(FunctionError::NoEndpoint {
+                name: name.to_owned(),
+            });
         };
         if let Some(endpoint) = self.calls.fresh(name, &address, spec.tls.as_ref()) {
             return Ok(endpoint);

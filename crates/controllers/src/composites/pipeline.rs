@@ -161,7 +161,8 @@ impl Run<'_> {
         };
         let mut found = found.map_err(|error| error.to_string())?;
         found.sort_by(|left, right| {
-            let place = |object: &DynamicObject| (object.metadata.namespace.clone(), object.metadata.name.clone());
+            let place =
+                |object: &DynamicObject| (object.metadata.namespace.clone(), object.metadata.name.clone());
             place(left).cmp(&place(right))
         });
         let items = found.into_iter().map(|object| Resource {
