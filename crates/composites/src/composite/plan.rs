@@ -53,6 +53,13 @@ pub struct Plan {
     pub moved: Option<(Option<String>, String)>,
 }
 
+impl Plan {
+    /// Whether carrying it out changes what the composite resource is composed of.
+    pub fn changes(&self) -> bool {
+        !self.collect.is_empty() || self.resources.iter().any(|apply| !apply.settled)
+    }
+}
+
 /// A resource that should be there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,6 +14,7 @@ mod connection;
 mod definition;
 mod functions;
 mod pipeline;
+mod seen;
 mod state;
 mod waiting;
 

@@ -1,6 +1,7 @@
 //! Composite resources that functions compose: asks what a pipeline wants asked, and looks for what it needs.
 
-use super::composite::{Composer, Run, Seen};
+use super::composite::{Composer, Run};
+use super::seen::Seen;
 use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Outcome, Record};
 use cambium_compose::function::{
