@@ -1,13 +1,14 @@
 //! Pipelines without anybody to call: each rule, one at a time.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use cambium_compose::function::{
     CredentialData, Credentials, Ready, Request, Requirements, Resource, Resources, Response, State,
 };
 use cambium_compose::{ConnectionDetails, ObservedResource};
 use cambium_composites::Content;
-use cambium_composites::composite::Note;
+use cambium_composites::composite::{Note, failed_status};
+use cambium_composites::definition;
 use cambium_composites::pipeline::{self, Done, Failed, Found, Next, Run, Step};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -448,6 +449,56 @@ fn of_the_composite_itself_only_status_and_connection_details_change() {
         json!({"seen": "yes", "conditions": [{"type": "Ready"}], "claimConditionTypes": ["Fine"]});
     assert_eq!(report.composite, expected);
     assert_eq!(report.details["user"], b"admin");
+}
+
+#[test]
+fn after_a_failure_only_conditions_that_were_heard_are_certain_and_ours_stay_ours() {
+    let definition = json!({
+        "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
+        "metadata": {"name": "xthings.example.org"},
+        "spec": {
+            "group": "example.org", "names": {"kind": "XThing", "plural": "xthings"}, "scope": "LegacyCluster",
+            "versions": [{"name": "v1", "served": true, "referenceable": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+    });
+    let definition = definition::read(&serde_json::from_value(definition).unwrap()).unwrap();
+    let since = "2026-01-01T00:00:00Z";
+    let before = |type_: &str| json!({"type": type_, "status": "True", "reason": "Before", "lastTransitionTime": since});
+    let mut composite = composite();
+    composite["status"] =
+        json!({"conditions": [before("Ready"), before("Synced"), before("Heard"), before("Unheard")]});
+    let condition = |kind: &str, status: &str, target: &str| json!({"type": kind, "status": format!("STATUS_CONDITION_{status}"), "reason": "Now", "target": target});
+    let conditions = response(json!({"conditions": [
+        condition("Heard", "TRUE", "TARGET_COMPOSITE"),
+        condition("Heard", "FALSE", "TARGET_COMPOSITE_AND_CLAIM"),
+        condition("Ready", "FALSE", "TARGET_COMPOSITE_AND_CLAIM"),
+        condition("Synced", "TRUE", "TARGET_COMPOSITE"),
+    ]}));
+    let failed = Failed {
+        message: "pipeline step \"one\" returned a fatal result: no".to_owned(),
+        conditions: conditions.conditions,
+        ..Failed::default()
+    };
+    let now = "2026-02-02T00:00:00Z".parse().unwrap();
+    let (status, note) = failed_status(&definition, &composite, &failed, now);
+    let said = |type_: &str| {
+        let conditions = status["conditions"].as_array().unwrap().iter();
+        let found: Vec<&Value> = conditions.filter(|known| known["type"] == type_).collect();
+        assert_eq!(found.len(), 1, "{type_}");
+        (found[0]["status"].clone(), found[0]["reason"].clone())
+    };
+    assert_eq!(said("Ready"), (json!("True"), json!("Before")));
+    assert_eq!(said("Synced"), (json!("False"), json!("ReconcileError")));
+    assert_eq!(said("Heard"), (json!("False"), json!("Now")));
+    assert_eq!(said("Unheard"), (json!("Unknown"), json!("FatalError")));
+    assert_eq!(status["claimConditionTypes"], json!(["Heard"]));
+    let message = "cannot compose resources: pipeline step \"one\" returned a fatal result: no";
+    assert_eq!(note.unwrap().text, message);
+    // What the condition says already is not told again.
+    composite["status"] = status.clone();
+    let (again, note) = failed_status(&definition, &composite, &failed, now);
+    assert_eq!((again, note), (status, None));
 }
 
 #[test]

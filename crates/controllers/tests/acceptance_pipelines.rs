@@ -130,7 +130,7 @@ async fn echo(namespace: &str) -> FunctionServer {
     FunctionServer::start(move |request| {
         let mut response = passing_on(&request);
         desire(&mut response, "echo", &namespace, &text_of(&request));
-        Reply::Answer(response)
+        Reply::answer(response)
     })
     .await
 }
@@ -333,7 +333,7 @@ async fn a_function_that_is_missing_is_named_and_used_as_soon_as_it_is_there() -
 
 #[tokio::test]
 async fn an_endpoint_that_the_manager_was_given_needs_no_object() -> Result<()> {
-    let server = FunctionServer::start(|request| Reply::Answer(passing_on(&request))).await;
+    let server = FunctionServer::start(|request| Reply::answer(passing_on(&request))).await;
     let settings = Settings {
         functions: [("function-given".to_owned(), server.endpoint())].into(),
         ..settings()
@@ -368,7 +368,7 @@ async fn over_tls_with_certificates_from_a_secret() -> Result<()> {
         .identity(Identity::from_pem(leaf.pem(), key.serialize_pem()))
         .client_ca_root(Certificate::from_pem(authority.pem()));
     let server = FunctionServer::serve("127.0.0.1:0", wire::RUN_FUNCTION, Some(config), |request| {
-        Reply::Answer(passing_on(&request))
+        Reply::answer(passing_on(&request))
     })
     .await;
     let namespace = &stage.platform.namespace;
@@ -429,7 +429,7 @@ async fn a_function_sees_what_it_asks_for_and_the_credentials_of_its_step() -> R
             count(request.required_resources.get("all")),
         );
         desire(&mut response, "seen", &place, &seen);
-        Reply::Answer(response)
+        Reply::answer(response)
     })
     .await;
     for name in ["one", "two"] {
@@ -484,7 +484,7 @@ async fn after_a_fatal_result_everything_stays_and_conditions_are_in_doubt() -> 
                 });
             }
         }
-        Reply::Answer(response)
+        Reply::answer(response)
     })
     .await;
     install(&stage, "moody", json!({"endpoint": server.endpoint()})).await?;
@@ -539,7 +539,7 @@ async fn answers_hold_for_as_long_as_functions_say_and_no_longer_than_the_deadli
             ..wire::ResponseMeta::default()
         });
         desire(&mut response, "count", &place, &call.min(4).to_string());
-        Reply::Answer(response)
+        Reply::answer(response)
     })
     .await;
     install(&stage, "counting", json!({"endpoint": server.endpoint()})).await?;

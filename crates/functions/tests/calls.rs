@@ -54,7 +54,7 @@ async fn call(server: &FunctionServer) -> Result<Response, CallError> {
 
 #[tokio::test]
 async fn a_request_arrives_whole_and_says_what_we_can_do() {
-    let server = FunctionServer::start(|request| Reply::Answer(passing_on(&request))).await;
+    let server = FunctionServer::start(|request| Reply::answer(passing_on(&request))).await;
     let response = call(&server).await.unwrap();
     let sent = request();
     assert_eq!(response.desired, sent.desired);
@@ -78,7 +78,7 @@ async fn a_request_arrives_whole_and_says_what_we_can_do() {
 #[tokio::test]
 async fn an_answer_arrives_whole() {
     let server = FunctionServer::start(|_| {
-        Reply::Answer(wire::RunFunctionResponse {
+        Reply::answer(wire::RunFunctionResponse {
             meta: Some(wire::ResponseMeta {
                 tag: "t".to_owned(),
                 ttl: Some(prost_types::Duration {
@@ -146,7 +146,7 @@ async fn an_answer_arrives_whole() {
 
 #[tokio::test]
 async fn a_function_that_knows_only_the_old_protocol_is_called_with_it() {
-    let server = FunctionServer::beta(|request| Reply::Answer(passing_on(&request))).await;
+    let server = FunctionServer::beta(|request| Reply::answer(passing_on(&request))).await;
     assert_eq!(call(&server).await.unwrap().desired, request().desired);
     assert_eq!(server.asked().len(), 1);
 }
@@ -161,7 +161,7 @@ async fn somebody_who_is_no_function_is_told_from_one() {
 #[tokio::test]
 async fn one_connection_serves_many_calls_at_once_and_a_function_that_moves_is_followed() {
     let functions = Arc::new(Functions::default());
-    let one = FunctionServer::start(|request| Reply::Answer(passing_on(&request))).await;
+    let one = FunctionServer::start(|request| Reply::answer(passing_on(&request))).await;
     let mut calls = JoinSet::new();
     for _ in 0..20 {
         let (functions, endpoint) = (functions.clone(), plain(&one));
@@ -170,7 +170,7 @@ async fn one_connection_serves_many_calls_at_once_and_a_function_that_moves_is_f
     let answers = calls.join_all().await;
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(one.asked().len(), 20);
-    let other = FunctionServer::start(|request| Reply::Answer(passing_on(&request))).await;
+    let other = FunctionServer::start(|request| Reply::answer(passing_on(&request))).await;
     functions.call(&plain(&other), &request(), LONG).await.unwrap();
     assert_eq!((one.asked().len(), other.asked().len()), (20, 1));
 }
@@ -178,7 +178,7 @@ async fn one_connection_serves_many_calls_at_once_and_a_function_that_moves_is_f
 #[tokio::test]
 async fn a_function_that_restarts_between_calls_is_found_again() {
     let functions = Functions::default();
-    let first = FunctionServer::start(|request| Reply::Answer(passing_on(&request))).await;
+    let first = FunctionServer::start(|request| Reply::answer(passing_on(&request))).await;
     let endpoint = plain(&first);
     functions.call(&endpoint, &request(), LONG).await.unwrap();
     let address = first.stop().await.to_string();
@@ -191,7 +191,7 @@ async fn a_function_that_restarts_between_calls_is_found_again() {
         "{error}"
     );
     let second = FunctionServer::serve(&address, RUN_FUNCTION, None, |request| {
-        Reply::Answer(passing_on(&request))
+        Reply::answer(passing_on(&request))
     })
     .await;
     functions.call(&endpoint, &request(), LONG).await.unwrap();
@@ -209,7 +209,7 @@ async fn a_function_that_is_away_for_a_moment_is_waited_for() {
     let (answer, _server) = tokio::join!(functions.call(&endpoint, &request, LONG), async {
         tokio::time::sleep(Duration::from_millis(20)).await;
         FunctionServer::serve(&address, RUN_FUNCTION, None, |request| {
-            Reply::Answer(passing_on(&request))
+            Reply::answer(passing_on(&request))
         })
         .await
     });
@@ -253,7 +253,7 @@ async fn garbage_is_no_answer() {
     let server = FunctionServer::start(move |_| {
         let fields = [("number".to_owned(), number.clone())].into();
         let context = Some(prost_types::Struct { fields });
-        Reply::Answer(wire::RunFunctionResponse {
+        Reply::answer(wire::RunFunctionResponse {
             context,
             ..wire::RunFunctionResponse::default()
         })
@@ -267,7 +267,7 @@ async fn garbage_is_no_answer() {
 async fn a_function_that_wants_schemas_is_told_that_there_are_none() {
     let server = FunctionServer::start(|_| {
         let schemas = [("pods".to_owned(), wire::SchemaSelector::default())].into();
-        Reply::Answer(wire::RunFunctionResponse {
+        Reply::answer(wire::RunFunctionResponse {
             requirements: Some(wire::Requirements {
                 schemas,
                 ..wire::Requirements::default()
@@ -338,7 +338,7 @@ async fn over_tls_both_sides_show_who_they_are() {
     let config = ServerTlsConfig::new()
         .identity(Identity::from_pem(&certificate, &key))
         .client_ca_root(Certificate::from_pem(&authority));
-    let answer = |request: wire::RunFunctionRequest| Reply::Answer(passing_on(&request));
+    let answer = |request: wire::RunFunctionRequest| Reply::answer(passing_on(&request));
     let server = FunctionServer::serve("127.0.0.1:0", RUN_FUNCTION, Some(config), answer).await;
     let tls = Tls {
         authority: authority.clone().into(),

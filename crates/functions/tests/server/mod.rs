@@ -19,11 +19,17 @@ use tonic::{Request, Response, Status};
 
 /// What a function does when it is asked.
 pub(crate) enum Reply {
-    Answer(RunFunctionResponse),
+    Answer(Box<RunFunctionResponse>),
     /// Bytes that may be no answer at all.
     Bytes(Vec<u8>),
     Error(Status),
     Never,
+}
+
+impl Reply {
+    pub(crate) fn answer(response: RunFunctionResponse) -> Self {
+        Self::Answer(Box::new(response))
+    }
 }
 
 type Behaviour = dyn Fn(RunFunctionRequest) -> Reply + Send + Sync;
