@@ -312,6 +312,12 @@ async fn a_function_that_is_missing_is_named_and_used_as_soon_as_it_is_there() -
             "cannot compose resources: cannot run Composition pipeline step \"echo\": there is no Function {name:?}; apply one with spec.endpoint, or give its endpoint to the manager"
         )
     );
+    let found = stage.get("thing").await?;
+    assert_eq!(
+        found["spec"]["compositionRevisionRef"]["name"],
+        stage.current("base").await?,
+        "it says what it uses, though it cannot be composed"
+    );
     install(&stage, "late", json!({"package": "example.org/late:v1"})).await?;
     stage.refused("thing", "has no spec.endpoint").await?;
     let server = echo(&stage.platform.namespace).await;

@@ -117,14 +117,7 @@ pub fn conclude(
         },
     );
     custom::show_to_claim(&mut status, definition.layout(), &report.conditions);
-    let mut notes = Vec::new();
-    if let Some((from, to)) = &plan.moved {
-        let text = match from {
-            Some(from) => format!("Moved from composition revision {from} to {to}"),
-            None => format!("Selected composition revision: {to}"),
-        };
-        notes.push(Note::normal(reason::SELECT_COMPOSITION, text));
-    }
+    let mut notes: Vec<Note> = plan.moved_note().into_iter().collect();
     // A failure is told once: as long as the condition says the same, it is known.
     let before = message_of(composite, condition::SYNCED);
     if !unsynced.is_empty() && before != Some(unsynced_text(&unsynced).as_str()) {

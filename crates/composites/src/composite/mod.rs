@@ -17,7 +17,7 @@ mod wanted;
 
 pub use conclude::{Concluded, Happened, Note, conclude, failed_status, paused_status, refused_status};
 pub use object::{Object, controller_of, is_within};
-pub use plan::{Apply, Observed, Plan, Scopes, field_manager, plan};
+pub use plan::{Apply, Observed, Plan, Scopes, field_manager, plan, selection};
 pub use report::Report;
 pub use wanted::{Called, Wanted, associate, wanted};
 

@@ -202,7 +202,7 @@ impl Run<'_> {
     }
 
     /// Record, then act: what it will be composed of is durable before any of it is made.
-    async fn act(
+    pub(super) async fn act(
         &mut self,
         plan: &Plan,
         kinds: &Kinds,

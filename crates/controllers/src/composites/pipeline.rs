@@ -7,7 +7,7 @@ use crate::runtime::{Outcome, Record};
 use cambium_compose::function::{
     CredentialData, Credentials, Request, Requirements, Resource, ResourceSelector, Resources, Response,
 };
-use cambium_composites::composite::{Called, Object, associate, failed_status};
+use cambium_composites::composite::{Called, Object, Observed, associate, failed_status, selection};
 use cambium_composites::pipeline::{self, Failed, Found, Next, Step};
 use cambium_composites::{Fetched, Wish};
 use kube::Api;
@@ -31,7 +31,7 @@ impl Run<'_> {
         let known = self.with_secrets(known).await?;
         let credentials = match self.credentials(steps).await? {
             Ok(credentials) => credentials,
-            Err(failed) => return self.fail(failed).await,
+            Err(failed) => return self.fail(wish, fetched, failed).await,
         };
         let details = self.published().await?;
         let observed = pipeline::observed(&self.composite, details, &known);
@@ -48,7 +48,7 @@ impl Run<'_> {
                     Err(why) => run.failed(&why),
                 },
                 Next::Done(done) => break done,
-                Next::Failed(failed) => return self.fail(*failed).await,
+                Next::Failed(failed) => return self.fail(wish, fetched, *failed).await,
             };
         };
         let wanted = pipeline::wanted(&done.desired, &self.composite, &known);
@@ -63,8 +63,24 @@ impl Run<'_> {
     }
 
     /// Says why nothing could be composed this time. What is composed stays as it is.
-    async fn fail(&mut self, failed: Failed) -> kube::Result<Outcome> {
-        let definition = &self.defined.definition;
+    async fn fail(&mut self, wish: &Wish, fetched: &Fetched, failed: Failed) -> kube::Result<Outcome> {
+        let defined = self.defined.clone();
+        let definition = &defined.definition;
+        let plan = selection(&Observed {
+            definition,
+            composite: &self.composite,
+            wish,
+            fetched,
+            wanted: &[],
+            live: &BTreeMap::new(),
+            scopes: &BTreeMap::new(),
+            secret_namespace: fetched.content.secret_namespace(),
+            became: &|_, _| false,
+        });
+        self.act(&plan, &BTreeMap::new(), &BTreeMap::new()).await?;
+        if let Some(note) = plan.moved_note() {
+            self.tell(note);
+        }
         let (status, note) = failed_status(definition, &self.composite, &failed, self.context.now());
         self.say(failed.notes);
         if let Some(note) = note {
