@@ -111,6 +111,12 @@ fn render(template: &Template, composite: &Value, observed: Option<&Value>) -> R
             .iter()
             .for_each(|patch| merge_with_observed(patch, &mut object, observed));
     }
+    composed(object, composite, template.name.as_deref())
+}
+
+/// Makes an object one that `composite` is composed of, under this name: the labels, the annotation, the owner, the namespace, and what its
+/// own name starts with where it has none yet.
+pub fn composed(mut object: Value, composite: &Value, name: Option<&str>) -> Result<Value, RenderError> {
     let prefix = match metadata::label(composite, metadata::COMPOSITE_LABEL) {
         "" => metadata::text(composite, "name"),
         label => label,
@@ -118,7 +124,7 @@ fn render(template: &Template, composite: &Value, observed: Option<&Value>) -> R
     if prefix.is_empty() {
         return Err(RenderError::NoNamePrefix);
     }
-    metadata::mark(&mut object, composite, prefix, template.name.as_deref());
+    metadata::mark(&mut object, composite, prefix, name);
     let namespace = metadata::text(composite, "namespace");
     if !namespace.is_empty() {
         metadata::set_text(&mut object, "namespace", namespace);

@@ -38,7 +38,7 @@ pub mod regexp;
 pub mod transform;
 
 pub use connection::{ConnectionDetail, ConnectionDetails, DetailSource, connection_details};
-pub use desired::{Desired, RenderError, desired};
+pub use desired::{Desired, RenderError, composed, desired};
 pub use metadata::{CLAIM_NAME_LABEL, CLAIM_NAMESPACE_LABEL, COMPOSITE_LABEL, RESOURCE_NAME_ANNOTATION};
 pub use observe::{Observation, ObservedResource, ResourceObservation, observe};
 pub use patch::{Patch, PatchError, PatchType, Source};

@@ -1,5 +1,6 @@
 //! What a composition says, read once for all who use it.
 
+use crate::pipeline::{self, Step};
 use cambium_api::crossplane::Mode;
 use cambium_compose::Composition;
 use serde_json::Value;
@@ -13,6 +14,7 @@ pub struct Content(Arc<Inner>);
 struct Inner {
     spec: Value,
     templates: OnceLock<Result<Composition, String>>,
+    steps: OnceLock<Result<Vec<Step>, String>>,
 }
 
 impl Content {
@@ -21,6 +23,7 @@ impl Content {
         Self(Arc::new(Inner {
             spec,
             templates: OnceLock::new(),
+            steps: OnceLock::new(),
         }))
     }
 
@@ -43,6 +46,18 @@ impl Content {
             .get_or_init(read)
             .as_ref()
             .map_err(String::as_str)
+    }
+
+    /// The steps of its pipeline, if it composes with functions; or everything that is wrong with them.
+    pub fn steps(&self) -> Result<&[Step], &str> {
+        let read = || pipeline::read(&self.0.spec).map_err(|problems| problems.to_string());
+        let steps = self.0.steps.get_or_init(read).as_ref();
+        steps.map(Vec::as_slice).map_err(String::as_str)
+    }
+
+    /// Where the connection secrets of composite resources go, if it says so.
+    pub fn secret_namespace(&self) -> Option<&str> {
+        self.0.spec["writeConnectionSecretsToNamespace"].as_str()
     }
 }
 

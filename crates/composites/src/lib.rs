@@ -18,6 +18,7 @@ mod consumers;
 mod content;
 pub mod definition;
 mod layout;
+pub mod pipeline;
 pub mod revision;
 mod select;
 mod unknown;

@@ -22,4 +22,5 @@ mod write;
 
 pub mod runtime;
 
+pub use cambium_functions::Plain;
 pub use manager::{Manager, Settings};

@@ -9,6 +9,7 @@ use crate::{application, composites, definition, gate, kinds};
 use cambium_api::names::{FIELD_MANAGER, SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
 use cambium_composites::revision::LabelEdits;
+use cambium_functions::Plain;
 use cambium_lineage::Retention;
 use cambium_oam::application::Recorded;
 use cambium_render::ClusterVersion;
@@ -44,6 +45,12 @@ pub struct Settings {
     pub workers: usize,
     /// How long one request may take.
     pub patience: Duration,
+    /// Where functions answer, as `host:port`, by the names of functions. Their Function objects need not say so, and do not count if they do.
+    pub functions: BTreeMap<String, String>,
+    /// Where functions may be called without TLS.
+    pub plain_functions: Plain,
+    /// How long a function may take to answer.
+    pub function_deadline: Duration,
     /// Whether the API server serves definitions at v2beta1, which needs the webhook.
     pub serves_v2beta1: bool,
     /// What its events say it is.
@@ -65,6 +72,9 @@ impl Default for Settings {
             deletion_delay: SignedDuration::from_secs(30),
             workers: 8,
             patience: Duration::from_secs(30),
+            functions: BTreeMap::new(),
+            plain_functions: Plain::default(),
+            function_deadline: Duration::from_secs(20),
             serves_v2beta1: true,
             instance: "cambium".to_owned(),
             clock: Arc::new(Timestamp::now),

@@ -143,6 +143,9 @@ pub const SELECT_COMPOSITION: &str = "SelectComposition";
 /// Composite resources: something was composed, or could not be.
 pub const COMPOSE_RESOURCES: &str = "ComposeResources";
 
+/// Composite resources: a function failed before this condition could be determined.
+pub const FATAL_ERROR: &str = "FatalError";
+
 /// Composite resources: changes are followed as they come.
 pub const WATCH_CIRCUIT_CLOSED: &str = "WatchCircuitClosed";
 

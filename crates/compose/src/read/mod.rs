@@ -52,7 +52,12 @@ pub(crate) fn validate(spec: &Value) -> Problems {
     let mut problems = Problems::default();
     let spec = Node::root(spec, "spec");
     let mode = spec.child("mode");
-    match mode.text(&mut problems).unwrap_or("Resources") {
+    // Crossplane 1.x takes one where nothing is said, 2.x the other: what is there tells which was meant.
+    let meant = match (spec.child("pipeline").value(), spec.child("resources").value()) {
+        (Some(_), None) => "Pipeline",
+        _ => "Resources",
+    };
+    match mode.text(&mut problems).unwrap_or(meant) {
         "Resources" => {
             resources_mode(&spec, &mut problems);
         }
@@ -102,6 +107,19 @@ fn pipeline_mode(spec: &Node<'_>, problems: &mut Problems) {
                 problems.duplicate(name.field(), text, "give each step its own name");
             }
             Some(_) => {}
+        }
+        let function = step.child("functionRef").child("name");
+        if function.text(problems).is_none_or(str::is_empty) {
+            function.required("a step calls a function", "name a Function", problems);
+        }
+        let schemas = step.child("requirements").child("requiredSchemas");
+        if !schemas.items(problems).is_empty() {
+            problems.invalid(
+                schemas.field(),
+                "[…]",
+                "schemas of kinds are not given to functions",
+                "leave it out",
+            );
         }
         credentials(step, problems);
         let input = step.child("input");

@@ -33,11 +33,9 @@ pub fn synced_status(claim: &Value, synced: &Synced<'_>, now: Timestamp) -> (Val
     }
     let mut notes = Vec::new();
     let mut note = |warning: bool, reason: &'static str, text: &str| {
-        let text = text.to_owned();
-        notes.push(Note {
-            warning,
-            reason,
-            text,
+        notes.push(match warning {
+            true => Note::warning(reason, text),
+            false => Note::normal(reason, text),
         });
     };
     if synced.bound {

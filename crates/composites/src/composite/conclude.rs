@@ -1,16 +1,19 @@
 //! What a composite resource says after it was worked on.
 
-use super::Object;
 use super::plan::{Observed, Plan};
+use super::report::Report;
+use super::{Object, custom};
 use crate::Layout;
 use crate::definition::Definition;
+use crate::pipeline::Failed;
 use cambium_api::Conditions;
 use cambium_api::crossplane::UpdatePolicy;
 use cambium_api::names::{condition, reason};
-use cambium_compose::{Composition, ConnectionDetails, ObservedResource, Readiness, observe};
+use cambium_compose::{ConnectionDetails, ObservedResource};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What became of a plan.
@@ -38,63 +41,56 @@ pub struct Concluded {
 }
 
 /// Something to tell about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note {
     /// Whether somebody should look.
     pub warning: bool,
     /// In one word.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// What it is.
     pub text: String,
+    /// What the claim is told, if it is.
+    pub claim: Option<String>,
+}
+
+impl Note {
+    /// For the record.
+    pub fn normal(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            warning: false,
+            reason: Cow::Borrowed(reason),
+            text: text.into(),
+            claim: None,
+        }
+    }
+
+    /// Somebody should look.
+    pub fn warning(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            warning: true,
+            ..Self::normal(reason, text)
+        }
+    }
 }
 
 /// How many names a condition lists.
 const LISTED: usize = 3;
 
-/// Looks at what is there now, and puts together what the composite resource says.
+/// Puts together what the composite resource says, out of what composing has shown and what was written.
 pub fn conclude(
     observed: &Observed<'_>,
-    composition: &Composition,
+    report: &Report,
     plan: &Plan,
     happened: &Happened,
     now: Timestamp,
 ) -> Concluded {
-    let there: BTreeMap<String, ObservedResource> = plan
-        .resources
-        .iter()
-        .filter_map(|apply| Some((apply.name.clone(), happened.there.get(&apply.object)?.clone())))
-        .collect();
-    let seen = observe(composition, observed.composite, &there);
-    let mut unsynced: Vec<(&str, String)> = Vec::new();
-    for (name, why) in plan.failed.iter().chain(&happened.failed) {
-        unsynced.push((name, why.clone()));
-    }
-    let mut unready = Vec::new();
-    for resource in &seen.resources {
-        if let Some(problem) = &resource.problem {
-            let why = format!(
-                "cannot render ToComposite patches for composed resource {:?}: {problem}",
-                resource.name
-            );
-            unsynced.push((&resource.name, why));
-        }
-        match &resource.readiness {
-            Some(Readiness::Ready) => {}
-            Some(Readiness::Failed(error)) => {
-                let why = format!(
-                    "cannot check whether composed resource {:?} is ready: {error}",
-                    resource.name
-                );
-                unsynced.push((&resource.name, why));
-                unready.push(resource.name.as_str());
-            }
-            Some(Readiness::NotReady { .. }) | None => unready.push(&resource.name),
-        }
-    }
-    let status = status(
-        observed.definition,
-        observed.composite,
-        &seen.composite["status"],
+    let all = plan.failed.iter().chain(&happened.failed).chain(&report.problems);
+    let unsynced: Vec<(&str, &str)> = all.map(|(name, why)| (name.as_str(), why.as_str())).collect();
+    let (definition, composite) = (observed.definition, observed.composite);
+    let mut status = status(
+        definition,
+        composite,
+        &report.composite["status"],
         now,
         |conditions| {
             match unsynced.is_empty() {
@@ -106,43 +102,62 @@ pub fn conclude(
                     unsynced_text(&unsynced),
                 ),
             }
-            match unready.is_empty() {
-                true => conditions.set(condition::READY, true, reason::AVAILABLE, ""),
-                false => {
-                    let text = format!("Unready resources: {}", some_of(&unready));
+            match (report.ready, report.unready.is_empty()) {
+                (Some(true), _) | (None, true) => {
+                    conditions.set(condition::READY, true, reason::AVAILABLE, "")
+                }
+                (Some(false), _) => conditions.set(condition::READY, false, reason::CREATING, ""),
+                (None, false) => {
+                    let names: Vec<&str> = report.unready.iter().map(String::as_str).collect();
+                    let text = format!("Unready resources: {}", some_of(&names));
                     conditions.set(condition::READY, false, reason::CREATING, text);
                 }
             }
+            custom::set(conditions, &report.conditions);
         },
     );
-    let mut notes = Vec::new();
-    if let Some((from, to)) = &plan.moved {
-        let text = match from {
-            Some(from) => format!("Moved from composition revision {from} to {to}"),
-            None => format!("Selected composition revision: {to}"),
-        };
-        notes.push(Note {
-            warning: false,
-            reason: reason::SELECT_COMPOSITION,
-            text,
-        });
-    }
+    custom::show_to_claim(&mut status, definition.layout(), &report.conditions);
+    let mut notes: Vec<Note> = plan.moved_note().into_iter().collect();
     // A failure is told once: as long as the condition says the same, it is known.
-    let before = message_of(observed.composite, condition::SYNCED);
+    let before = message_of(composite, condition::SYNCED);
     if !unsynced.is_empty() && before != Some(unsynced_text(&unsynced).as_str()) {
-        notes.extend(unsynced.iter().map(|(_, why)| Note {
-            warning: true,
-            reason: reason::COMPOSE_RESOURCES,
-            text: why.clone(),
-        }));
+        let told = unsynced.iter();
+        notes.extend(told.map(|(_, why)| Note::warning(reason::COMPOSE_RESOURCES, *why)));
     }
     Concluded {
-        record: patched(observed.composite, &seen.composite),
+        record: patched(composite, &report.composite),
         status,
-        details: seen.connection_details,
+        details: report.details.clone(),
         notes,
         retry: !unsynced.is_empty(),
     }
+}
+
+/// The status of a composite resource that could not be composed this time, and what to tell about it. Conditions of functions that were not
+/// heard are no longer known.
+pub fn failed_status(
+    definition: &Definition,
+    composite: &Value,
+    failed: &Failed,
+    now: Timestamp,
+) -> (Value, Option<Note>) {
+    let message = format!("cannot compose resources: {}", failed.message);
+    let mut status = status(definition, composite, &composite["status"], now, |conditions| {
+        conditions.set(
+            condition::SYNCED,
+            false,
+            reason::RECONCILE_ERROR,
+            message.as_str(),
+        );
+        custom::set(conditions, &failed.conditions);
+        custom::doubt(conditions, composite, &failed.conditions);
+    });
+    custom::show_to_claim(&mut status, definition.layout(), &failed.conditions);
+    let news = message_of(composite, condition::SYNCED) != Some(message.as_str());
+    (
+        status,
+        news.then(|| Note::warning(reason::COMPOSE_RESOURCES, message)),
+    )
 }
 
 /// The status of a composite resource that nothing could be composed for: what is composed stays as it is.
@@ -249,14 +264,10 @@ fn message_of<'a>(composite: &'a Value, type_: &str) -> Option<&'a str> {
 }
 
 /// Which resources are not as they should be, and why.
-fn unsynced_text(unsynced: &[(&str, String)]) -> String {
+fn unsynced_text(unsynced: &[(&str, &str)]) -> String {
     let mut names: Vec<&str> = unsynced.iter().map(|(name, _)| *name).collect();
     names.dedup();
-    let reasons: Vec<&str> = unsynced
-        .iter()
-        .take(LISTED)
-        .map(|(_, why)| why.as_str())
-        .collect();
+    let reasons: Vec<&str> = unsynced.iter().take(LISTED).map(|(_, why)| *why).collect();
     format!("Unsynced resources: {}: {}", some_of(&names), reasons.join("; "))
 }
 

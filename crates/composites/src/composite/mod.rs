@@ -2,17 +2,24 @@
 //!
 //! ```text
 //!  Wish ─fetch─► Fetched ─┐
-//!  what is there ─────────┼─► wanted ─► plan: collect, record, apply ─► conclude: record, status, secret, events
+//!  what is there ─────────┼─► wanted ─► plan: collect, record, apply ─► report ─► conclude: record, status, secret, events
 //!  kinds ─────────────────┘
 //! ```
+//!
+//! Templates say what is wanted and report what is there; so does a [`crate::pipeline`]. The rest is the same for both.
 
 mod conclude;
+mod custom;
 mod object;
 mod plan;
+mod report;
 mod wanted;
 
 pub(crate) use conclude::compact;
-pub use conclude::{Concluded, Happened, Note, conclude, paused_status, refused_status};
+pub use conclude::{Concluded, Happened, Note, conclude, failed_status, paused_status, refused_status};
 pub use object::{Object, controller_of, is_within};
-pub use plan::{Apply, Observed, Plan, Scopes, field_manager, plan};
-pub use wanted::{Wanted, associate, wanted};
+pub use plan::{Apply, Observed, Plan, Scopes, field_manager, plan, selection};
+pub use report::Report;
+pub use wanted::{Called, Wanted, associate, wanted};
+
+pub(crate) use wanted::name_it;

@@ -1,12 +1,13 @@
 //! What is to be done about a composite resource, before anything is known to have worked.
 
+use super::conclude::Note;
 use super::object::{Object, controller_of, is_within};
 use super::wanted::Wanted;
 use crate::definition::Definition;
 use crate::select::{Fetched, Wish};
 use crate::{Field, Layout};
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_api::names::{annotation, finalizer, label};
+use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_lineage::Digest;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -51,6 +52,22 @@ pub struct Plan {
     pub failed: Vec<(String, String)>,
     /// The revision that it moves to, and the one that it leaves.
     pub moved: Option<(Option<String>, String)>,
+}
+
+impl Plan {
+    /// Whether carrying it out changes what the composite resource is composed of.
+    pub fn changes(&self) -> bool {
+        !self.collect.is_empty() || self.resources.iter().any(|apply| !apply.settled)
+    }
+
+    /// What to tell about the revision that it moves to.
+    pub fn moved_note(&self) -> Option<Note> {
+        let text = match self.moved.as_ref()? {
+            (Some(from), to) => format!("Moved from composition revision {from} to {to}"),
+            (None, to) => format!("Selected composition revision: {to}"),
+        };
+        Some(Note::normal(reason::SELECT_COMPOSITION, text))
+    }
 }
 
 /// A resource that should be there.
@@ -163,6 +180,16 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
             )
         })
         .collect();
+    record(observed, layout, references, &mut plan);
+    plan
+}
+
+/// What is to be done about a composite resource that could not be composed: it says what it uses, and what it is composed of stays.
+pub fn selection(observed: &Observed<'_>) -> Plan {
+    let layout = observed.definition.layout();
+    let known = layout.get(observed.composite, Field::ResourceRefs);
+    let references = known.and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut plan = Plan::default();
     record(observed, layout, references, &mut plan);
     plan
 }

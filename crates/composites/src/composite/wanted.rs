@@ -19,13 +19,22 @@ pub struct Wanted {
     pub named: bool,
 }
 
+/// How resources that are there are told apart.
+#[derive(Debug, Clone, Copy)]
+pub enum Called<'a> {
+    /// By the templates that made them.
+    ByTemplates(&'a Composition),
+    /// By the names that functions gave them.
+    ByFunctions,
+}
+
 /// How many characters tell the names of composed resources apart.
 const SUFFIX: usize = 12;
 
 /// The resources that are there, by what the composition calls them: by the annotation that they carry, or where templates have no
 /// names, by their place among the references.
 pub fn associate(
-    composition: &Composition,
+    called: Called<'_>,
     layout: Layout,
     composite: &Value,
     live: &BTreeMap<Object, Value>,
@@ -50,22 +59,31 @@ pub fn associate(
             continue;
         }
         let annotated = object["metadata"]["annotations"][annotation::COMPOSITION_RESOURCE_NAME].as_str();
-        let by_name = annotated.and_then(|name| {
-            let template = composition
-                .templates()
-                .iter()
-                .find(|template| template.name.as_deref() == Some(name));
-            template.map(|template| template.label.clone())
-        });
-        let by_place = || {
-            let template = composition.templates().get(place)?;
-            template.name.is_none().then(|| template.label.clone())
-        };
-        if let Some(label) = by_name.or_else(by_place) {
-            known.insert(label, object.clone());
+        if let Some(name) = called.name(annotated, place) {
+            known.insert(name, object.clone());
         }
     }
     known
+}
+
+impl Called<'_> {
+    /// The name of a resource with this annotation, at this place among the references.
+    fn name(self, annotated: Option<&str>, place: usize) -> Option<String> {
+        let Self::ByTemplates(composition) = self else {
+            return annotated.map(str::to_owned);
+        };
+        let templates = composition.templates();
+        let by_name = annotated.and_then(|name| {
+            let named = templates
+                .iter()
+                .find(|template| template.name.as_deref() == Some(name));
+            named.map(|template| template.label.clone())
+        });
+        by_name.or_else(|| {
+            let template = templates.get(place)?;
+            template.name.is_none().then(|| template.label.clone())
+        })
+    }
 }
 
 /// What the templates of a composition make of a composite resource.
@@ -83,7 +101,7 @@ pub fn wanted(composition: &Composition, composite: &Value, known: &BTreeMap<Str
 }
 
 /// Gives an object without a name one that is always the same for this resource of this composite resource.
-fn name_it(name: String, mut outcome: Result<Value, String>, composite: &Value) -> Wanted {
+pub(crate) fn name_it(name: String, mut outcome: Result<Value, String>, composite: &Value) -> Wanted {
     let mut named = true;
     if let Ok(object) = &mut outcome
         && object["metadata"]["name"].as_str().is_none_or(str::is_empty)

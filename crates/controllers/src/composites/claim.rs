@@ -287,11 +287,10 @@ impl Run<'_> {
             .is_some_and(stays);
         remove_finalizer(&self.api(), &self.claims, &self.at, &metadata, finalizer::CLAIM).await?;
         if !is_foreign {
-            self.tell(Note {
-                warning: false,
-                reason: reason::DELETE_COMPOSITE,
-                text: "Successfully deleted composite resource".to_owned(),
-            });
+            self.tell(Note::normal(
+                reason::DELETE_COMPOSITE,
+                "Successfully deleted composite resource",
+            ));
         }
         Ok(Outcome::Done)
     }
@@ -347,11 +346,7 @@ impl Run<'_> {
         let conditions = self.claim["status"]["conditions"].as_array();
         let mut conditions = conditions.into_iter().flatten();
         if !conditions.any(|known| known["type"] == condition::SYNCED && known["message"] == why) {
-            self.tell(Note {
-                warning: true,
-                reason,
-                text: why.to_owned(),
-            });
+            self.tell(Note::warning(reason, why));
         }
         let status = failed_status(&self.claim, why, self.context.now());
         self.write_status(&status).await?;
@@ -388,7 +383,7 @@ impl Run<'_> {
             } else {
                 Severity::Normal
             },
-            reason: note.reason.to_owned(),
+            reason: note.reason.into_owned(),
             action: "Claim".to_owned(),
             note: note.text,
         });

@@ -1,18 +1,19 @@
 //! Composite resources: selects, composes, records, applies, collects, and says how it went.
 
+use super::seen::Seen;
 use super::state::Defined;
 use super::{CompositeKey, Context};
-use crate::kinds::{Kinds, PASSING, Unknown, find};
+use crate::kinds::{Kinds, PASSING, Unknown};
 use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
-use crate::runtime::{Cache, Key, Outcome};
+use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
 use cambium_api::crossplane::Mode;
-use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
-use cambium_compose::{Composition, ConnectionDetails, ObservedResource};
+use cambium_api::names::{annotation, finalizer};
+use cambium_compose::{Composition, ObservedResource};
 use cambium_composites::composite::{
-    Apply, Concluded, Happened, Note, Object, Observed, Plan, Scopes, Wanted, associate, conclude,
-    field_manager, paused_status, plan, refused_status, wanted,
+    Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
+    conclude, field_manager, paused_status, plan, refused_status, wanted,
 };
 use cambium_composites::{Fetched, Wish};
 use kube::Api;
@@ -67,14 +68,22 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
 }
 
 /// One look at one composite resource.
-struct Run<'a> {
-    key: CompositeKey,
+pub(super) struct Run<'a> {
+    pub(super) key: CompositeKey,
     /// Where it is among those of its kind.
-    at: Key,
-    composite: Value,
-    defined: Arc<Defined>,
+    pub(super) at: Key,
+    pub(super) composite: Value,
+    pub(super) defined: Arc<Defined>,
     cache: Arc<Cache>,
-    context: &'a Context,
+    pub(super) context: &'a Context,
+}
+
+/// Who composes.
+pub(super) enum Composer<'a> {
+    /// Templates, which read from what was made.
+    Templates(&'a Composition),
+    /// Functions, which have said everything already.
+    Functions(Report),
 }
 
 impl Run<'_> {
@@ -90,16 +99,20 @@ impl Run<'_> {
             // Whoever changes that wakes us.
             Err(refusal) => return self.refuse(&refusal.to_string(), Outcome::Done).await,
         };
-        match fetched.content.mode() {
-            Some(Mode::Resources) => {}
-            Some(Mode::Pipeline) | None => {
-                let message = "cannot compose resources: mode Pipeline is not served by this manager";
-                return self.refuse(message, Outcome::Done).await;
-            }
-        }
         let content = fetched.content.clone();
-        match content.templates() {
-            Ok(templates) => self.compose(&wish, &fetched, templates).await,
+        let composed = match content.mode() {
+            Some(Mode::Resources) => match content.templates() {
+                Ok(templates) => Ok(self.compose(&wish, &fetched, templates).await),
+                Err(problems) => Err(problems),
+            },
+            Some(Mode::Pipeline) => match content.steps() {
+                Ok(steps) => Ok(self.run_pipeline(&wish, &fetched, steps).await),
+                Err(problems) => Err(problems),
+            },
+            None => Err("spec.mode: it is neither Resources nor Pipeline"),
+        };
+        match composed {
+            Ok(outcome) => outcome,
             Err(problems) => {
                 let message = format!("refusing to use invalid Composition: {problems}");
                 self.refuse(&message, Outcome::Done).await
@@ -107,6 +120,7 @@ impl Run<'_> {
         }
     }
 
+    /// Composes with templates.
     async fn compose(
         &mut self,
         wish: &Wish,
@@ -122,15 +136,29 @@ impl Run<'_> {
         let mut named: BTreeSet<(String, String)> = referred.iter().map(Object::kind).collect();
         named.extend(bases.map(|base| Object::of(base).kind()));
         let kinds = self.kinds(named).await;
-        let mut live = self.live(&referred, &kinds);
-        let known = associate(templates, layout, &self.composite, &live);
+        let live = self.live(&referred, &kinds);
+        let known = associate(Called::ByTemplates(templates), layout, &self.composite, &live);
         let wanted = wanted(templates, &self.composite, &known);
-        let kinds = self.with_patched(kinds, &wanted).await;
+        let found = Seen { kinds, live };
+        self.carry_out(wish, fetched, &wanted, found, Composer::Templates(templates))
+            .await
+    }
+
+    /// Makes what is wanted, in whichever mode, and says how it went.
+    pub(super) async fn carry_out(
+        &mut self,
+        wish: &Wish,
+        fetched: &Fetched,
+        wanted: &[Wanted],
+        Seen { kinds, mut live }: Seen,
+        composer: Composer<'_>,
+    ) -> kube::Result<Outcome> {
+        let kinds = self.with_made(kinds, wanted).await;
         let unseen = kinds.values().any(|kind| matches!(kind, Err(Unknown::Unseen(_))));
         if unseen && self.context.state.composites.failures(&self.key) < PASSING {
             return Ok(Outcome::Retry);
         }
-        self.look_for(&wanted, &kinds, &mut live).await?;
+        self.look_for(wanted, &kinds, &mut live).await?;
         let scopes: Scopes = kinds
             .iter()
             .map(|(kind, resource)| {
@@ -147,27 +175,39 @@ impl Run<'_> {
             composite: &self.composite.clone(),
             wish,
             fetched,
-            wanted: &wanted,
+            wanted,
             live: &live,
             scopes: &scopes,
-            secret_namespace: templates.write_connection_secrets_to_namespace(),
+            secret_namespace: fetched.content.secret_namespace(),
             became: &|object, digest| self.context.state.became(object, digest, live.get(object)),
         };
         let plan = plan(&observed);
-        let happened = self.act(&plan, &kinds, &live, templates).await?;
-        let concluded = conclude(&observed, templates, &plan, &happened, self.context.now());
-        let retry = concluded.retry;
+        let mut happened = self.act(&plan, &kinds, &live).await?;
+        let (report, moved) = match composer {
+            Composer::Templates(templates) => {
+                self.read_secrets(&mut happened, templates).await?;
+                let report = Report::of_templates(templates, observed.composite, &plan, &happened);
+                (report, false)
+            }
+            // Functions have not seen yet what their answer came to. Those that never rest are asked less and less often.
+            Composer::Functions(report) => {
+                let told = report.composite["status"] != observed.composite["status"];
+                (report, told || plan.changes())
+            }
+        };
+        let concluded = conclude(&observed, &report, &plan, &happened, self.context.now());
+        let retry = concluded.retry || moved;
+        self.say(report.notes);
         self.finish(concluded).await?;
         Ok(if retry { Outcome::Retry } else { Outcome::Done })
     }
 
     /// Record, then act: what it will be composed of is durable before any of it is made.
-    async fn act(
+    pub(super) async fn act(
         &mut self,
         plan: &Plan,
         kinds: &Kinds,
         live: &BTreeMap<Object, Value>,
-        templates: &Composition,
     ) -> kube::Result<Happened> {
         for (object, uid) in &plan.collect {
             self.collect(object, uid, kinds).await?;
@@ -197,14 +237,11 @@ impl Run<'_> {
                     Err(error) => return Err(error),
                 },
             };
-            let secret = self.secret_of(&there, templates).await?;
-            happened.there.insert(
-                apply.object.clone(),
-                ObservedResource {
-                    object: there,
-                    secret,
-                },
-            );
+            let there = ObservedResource {
+                object: there,
+                ..ObservedResource::default()
+            };
+            happened.there.insert(apply.object.clone(), there);
         }
         Ok(happened)
     }
@@ -220,7 +257,7 @@ impl Run<'_> {
         let applied = api
             .patch(&apply.object.name, &params, &Patch::Apply(&apply.manifest))
             .await?;
-        let value = crate::runtime::Record::new(applied.clone().into(), &resource.api_resource).value();
+        let value = Record::new(applied.clone().into(), &resource.api_resource).value();
         self.context
             .state
             .note_applied(&apply.object, &apply.digest, &apply.manifest, &value);
@@ -298,163 +335,8 @@ impl Run<'_> {
         Ok(Outcome::Done)
     }
 
-    /// What the composite resource says it is composed of.
-    fn referred(&self) -> Vec<Object> {
-        let layout = self.defined.definition.layout();
-        let own = self.at.namespace.as_str();
-        let references = layout.resource_refs(&self.composite).into_iter();
-        references
-            .filter_map(|reference| {
-                Some(Object {
-                    api_version: reference.api_version.to_owned(),
-                    kind: reference.kind.to_owned(),
-                    namespace: reference.namespace.unwrap_or(own).to_owned(),
-                    name: reference.name?.to_owned(),
-                })
-            })
-            .collect()
-    }
-
-    /// How to ask for objects of these kinds.
-    async fn kinds(&self, wanted: BTreeSet<(String, String)>) -> Kinds {
-        let misses = |group: &str| self.context.state.misses(&self.key, group);
-        find(&self.context.mapper, &self.context.composed, wanted, misses).await
-    }
-
-    /// A patch may have made another kind of what a template starts from.
-    async fn with_patched(&self, mut kinds: Kinds, wanted: &[Wanted]) -> Kinds {
-        let made = wanted.iter().filter_map(|wanted| wanted.outcome.as_ref().ok());
-        let missing: BTreeSet<_> = made
-            .map(|manifest| Object::of(manifest).kind())
-            .filter(|kind| !kinds.contains_key(kind))
-            .collect();
-        kinds.extend(self.kinds(missing).await);
-        kinds
-    }
-
-    /// What is there of these objects.
-    fn live(&self, objects: &[Object], kinds: &Kinds) -> BTreeMap<Object, Value> {
-        let mut live = BTreeMap::new();
-        for object in objects {
-            let Some(Ok(resource)) = kinds.get(&object.kind()) else {
-                continue;
-            };
-            let namespace = if resource.namespaced {
-                object.namespace.as_str()
-            } else {
-                ""
-            };
-            let cache = self.context.composed.get(&resource.gvk());
-            if let Some(record) = cache.and_then(|cache| cache.get(&Key::new(namespace, &object.name))) {
-                let value = record.value();
-                live.insert(Object::of(&value), value);
-            }
-        }
-        live
-    }
-
-    /// Looks for objects under names that somebody else gave: they may be somebody else's.
-    async fn look_for(
-        &self,
-        wanted: &[Wanted],
-        kinds: &Kinds,
-        live: &mut BTreeMap<Object, Value>,
-    ) -> kube::Result<()> {
-        let named = wanted.iter().filter(|wanted| wanted.named);
-        for manifest in named.filter_map(|wanted| wanted.outcome.as_ref().ok()) {
-            let object = Object::of(manifest);
-            let Some(Ok(resource)) = kinds.get(&object.kind()) else {
-                continue;
-            };
-            if live.keys().any(|known| known.is(&object))
-                || (resource.namespaced && object.namespace.is_empty())
-            {
-                continue;
-            }
-            let api = resource.api(self.context.client.clone(), &object.namespace);
-            if let Some(found) = api.get_opt(&object.name).await? {
-                let value = crate::runtime::Record::new(found.into(), &resource.api_resource).value();
-                live.insert(Object::of(&value), value);
-            }
-        }
-        Ok(())
-    }
-
-    /// What the connection secret of a composed resource holds, if the composition reads from it.
-    async fn secret_of(&self, object: &Value, templates: &Composition) -> kube::Result<ConnectionDetails> {
-        let reads = templates.templates().iter().any(|template| {
-            let mut details = template.connection_details.iter();
-            details.any(|detail| matches!(detail.source, cambium_compose::DetailSource::Key(_)))
-        });
-        let reference = &object["spec"]["writeConnectionSecretToRef"];
-        let (Some(name), true) = (reference["name"].as_str(), reads) else {
-            return Ok(ConnectionDetails::new());
-        };
-        let namespace = reference["namespace"]
-            .as_str()
-            .or(object["metadata"]["namespace"].as_str());
-        let api: Api<k8s_openapi::api::core::v1::Secret> =
-            Api::namespaced(self.context.client.clone(), namespace.unwrap_or_default());
-        let secret = api.get_opt(name).await?;
-        let data = secret.and_then(|secret| secret.data).unwrap_or_default();
-        Ok(data.into_iter().map(|(key, value)| (key, value.0)).collect())
-    }
-
-    /// Writes the connection secret, if it has changed.
-    async fn publish(&mut self, details: &ConnectionDetails) -> kube::Result<()> {
-        let definition = &self.defined.definition;
-        let Some(secret) = definition.layout().connection_secret_ref(&self.composite) else {
-            return Ok(());
-        };
-        let Some(namespace) = secret.namespace else {
-            return Ok(());
-        };
-        let allowed = definition.connection_secret_keys();
-        let data: BTreeMap<String, k8s_openapi::ByteString> = details
-            .iter()
-            .filter(|(key, _)| allowed.is_none_or(|allowed| allowed.contains(key)))
-            .map(|(key, value)| (key.clone(), k8s_openapi::ByteString(value.clone())))
-            .collect();
-        let api: Api<k8s_openapi::api::core::v1::Secret> =
-            Api::namespaced(self.context.client.clone(), namespace);
-        let live = api.get_opt(secret.name).await?;
-        let uid = self.composite["metadata"]["uid"].as_str();
-        let ours = |live: &k8s_openapi::api::core::v1::Secret| {
-            let mut owners = live.metadata.owner_references.iter().flatten();
-            owners.any(|owner| owner.controller == Some(true) && Some(owner.uid.as_str()) == uid)
-        };
-        match &live {
-            Some(live) if !ours(live) => {
-                self.tell(Note {
-                    warning: true,
-                    reason: cambium_api::names::reason::PUBLISH_CONNECTION,
-                    text: format!(
-                        "cannot publish connection details: Secret {namespace}/{} exists and is somebody else's",
-                        secret.name
-                    ),
-                });
-                return Ok(());
-            }
-            Some(live) if live.data.clone().unwrap_or_default() == data => return Ok(()),
-            None if data.is_empty() => return Ok(()),
-            _ => {}
-        }
-        let manifest = json!({
-            "apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1",
-            "metadata": {"name": secret.name, "namespace": namespace, "ownerReferences": [{
-                "apiVersion": self.composite["apiVersion"], "kind": self.composite["kind"],
-                "name": self.at.name, "uid": uid, "controller": true, "blockOwnerDeletion": true,
-            }]},
-            "data": data,
-        });
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        api.patch(secret.name, &params, &Patch::Apply(&manifest)).await?;
-        self.context.state.tell_claim(&self.composite);
-        Ok(())
-    }
-
     /// Writes the status, if it has changed.
-    async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
+    pub(super) async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
         let Some(change) = merge_patch(&self.composite["status"], status) else {
             return Ok(());
         };
@@ -477,18 +359,38 @@ impl Run<'_> {
         }
     }
 
-    fn tell(&self, note: Note) {
-        self.context.events.record(Event {
-            regarding: reference(&self.composite),
-            severity: if note.warning {
-                Severity::Warning
-            } else {
-                Severity::Normal
-            },
-            reason: note.reason.to_owned(),
-            action: "Compose".to_owned(),
-            note: note.text,
-        });
+    /// Tells what functions say, unless they said the same the last time.
+    pub(super) fn say(&self, notes: Vec<Note>) {
+        if self.context.state.told.is_news(&self.key, &notes) {
+            notes.into_iter().for_each(|note| self.tell(note));
+        }
+    }
+
+    pub(super) fn tell(&self, note: Note) {
+        let record = |object: &Value, text: String| {
+            self.context.events.record(Event {
+                regarding: reference(object),
+                severity: if note.warning {
+                    Severity::Warning
+                } else {
+                    Severity::Normal
+                },
+                reason: note.reason.clone().into_owned(),
+                action: "Compose".to_owned(),
+                note: text,
+            });
+        };
+        record(&self.composite, note.text);
+        if let Some((claim, text)) = self.claim().zip(note.claim) {
+            record(&claim, text);
+        }
+    }
+
+    /// The claim that it is for.
+    fn claim(&self) -> Option<Value> {
+        let claim = self.defined.definition.layout().claim_ref(&self.composite)?;
+        let cache = self.context.composites(self.defined.claim.as_ref()?)?;
+        Some(cache.get(&Key::new(claim.namespace, claim.name))?.value())
     }
 
     fn composite_params(&self) -> PatchParams {

@@ -4,20 +4,26 @@
 //!  CompositeResourceDefinitions ─► what defines a kind, its CRDs ─┐
 //!  Compositions, CompositionRevisions ─────────────► Catalogue ───┼─► who is concerned ──► queues ──► reconcile
 //!  composite resources, claims ────────────────────► Consumers ───┤
-//!  what composite resources are composed of ───────► owners ──────┘
+//!  what composite resources are composed of ───────► owners ──────┤
+//!  Functions ──────────────────────────────────────► who waits ───┘
 //! ```
 
 mod claim;
 mod composite;
 mod composition;
+mod connection;
 mod definition;
+mod functions;
 mod gate;
+mod pipeline;
+mod seen;
 mod state;
+mod waiting;
 
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Events, Mapper, Resource, Watch};
-use cambium_api::crossplane::{Composition, CompositionRevision};
+use cambium_api::crossplane::{Composition, CompositionRevision, Function};
 use cambium_api::names::label;
 use cambium_composites::{ByRevision, CompositionFetcher, FromComposition};
 use jiff::Timestamp;
@@ -47,6 +53,10 @@ pub(crate) struct Context {
     revisions: Arc<Cache>,
     /// The highest numbers that were issued, by composition.
     marks: Arc<Cache>,
+    /// Where functions answer.
+    functions: Arc<Cache>,
+    /// Calls them.
+    calls: functions::Calls,
     /// Composite resources and claims, by kind.
     kinds: Children,
     /// What composite resources are composed of, by kind.
@@ -88,6 +98,8 @@ impl Context {
                 State::revision_changed,
             ),
             marks: cache(ApiResource::erase::<ConfigMap>(&()), State::marks_changed),
+            functions: cache(ApiResource::erase::<Function>(&()), State::function_changed),
+            calls: functions::Calls::default(),
             kinds: children(None, State::composite_changed),
             composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
             state,
@@ -124,9 +136,13 @@ impl Context {
             let marks = Watch::new(self.watching.clone())
                 .labels(MARKS_LABEL)
                 .spawn(self.marks.clone());
-            let mut watches: Vec<Watching> = [&self.definitions, &self.compositions, &self.revisions]
-                .map(watch)
-                .into();
+            let all = [
+                &self.definitions,
+                &self.compositions,
+                &self.revisions,
+                &self.functions,
+            ];
+            let mut watches: Vec<Watching> = all.map(watch).into();
             watches.push(marks);
             watches
         });
@@ -134,6 +150,7 @@ impl Context {
             &self.definitions,
             &self.compositions,
             &self.revisions,
+            &self.functions,
             &self.marks,
         ] {
             cache.synced().await;

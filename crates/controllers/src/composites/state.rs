@@ -2,6 +2,7 @@
 
 mod claims;
 
+use super::waiting::{Told, Waiting};
 use crate::runtime::{Change, Origin, Queue, Record, Resource};
 use crate::state::same_intent;
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
@@ -39,7 +40,11 @@ pub(crate) struct State {
     catalogue: RwLock<Catalogue>,
     consumers: RwLock<Consumers>,
     /// Composite resources that miss a kind, by its group.
-    missing: Mutex<HashMap<String, HashSet<CompositeKey>>>,
+    pub(super) kinds_missed: Waiting,
+    /// Composite resources that could not have a function called.
+    pub(super) functions_missed: Waiting,
+    /// What functions said about composite resources.
+    pub(super) told: Told,
     fetcher: Box<dyn CompositionFetcher + Send + Sync>,
     edits: LabelEdits,
     /// Definitions to look at.
@@ -116,7 +121,9 @@ impl State {
             defined: RwLock::default(),
             catalogue: RwLock::default(),
             consumers: RwLock::default(),
-            missing: Mutex::default(),
+            kinds_missed: Waiting::default(),
+            functions_missed: Waiting::default(),
+            told: Told::default(),
             fetcher,
             edits,
             definitions: Queue::default(),
@@ -193,12 +200,6 @@ impl State {
         known.is_some_and(|known| known.0 == digest && known.1.is_some() && known.1 == generation)
     }
 
-    /// A composite resource misses a kind of this group.
-    pub(super) fn misses(&self, key: &CompositeKey, group: &str) {
-        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        missing.entry(group.to_owned()).or_default().insert(key.clone());
-    }
-
     /// The kinds of a group may be others now.
     pub(super) fn kind_changed(&self, crd: &str, group: &str) {
         let waiting = {
@@ -212,8 +213,19 @@ impl State {
         for name in waiting {
             self.definitions.add(name);
         }
-        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        for key in missing.remove(group).into_iter().flatten() {
+        self.wake(self.kinds_missed.take(group));
+    }
+
+    /// A Function has changed.
+    pub(super) fn function_changed(&self, change: &Change) {
+        if !change.same_content() {
+            self.wake(self.functions_missed.take(&change.key.name));
+        }
+    }
+
+    /// Those who failed for want of something look again, as if for the first time.
+    fn wake(&self, waiting: HashSet<CompositeKey>) {
+        for key in waiting {
             self.composites.reset(&key);
             self.composites.add(key);
         }
@@ -353,6 +365,7 @@ impl State {
             Some(record) if claims => self.index_claim(&key, &defined.definition, &record.value()),
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
+                self.told.forget(&key);
                 let changed = self.consumers_mut().remove(&key);
                 self.uses_changed(&changed);
             }
