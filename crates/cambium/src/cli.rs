@@ -117,6 +117,15 @@ pub(crate) struct Manager {
     /// How many applications, and how many composite resources, are worked on at the same time.
     #[arg(long, value_name = "N", default_value_t = 8, alias = "workers")]
     pub(crate) max_concurrent_reconciles: usize,
+    /// Where a composition function is, as in function-x=10.0.0.7:9443; may be given several times. Without it, its Function says.
+    #[arg(long = "function", value_name = "NAME=ADDRESS", value_parser = function)]
+    pub(crate) functions: Vec<(String, String)>,
+    /// Call functions without TLS, wherever they are. Without it, only on loopback.
+    #[arg(long)]
+    pub(crate) allow_plain_functions: bool,
+    /// How long a function may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub(crate) function_deadline: u64,
     #[command(flatten)]
     pub(crate) features: Features,
 }
@@ -144,6 +153,14 @@ impl Features {
     pub(crate) fn is_on(&self, gate: Gate, unless_said: bool) -> bool {
         let said = self.gates.iter().rev().find(|(named, _)| *named == gate);
         said.map_or(unless_said, |(_, on)| *on)
+    }
+}
+
+fn function(text: &str) -> Result<(String, String), String> {
+    let (name, address) = text.split_once('=').ok_or("expected NAME=ADDRESS")?;
+    match name.is_empty() || address.is_empty() {
+        true => Err("expected NAME=ADDRESS".to_owned()),
+        false => Ok((name.to_owned(), address.to_owned())),
     }
 }
 

@@ -4,8 +4,9 @@ use anyhow::Result;
 use cambium_api::crossplane::{CompositeResourceDefinition, Mode, Scope};
 use cambium_compose::{ObservedResource, observe};
 use cambium_composites::Content;
-use cambium_composites::composite::wanted;
+use cambium_composites::composite::{Wanted, wanted};
 use cambium_composites::definition::read;
+use cambium_composites::pipeline::{self, Next};
 use cambium_cue::Diagnostics;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -34,13 +35,6 @@ pub(crate) fn run(options: &Compose) -> Result<()> {
         .into());
     }
     let content = Content::new(composition["spec"].clone());
-    if content.mode() != Some(Mode::Resources) {
-        return Err(WrongUse("only `mode: Resources` can be composed without a cluster".to_owned()).into());
-    }
-    let templates = match content.templates() {
-        Ok(templates) => templates,
-        Err(problems) => return Err(shown(&[problems.to_owned()]).into()),
-    };
     if composite["metadata"]["uid"].is_null() {
         composite["metadata"]["uid"] = json!("00000000-0000-0000-0000-000000000000");
     }
@@ -58,31 +52,86 @@ pub(crate) fn run(options: &Compose) -> Result<()> {
         .into_iter()
         .filter_map(|object| Some((named(&object)?, object)))
         .collect();
-    let made = wanted(templates, &composite, &known);
+    let there: BTreeMap<String, ObservedResource> = known
+        .into_iter()
+        .map(|(name, object)| {
+            let secret = Default::default();
+            (name, ObservedResource { object, secret })
+        })
+        .collect();
+    let (composite, made) = match content.mode() {
+        Some(Mode::Resources) => with_templates(&content, &composite, &there)?,
+        Some(Mode::Pipeline) => with_functions(&content, &composite, &there)?,
+        None => {
+            let mode = text(&composition["spec"]["mode"]);
+            return Err(WrongUse(format!("{mode:?} is neither Resources nor Pipeline")).into());
+        }
+    };
     let failures: Vec<String> = made
         .iter()
         .filter_map(|wanted| wanted.outcome.clone().err())
         .collect();
-    let there: BTreeMap<String, ObservedResource> = known
-        .into_iter()
-        .map(|(name, object)| {
-            (
-                name,
-                ObservedResource {
-                    object,
-                    ..Default::default()
-                },
-            )
-        })
-        .collect();
-    let seen = observe(templates, &composite, &there);
-    let mut documents = vec![seen.composite];
+    let mut documents = vec![composite];
     documents.extend(made.into_iter().filter_map(|wanted| wanted.outcome.ok()));
     render::print(documents.iter(), options.output)?;
     match failures.is_empty() {
         true => Ok(()),
         false => Err(shown(&failures).into()),
     }
+}
+
+/// What templates make, and what what is there says of it.
+fn with_templates(
+    content: &Content,
+    composite: &Value,
+    there: &BTreeMap<String, ObservedResource>,
+) -> Result<(Value, Vec<Wanted>)> {
+    let templates = content
+        .templates()
+        .map_err(|problems| shown(&[problems.to_owned()]))?;
+    let known = there
+        .iter()
+        .map(|(name, known)| (name.clone(), known.object.clone()))
+        .collect();
+    let made = wanted(templates, composite, &known);
+    Ok((observe(templates, composite, there).composite, made))
+}
+
+/// What functions make, as far as they are built in.
+fn with_functions(
+    content: &Content,
+    composite: &Value,
+    there: &BTreeMap<String, ObservedResource>,
+) -> Result<(Value, Vec<Wanted>)> {
+    let steps = content
+        .steps()
+        .map_err(|problems| shown(&[problems.to_owned()]))?;
+    let observed = pipeline::observed(composite, Default::default(), there);
+    let mut run = pipeline::Run::new(steps, observed, BTreeMap::new());
+    let mut next = run.start();
+    let done = loop {
+        next = match next {
+            Next::Call(step, request) => match step.built_in() {
+                Some(function) => run.answered(function(&request)),
+                None => run.failed(&format!(
+                    "{} is not built in, and cannot be called without a cluster",
+                    step.function
+                )),
+            },
+            Next::Need(..) => run.failed("it needs to see other resources, and there is no cluster"),
+            Next::Failed(failed) => return Err(shown(&[failed.message]).into()),
+            Next::Done(done) => break done,
+        };
+    };
+    for note in &done.notes {
+        output::note(&note.text);
+    }
+    let mut composite = composite.clone();
+    if let Some(status) = done.desired.composite.resource.get("status") {
+        composite["status"] = status.clone();
+    }
+    let made = pipeline::wanted(&done.desired, &composite, there);
+    Ok((composite, made))
 }
 
 /// Whether a definition is right, and defines the composite resource.

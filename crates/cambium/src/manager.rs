@@ -1,8 +1,10 @@
 //! `cambium manager`: the controllers and webhooks against a Kubernetes that is there already.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use cambium_composites::revision::LabelEdits;
-use cambium_controllers::Settings;
+use cambium_controllers::{Plain, Settings};
 use cambium_webhooks::registration::Reach;
 
 use crate::cli;
@@ -44,6 +46,12 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
                 true => LabelEdits::Issue,
                 false => LabelEdits::Follow,
             },
+            functions: options.functions.iter().cloned().collect(),
+            plain_functions: match options.allow_plain_functions {
+                true => Plain::Anywhere,
+                false => Plain::OnLoopback,
+            },
+            function_deadline: Duration::from_secs(options.function_deadline),
             workers: options.max_concurrent_reconciles,
             instance: identity.clone(),
             ..Settings::default()

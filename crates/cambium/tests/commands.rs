@@ -627,3 +627,51 @@ fn composing_needs_no_cluster() {
     std::fs::write(&composite, text.replace("Database", "Cache")).unwrap();
     assert_snapshot!(run(&composite, "1-definition.yaml"));
 }
+
+#[test]
+fn built_in_functions_compose_without_a_cluster_and_others_say_that_they_cannot() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, value: &Value| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, value.to_string()).unwrap();
+        path
+    };
+    let type_ = json!({"apiVersion": "platform.example.org/v1", "kind": "Database"});
+    let composite = json!({"apiVersion": type_["apiVersion"], "kind": type_["kind"],
+        "metadata": {"name": "orders", "namespace": "team"}, "spec": {"storageGB": 7}});
+    let patch_and_transform = json!({"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources", "resources": [{
+        "name": "settings", "base": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"engine": "postgres-17"}},
+        "patches": [{"type": "FromCompositeFieldPath", "fromFieldPath": "metadata.name", "toFieldPath": "data.name"}],
+    }]});
+    let composition = |function: &str| {
+        json!({"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": "databases"},
+        "spec": {"compositeTypeRef": type_, "mode": "Pipeline", "pipeline": [
+            {"step": "compose", "functionRef": {"name": "function-patch-and-transform"}, "input": patch_and_transform},
+            {"step": "ready", "functionRef": {"name": function}},
+        ]}})
+    };
+    let run = |function: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_cambium"))
+            .args(["compose", "-o", "json", "-f"])
+            .arg(file("xr.json", &composite))
+            .arg("-c")
+            .arg(file("composition.json", &composition(function)))
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            error,
+        )
+    };
+    let (code, text, error) = run("function-auto-ready");
+    assert_eq!(code, 0, "{error}");
+    assert!(
+        text.contains("postgres-17") && text.contains("\"name\": \"orders\""),
+        "{text}"
+    );
+    let (code, _, error) = run("function-elsewhere");
+    assert_eq!(code, 7);
+    assert!(error.contains("function-elsewhere is not built in"), "{error}");
+}
