@@ -16,9 +16,6 @@ use tokio::sync::watch;
 /// Uses change in bursts; a definition's status says where they led.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// How many applications are asked at a time whether they are concerned.
-const TOGETHER: usize = 64;
-
 /// What is known of a cluster. Locks are taken in the order of the fields.
 #[derive(Default)]
 pub(crate) struct State {
@@ -243,15 +240,12 @@ impl State {
         if !self.ready.load(Ordering::Acquire) {
             return;
         }
-        let naming = self.consumers().naming(artifact);
-        // A few at a time: the first who are woken want to note what they did, and would wait for the last.
-        for some in naming.chunks(TOGETHER) {
-            let (catalogue, consumers) = (self.catalogue(), self.consumers());
-            for key in some {
-                if consumers.is_concerned(&catalogue, artifact, key) {
-                    self.applications.add(Key::new(&key.namespace, &key.name));
-                }
-            }
+        let concerned = {
+            let catalogue = self.catalogue();
+            self.consumers().concerned(&catalogue, artifact)
+        };
+        for key in concerned {
+            self.applications.add(Key::new(&key.namespace, &key.name));
         }
     }
 

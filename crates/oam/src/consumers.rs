@@ -8,7 +8,7 @@ use crate::resolve::kind_in_lock;
 use crate::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
 use cambium_api::names::{SYSTEM_NAMESPACE, condition};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType};
-use cambium_lineage::{InUse, Lineage, Policy, Reference, Users};
+use cambium_lineage::{Digest, InUse, Lineage, Policy, Reference, Users};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -210,15 +210,25 @@ impl Consumers {
         names.cloned().collect()
     }
 
-    /// The applications that name a definition. Most of them may not be concerned.
-    pub fn naming(&self, artifact: &Artifact) -> Vec<Arc<Consuming>> {
+    /// The applications that would get another answer now than the one they have.
+    ///
+    /// Thousands may ask the same from the same place and have the same: they get the same answer, which is looked for once.
+    pub fn concerned(&self, catalogue: &Catalogue, artifact: &Artifact) -> Vec<Arc<Consuming>> {
         let definition = (artifact.type_, artifact.name.clone());
         let keys = self.by_definition.get(&definition).into_iter().flatten();
-        keys.cloned().collect()
+        let mut known = HashMap::new();
+        keys.filter(|key| self.is_concerned_by(catalogue, artifact, key, &mut known))
+            .cloned()
+            .collect()
     }
 
-    /// Whether an application would get another answer now than the one it has.
-    pub fn is_concerned(&self, catalogue: &Catalogue, artifact: &Artifact, key: &Consuming) -> bool {
+    fn is_concerned_by<'c>(
+        &'c self,
+        catalogue: &Catalogue,
+        artifact: &Artifact,
+        key: &'c Consuming,
+        known: &mut HashMap<Situation<'c>, bool>,
+    ) -> bool {
         if !is_in_sight(artifact, key) {
             return false;
         }
@@ -236,17 +246,20 @@ impl Consumers {
             if !same_definition {
                 return false;
             }
-            let answer = resolve(catalogue, &key.namespace, follow, asked, in_use.as_ref());
-            match (answer.outcome, in_use) {
-                (Ok(_), None) => true,
-                (Ok(resolved), Some(in_use)) => {
-                    let revision = &resolved.stored.revision;
-                    consumer.failed
-                        || *revision.name() != in_use.name
-                        || in_use.digest.is_some_and(|digest| digest != revision.digest())
-                }
-                (Err(_), _) => !consumer.failed,
+            let differs = || differs(catalogue, key, consumer.failed, follow, asked, in_use.as_ref());
+            if follow.lock.is_some() {
+                return differs();
             }
+            let situation = Situation {
+                namespace: &key.namespace,
+                text: &asked.text,
+                policy: follow.policy,
+                in_use: in_use
+                    .as_ref()
+                    .map(|in_use| (in_use.name.as_str(), in_use.digest)),
+                failed: consumer.failed,
+            };
+            *known.entry(situation).or_insert_with(differs)
         })
     }
 
@@ -315,6 +328,38 @@ impl Consumers {
             .or_else(recorded)
             .cloned()
             .unwrap_or_else(|| Arc::new(key.clone()))
+    }
+}
+
+/// All that an answer depends on, where there is no lock.
+#[derive(PartialEq, Eq, Hash)]
+struct Situation<'c> {
+    namespace: &'c str,
+    text: &'c str,
+    policy: Policy,
+    in_use: Option<(&'c str, Option<Digest>)>,
+    failed: bool,
+}
+
+/// Whether a reference would get another answer now than the one it has.
+fn differs(
+    catalogue: &Catalogue,
+    key: &Consuming,
+    failed: bool,
+    follow: &Follow,
+    asked: &Asked,
+    in_use: Option<&InUse>,
+) -> bool {
+    let answer = resolve(catalogue, &key.namespace, follow, asked, in_use);
+    match (answer.outcome, in_use) {
+        (Ok(_), None) => true,
+        (Ok(resolved), Some(in_use)) => {
+            let revision = &resolved.stored.revision;
+            failed
+                || *revision.name() != in_use.name
+                || in_use.digest.is_some_and(|digest| digest != revision.digest())
+        }
+        (Err(_), _) => !failed,
     }
 }
 

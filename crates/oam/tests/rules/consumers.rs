@@ -72,9 +72,8 @@ proptest! {
         let catalogue = world.catalogue();
         let concerned: BTreeSet<String> =
             consumers
-                .naming(&world.artifact)
+                .concerned(&catalogue, &world.artifact)
                 .iter()
-                .filter(|key| consumers.is_concerned(&catalogue, &world.artifact, key))
                 .map(|key| key.name.clone())
                 .collect();
         for one in &applications {
