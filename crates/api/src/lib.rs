@@ -19,7 +19,6 @@
 //!
 //! `docs/design/0004-kinds.md` says why it is so.
 
-mod conditions;
 pub mod crds;
 pub mod crossplane;
 mod keep;
@@ -29,7 +28,6 @@ mod tidy;
 pub mod v1beta1;
 pub mod v2beta1;
 
-pub use conditions::Conditions;
 pub use keep::Tree;
 pub use parts::{
     ChildResourceKind, Cue, DefinitionReference, DefinitionStatus, GroupVersionKind, PublishedVersion,

@@ -29,6 +29,7 @@ mod problem;
 mod quantity;
 mod read;
 mod readiness;
+mod slip;
 mod template;
 
 pub mod function;
@@ -45,4 +46,5 @@ pub use patch::{Patch, PatchError, PatchType, Source};
 pub use problem::{Fault, Problem, Problems};
 pub use quantity::QuantityError;
 pub use readiness::{Readiness, ReadinessCheck, ReadinessError, ReadinessProblem, readiness};
+pub use slip::distance;
 pub use template::{Composition, Template, validate};

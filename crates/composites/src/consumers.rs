@@ -144,14 +144,24 @@ impl Consumers {
         }
     }
 
-    /// Those that may get another revision of a composition, or this composition for the first time. Most may not be concerned.
-    pub fn naming(&self, composition: &str, types: &BTreeSet<TypeReference>) -> Vec<Arc<Consuming>> {
+    /// The composite resources that would get another revision of a composition now than the one they have, or this composition for the
+    /// first time.
+    pub fn concerned(
+        &self,
+        catalogue: &Catalogue,
+        by: &dyn CompositionFetcher,
+        composition: &str,
+        types: &BTreeSet<TypeReference>,
+    ) -> Vec<Arc<Consuming>> {
         let named = self.by_composition.get(composition).into_iter().flatten();
         let undecided = types
             .iter()
             .filter_map(|type_| self.undecided.get(type_))
             .flatten();
-        named.chain(undecided).cloned().collect()
+        let keys = named.chain(undecided);
+        keys.filter(|key| self.is_concerned(catalogue, by, key))
+            .cloned()
+            .collect()
     }
 
     /// All composite resources of a kind.
@@ -160,8 +170,7 @@ impl Consumers {
         keys.cloned().collect()
     }
 
-    /// Whether a composite resource would get another revision now than the one it has.
-    pub fn is_concerned(&self, catalogue: &Catalogue, by: &dyn CompositionFetcher, key: &Consuming) -> bool {
+    fn is_concerned(&self, catalogue: &Catalogue, by: &dyn CompositionFetcher, key: &Consuming) -> bool {
         let Some(consumer) = self.all.get(key).filter(|consumer| consumer.composes) else {
             return false;
         };
@@ -200,16 +209,6 @@ impl Consumers {
         uses.selectors
             .extend(type_.and_then(|type_| self.defaults.get(type_)).cloned());
         uses
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
     }
 }
 

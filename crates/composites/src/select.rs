@@ -113,11 +113,6 @@ impl Refusal {
         });
         bare.to_owned()
     }
-
-    /// A word for it, which conditions have as their reason.
-    pub fn reason(&self) -> &'static str {
-        cambium_api::names::reason::RECONCILE_ERROR
-    }
 }
 
 /// What a composite resource asks for.

@@ -1,6 +1,7 @@
 //! Fields that a composition does not have. The API server keeps them, so that a slip of the pen would be a template without effect.
 
 use cambium_api::crds;
+use cambium_compose::distance;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
 };
@@ -66,19 +67,4 @@ const SLIPS: usize = 2;
 fn meant(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let near = known.map(|known| (distance(name, known), known)).min()?;
     (near.0 <= SLIPS && near.0 < near.1.len()).then_some(near.1)
-}
-
-/// How many letters must change, without regard to case.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, letter) in left.to_lowercase().chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, other) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }

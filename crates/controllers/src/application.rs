@@ -2,7 +2,6 @@
 
 use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
-use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
@@ -14,6 +13,7 @@ use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft,
     ever_wanted, plan, plan_deletion, status, superfluous,
 };
+use cambium_objects::merge_patch;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};

@@ -1,7 +1,6 @@
 //! Definitions: keeps one DefinitionRevision for each version, and says who uses which.
 
 use crate::manager::Context;
-use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome, Record};
 use crate::write::{delete_judged, is_conflict, reference, remove_finalizer};
@@ -11,6 +10,7 @@ use cambium_convert::definition::{WrittenAt, written_at};
 use cambium_lineage::{RevisionName, Users};
 use cambium_oam::definition::{Observed, Plan, Renumber, Uses, plan};
 use cambium_oam::{Artifact, Stored};
+use cambium_objects::merge_patch;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PostParams};
 use serde_json::{Value, json};

@@ -16,7 +16,6 @@ mod definition;
 mod gate;
 mod kinds;
 mod manager;
-mod patch;
 mod state;
 mod write;
 

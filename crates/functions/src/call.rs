@@ -218,7 +218,7 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
 }
 
 /// Leaves messages as bytes: what cannot be read is told apart from what cannot be had.
-struct Unread;
+pub struct Unread;
 
 impl Codec for Unread {
     type Encode = Bytes;

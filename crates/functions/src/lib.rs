@@ -16,7 +16,7 @@ mod endpoint;
 mod error;
 pub mod wire;
 
-pub use call::{ANSWER_LIMIT, Functions, REQUEST_LIMIT};
+pub use call::{ANSWER_LIMIT, Functions, REQUEST_LIMIT, Unread};
 pub use convert::{Garbled, answered, asked};
 pub use endpoint::{Endpoint, EndpointError, Plain, Tls};
 pub use error::CallError;

@@ -6,6 +6,7 @@ use crate::gofmt;
 use crate::gojson;
 use crate::path::FieldPath;
 use crate::problem::Problems;
+use crate::slip::distance;
 
 pub(super) struct Node<'v> {
     value: Option<&'v Value>,
@@ -154,23 +155,4 @@ pub(super) fn choices<'a>(found: &str, known: impl IntoIterator<Item = &'a str>)
         }
         Some(_) => format!("use one of {}", known.join(", ")),
     }
-}
-
-/// How many letters must change, without regard to case.
-fn distance(left: &str, right: &str) -> usize {
-    // What is very long is not a slip of the pen.
-    if left.len() > 64 {
-        return usize::MAX;
-    }
-    let right: Vec<char> = right.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, letter) in left.to_lowercase().chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, other) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }

@@ -2,11 +2,11 @@
 
 use super::manifest::{Manifest, external_name, generated_name, manifest};
 use super::{is_claim_of, policy};
-use crate::composite::is_within;
 use crate::definition::Definition;
 use crate::{Field, Layout, composite_of, delete_policy};
 use cambium_api::crossplane::{CompositeDeletePolicy, UpdatePolicy};
 use cambium_api::names::{annotation, finalizer};
+use cambium_objects::is_within;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,8 @@
 //! What a claim says.
 
 use crate::composite::{Note, compact};
-use cambium_api::Conditions;
 use cambium_api::names::{condition, reason};
+use cambium_objects::Conditions;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::{Map, Value, json};

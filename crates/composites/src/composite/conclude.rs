@@ -6,10 +6,10 @@ use super::{Object, custom};
 use crate::Layout;
 use crate::definition::Definition;
 use crate::pipeline::Failed;
-use cambium_api::Conditions;
 use cambium_api::crossplane::UpdatePolicy;
 use cambium_api::names::{condition, reason};
 use cambium_compose::{ConnectionDetails, ObservedResource};
+use cambium_objects::{Conditions, merge_patch};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::{Map, Value, json};
@@ -232,26 +232,8 @@ fn show_policy(status: &mut Value, layout: Layout, policy: UpdatePolicy) {
 fn patched(before: &Value, after: &Value) -> Option<Value> {
     let mut patch = Map::new();
     for field in ["spec", "metadata"] {
-        if let Some(change) = difference(&before[field], &after[field]) {
+        if let Some(change) = merge_patch(&before[field], &after[field]) {
             patch.insert(field.to_owned(), change);
-        }
-    }
-    (!patch.is_empty()).then_some(Value::Object(patch))
-}
-
-/// The merge patch that makes `before` `after`. Patches add and replace, and take nothing away.
-fn difference(before: &Value, after: &Value) -> Option<Value> {
-    if before == after {
-        return None;
-    }
-    let (Value::Object(before), Value::Object(after)) = (before, after) else {
-        return Some(after.clone());
-    };
-    let mut patch = Map::new();
-    for (name, value) in after {
-        match before.get(name) {
-            Some(known) => patch.extend(difference(known, value).map(|change| (name.clone(), change))),
-            None => drop(patch.insert(name.clone(), value.clone())),
         }
     }
     (!patch.is_empty()).then_some(Value::Object(patch))

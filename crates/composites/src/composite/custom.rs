@@ -1,9 +1,9 @@
 //! Conditions that functions give to a composite resource.
 
 use crate::Layout;
-use cambium_api::Conditions;
 use cambium_api::names::{condition, reason};
 use cambium_compose::function::{Condition, ConditionStatus, Target};
+use cambium_objects::Conditions;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -10,14 +10,13 @@
 
 mod conclude;
 mod custom;
-mod object;
 mod plan;
 mod report;
 mod wanted;
 
+pub use cambium_objects::Object;
 pub(crate) use conclude::compact;
 pub use conclude::{Concluded, Happened, Note, conclude, failed_status, paused_status, refused_status};
-pub use object::{Object, controller_of, is_within};
 pub use plan::{Apply, Observed, Plan, Scopes, field_manager, plan, selection};
 pub use report::Report;
 pub use wanted::{Called, Wanted, associate, wanted};

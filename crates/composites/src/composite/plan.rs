@@ -1,7 +1,6 @@
 //! What is to be done about a composite resource, before anything is known to have worked.
 
 use super::conclude::Note;
-use super::object::{Object, controller_of, is_within};
 use super::wanted::Wanted;
 use crate::definition::Definition;
 use crate::select::{Fetched, Wish};
@@ -9,6 +8,7 @@ use crate::{Field, Layout};
 use cambium_api::crossplane::UpdatePolicy;
 use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_lineage::Digest;
+use cambium_objects::{Object, controller_of, is_within};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -55,7 +55,7 @@ pub fn associate(
             continue;
         };
         // What somebody else controls is not ours, whatever it says.
-        if super::controller_of(object).is_some_and(|(owner, _)| owner != uid) {
+        if cambium_objects::controller_of(object).is_some_and(|(owner, _)| owner != uid) {
             continue;
         }
         let annotated = object["metadata"]["annotations"][annotation::COMPOSITION_RESOURCE_NAME].as_str();

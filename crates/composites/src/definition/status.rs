@@ -4,9 +4,9 @@ use cambium_api::crossplane::{
     CompositeResourceDefinition, CompositeResourceDefinitionStatus, ControllerTypes,
 };
 use cambium_api::names::{condition, reason};
+use cambium_objects::Conditions;
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::meaning::Definition;
 use super::problem::Problems;
@@ -71,19 +71,24 @@ pub struct Observed<'a> {
 /// Reasons are Crossplane's where it has one. It says nothing while it waits or fails; here both conditions are false then, and say why.
 pub fn status(observed: &Observed<'_>) -> CompositeResourceDefinitionStatus {
     let before = observed.source.status.clone().unwrap_or_default();
+    let generation = observed.source.metadata.generation;
+    let mut conditions = Conditions::after(&before.conditions, generation, observed.now);
+    let mut set = |type_: &str, side: Side| {
+        let (holds, reason, message) = judged(observed, side);
+        conditions.set(type_, holds, reason, message);
+    };
+    set(condition::ESTABLISHED, Side::Composite);
     let offers = observed.source.spec.claim_names.is_some();
-    let mut conditions = vec![condition(observed, &before.conditions, Side::Composite)];
     if offers {
-        conditions.push(condition(observed, &before.conditions, Side::Claim));
+        set(condition::OFFERED, Side::Claim);
     }
-    let ours = [condition::ESTABLISHED, condition::OFFERED];
-    let others = before.conditions.iter();
-    conditions.extend(others.filter(|one| !ours.contains(&one.type_.as_str())).cloned());
-    let controllers = controllers(observed, before.controllers.unwrap_or_default());
+    let mut conditions = conditions.done();
+    conditions.retain(|one| offers || one.type_ != condition::OFFERED);
+    let controllers = controllers(observed, before.controllers.clone().unwrap_or_default());
     CompositeResourceDefinitionStatus {
         conditions,
         controllers: (controllers != ControllerTypes::default()).then_some(controllers),
-        other: before.other,
+        other: before.other.clone(),
     }
 }
 
@@ -91,25 +96,6 @@ pub fn status(observed: &Observed<'_>) -> CompositeResourceDefinitionStatus {
 enum Side {
     Composite,
     Claim,
-}
-
-fn condition(observed: &Observed<'_>, before: &[Condition], side: Side) -> Condition {
-    let type_ = match side {
-        Side::Composite => condition::ESTABLISHED,
-        Side::Claim => condition::OFFERED,
-    };
-    let (holds, reason, message) = judged(observed, side);
-    let status = if holds { "True" } else { "False" };
-    let same = |one: &&Condition| one.type_ == type_ && one.status == status;
-    let since = before.iter().find(same);
-    Condition {
-        type_: type_.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
-        message,
-        observed_generation: observed.source.metadata.generation,
-        last_transition_time: since.map_or(Time(observed.now), |one| one.last_transition_time.clone()),
-    }
 }
 
 fn judged(observed: &Observed<'_>, side: Side) -> (bool, &'static str, String) {

@@ -3,10 +3,11 @@
 use super::Stored;
 use super::plan::Current;
 use crate::consumers::Uses;
+use cambium_api::Revision;
 use cambium_api::crossplane::{CompositionRevisionStatus, CompositionStatus};
 use cambium_api::names::{condition, reason};
-use cambium_api::{Conditions, Revision};
 use cambium_lineage::{Lineage, Users};
+use cambium_objects::Conditions;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

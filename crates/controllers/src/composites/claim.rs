@@ -2,7 +2,6 @@
 
 use super::state::Defined;
 use super::{CompositeKey, Context};
-use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{is_conflict, is_refusal, reference, remove_finalizer};
@@ -12,8 +11,10 @@ use cambium_composites::claim::{
     Bind, FIELD_MANAGER, Manifest, Observed, Plan, Synced, deleting_status, failed_status, leftover,
     paused_status, plan, synced_status,
 };
-use cambium_composites::composite::{Note, Object, is_within};
+use cambium_composites::composite::Note;
 use cambium_composites::{Layout, composite_of};
+use cambium_objects::merge_patch;
+use cambium_objects::{Object, is_within};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};

@@ -4,7 +4,6 @@ use super::seen::Seen;
 use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::kinds::{Kinds, PASSING, Unknown};
-use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
@@ -16,6 +15,7 @@ use cambium_composites::composite::{
     conclude, field_manager, paused_status, plan, refused_status, wanted,
 };
 use cambium_composites::{Fetched, Wish};
+use cambium_objects::merge_patch;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};

@@ -1,13 +1,13 @@
 //! Compositions: keeps a CompositionRevision for each distinct spec, and says who uses which.
 
 use super::{Context, MARKS_LABEL, MARKS_NAME};
-use crate::patch::merge_patch;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome};
 use crate::write::{delete_judged, is_conflict, reference};
 use cambium_api::names::{FIELD_MANAGER, annotation};
 use cambium_composites::revision::{Observed, Plan, plan};
 use cambium_lineage::{Retention, RevisionName, Users};
+use cambium_objects::merge_patch;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PostParams};

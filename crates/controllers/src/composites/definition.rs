@@ -1,15 +1,15 @@
 //! Definitions of composite resources: keeps the CRDs that they ask for, and has their objects watched.
 
 use super::Context;
-use crate::patch::merge_patch;
 use crate::runtime::{Key, Outcome};
 use crate::write::{is_conflict, remove_finalizer};
 use cambium_api::crossplane::CompositeResourceDefinition;
 use cambium_api::names::{FIELD_MANAGER, finalizer};
-use cambium_composites::composite::is_within;
 use cambium_composites::definition::{
     CrdState, Definition, Observed, claim_crd, composite_crd, crd_state, read, status,
 };
+use cambium_objects::is_within;
+use cambium_objects::merge_patch;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};

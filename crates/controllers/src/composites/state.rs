@@ -7,12 +7,12 @@ use crate::runtime::{Change, Origin, Queue, Record, Resource};
 use crate::state::same_intent;
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_api::names::condition;
-use cambium_composites::composite::{Object, is_within};
 use cambium_composites::definition::{self, Definition};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{
     Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Selector, Wish,
 };
+use cambium_objects::{Object, is_within};
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 use serde_json::Value;
@@ -24,9 +24,6 @@ use tokio::sync::watch;
 
 /// Uses change in bursts; a composition's status says where they led.
 const SETTLE: Duration = Duration::from_secs(1);
-
-/// How many composite resources are asked at a time whether they are concerned.
-const TOGETHER: usize = 64;
 
 /// Which composite resource or claim.
 pub(crate) type CompositeKey = Arc<Consuming>;
@@ -400,7 +397,16 @@ impl State {
     }
 
     /// Something that a composite resource is composed of has changed.
-    pub(super) fn composed_changed(&self, _: &GroupVersionKind, change: &Change) {
+    pub(super) fn composed_changed(&self, gvk: &GroupVersionKind, change: &Change) {
+        if change.after.is_none() {
+            let mut rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
+            rewritten.remove(&Object {
+                api_version: gvk.api_version(),
+                kind: gvk.kind.clone(),
+                namespace: change.key.namespace.clone(),
+                name: change.key.name.clone(),
+            });
+        }
         if change.same_content() || change.origin != Origin::Watch {
             return;
         }
@@ -429,15 +435,13 @@ impl State {
         if !self.is_ready() {
             return;
         }
-        let naming = self.consumers().naming(composition, types);
-        // A few at a time: the first who are woken want to note what they did, and would wait for the last.
-        for some in naming.chunks(TOGETHER) {
-            let (catalogue, consumers) = (self.catalogue(), self.consumers());
-            for key in some {
-                if consumers.is_concerned(&catalogue, self.fetcher(), key) {
-                    self.composites.add(key.clone());
-                }
-            }
+        let concerned = {
+            let catalogue = self.catalogue();
+            self.consumers()
+                .concerned(&catalogue, self.fetcher(), composition, types)
+        };
+        for key in concerned {
+            self.composites.add(key);
         }
     }
 

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use bytes::{Buf as _, BufMut as _, Bytes};
+use bytes::Bytes;
+use cambium_functions::Unread;
 use cambium_functions::wire::{RUN_FUNCTION, RUN_FUNCTION_BETA, RunFunctionRequest, RunFunctionResponse};
 use prost::Message as _;
 use std::convert::Infallible;
@@ -12,7 +13,6 @@ use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::ServerTlsConfig;
 use tonic::transport::server::{Server, TcpIncoming};
 use tonic::{Request, Response, Status};
@@ -84,7 +84,7 @@ impl FunctionServer {
                         }
                     }
                 });
-                let mut grpc = tonic::server::Grpc::new(Raw).max_decoding_message_size(64 << 20);
+                let mut grpc = tonic::server::Grpc::new(Unread).max_decoding_message_size(64 << 20);
                 Ok::<_, Infallible>(grpc.unary(call, request).await)
             }
         });
@@ -159,41 +159,5 @@ pub(crate) fn passing_on(request: &RunFunctionRequest) -> RunFunctionResponse {
         desired: request.desired.clone(),
         context: request.context.clone(),
         ..RunFunctionResponse::default()
-    }
-}
-
-struct Raw;
-
-impl Codec for Raw {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for Raw {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(item);
-        Ok(())
-    }
-}
-
-impl Decoder for Raw {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
     }
 }

@@ -12,8 +12,9 @@ mod plan;
 mod recorded;
 mod status;
 
+pub use cambium_objects::Object;
 pub use draft::{Draft, Observed, Step, Work, draft, restore};
-pub use object::{Object, is_made_by, is_within};
+pub use object::is_made_by;
 pub use plan::{Applied, Plan, Scopes, ever_wanted, plan, plan_deletion, superfluous};
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};

@@ -1,12 +1,13 @@
 //! What is to be done about the objects of an application.
 
-use super::object::{LONGEST_LABEL, is_applied_by_us};
+use super::object::{LONGEST_LABEL, applied_object, is_applied_by_us};
 use super::status::is_healthy;
-use super::{Object, Recorded, Work, is_made_by, is_within};
+use super::{Recorded, Work, is_made_by};
 use crate::Refused;
 use cambium_api::names::{label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::{Digest, RevisionName};
+use cambium_objects::{Object, is_within};
 use cambium_render::Stage;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -180,7 +181,7 @@ fn is_ours(application: &Value, object: &Object, live: &Value) -> bool {
 /// What the status says was applied.
 fn applied(application: &Value) -> impl Iterator<Item = Object> {
     let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
-    let objects: Vec<Object> = status.applied_resources.iter().map(Object::from).collect();
+    let objects: Vec<Object> = status.applied_resources.iter().map(applied_object).collect();
     objects.into_iter()
 }
 

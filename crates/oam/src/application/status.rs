@@ -1,9 +1,9 @@
 //! What an application's status says.
 
+use super::object::applied_object;
 use super::plan::Plan;
 use super::{Draft, Object, Record, Step, Work};
 use crate::{Answer, Refused};
-use cambium_api::Conditions;
 use cambium_api::names::{condition, reason};
 use cambium_api::v1beta1::{
     ApplicationStatus, AppliedResource, DefinitionType, NewerVersion, Phase, ResolvedReference,
@@ -11,6 +11,7 @@ use cambium_api::v1beta1::{
 };
 use cambium_api::{GroupVersionKind, Revision};
 use cambium_lineage::Policy;
+use cambium_objects::Conditions;
 use cambium_render::{Component, DefinitionKind, Live, Manifest, Origin, RenderedComponent};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -330,7 +331,7 @@ fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatu
                 let known = &before.applied_resources;
                 return known
                     .iter()
-                    .find(|known| Object::from(*known).is(object))
+                    .find(|known| applied_object(known).is(object))
                     .cloned();
             }
             Some(AppliedResource {
@@ -347,7 +348,7 @@ fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatu
         .collect();
     // What could not be removed is still there.
     for known in &before.applied_resources {
-        let object = Object::from(known);
+        let object = applied_object(known);
         let listed = plan.wanted.iter().any(|wanted| wanted.object.is(&object));
         if !listed && happened.live.keys().any(|live| live.is(&object)) {
             resources.push(known.clone());

@@ -2,11 +2,11 @@
 
 use super::Observed;
 use super::plan::Outcome;
-use cambium_api::Conditions;
 use cambium_api::names::{condition, reason};
 use cambium_api::{DefinitionStatus, PublishedVersion, Revision, VersionState};
 use cambium_convert::definition::edited_elsewhere;
 use cambium_lineage::{Lineage, LineageError};
+use cambium_objects::Conditions;
 use jiff::Timestamp;
 use serde_json::Value;
 

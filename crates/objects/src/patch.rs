@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// The merge patch (RFC 7386) that makes `before` `after`; nothing if they are the same.
-pub(crate) fn merge_patch(before: &Value, after: &Value) -> Option<Value> {
+pub fn merge_patch(before: &Value, after: &Value) -> Option<Value> {
     if before == after {
         return None;
     }

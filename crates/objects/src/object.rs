@@ -1,11 +1,11 @@
 //! Objects in a cluster: which one, whose, and whether it is as it should be.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
 /// Which object.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Object {
     /// Group and version.
@@ -13,7 +13,7 @@ pub struct Object {
     /// The kind.
     pub kind: String,
     /// Its namespace; empty if its kind has none.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -37,14 +37,15 @@ impl Object {
         (self.api_version.clone(), self.kind.clone())
     }
 
+    /// The group of its kind.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
     /// Whether it is the same object, at whatever version it is read.
     pub fn is(&self, other: &Self) -> bool {
-        let group = |object: &Self| {
-            let group = object.api_version.split_once('/').map(|(group, _)| group);
-            group.unwrap_or_default().to_owned()
-        };
-        (&self.kind, &self.namespace, &self.name) == (&other.kind, &other.namespace, &other.name)
-            && group(self) == group(other)
+        (self.group(), &self.kind, &self.namespace, &self.name)
+            == (other.group(), &other.kind, &other.namespace, &other.name)
     }
 }
 
