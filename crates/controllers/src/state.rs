@@ -244,9 +244,8 @@ impl State {
             let catalogue = self.catalogue();
             self.consumers().concerned(&catalogue, artifact)
         };
-        for key in concerned {
-            self.applications.add(Key::new(&key.namespace, &key.name));
-        }
+        self.applications
+            .add_all(concerned.iter().map(|key| Key::new(&key.namespace, &key.name)));
     }
 
     /// Wakes the definitions whose revisions are used by others than before.

@@ -268,10 +268,10 @@ impl State {
             && !before.definition.says_the_same(&after.definition)
         {
             let all = self.consumers().of_kind(&after.type_);
-            all.into_iter().for_each(|key| self.composites.add(key));
+            self.composites.add_all(all);
             let claims = after.claim_type.as_ref();
             let claims = claims.map(|type_| self.consumers().of_kind(type_));
-            claims.into_iter().flatten().for_each(|key| self.claims.add(key));
+            self.claims.add_all(claims.into_iter().flatten());
         }
     }
 
@@ -440,9 +440,7 @@ impl State {
             self.consumers()
                 .concerned(&catalogue, self.fetcher(), composition, types)
         };
-        for key in concerned {
-            self.composites.add(key);
-        }
+        self.composites.add_all(concerned);
     }
 
     /// Wakes the compositions whose revisions are used by others than before.

@@ -113,6 +113,16 @@ impl<K: Key> Queue<K> {
         self.0.changed.notify_one();
     }
 
+    /// Wants each of these keys to run now, or once more if it runs.
+    pub fn add_all(&self, keys: impl IntoIterator<Item = K>) {
+        let mut state = self.state();
+        for key in keys {
+            state.add(key);
+        }
+        drop(state);
+        self.0.changed.notify_one();
+    }
+
     /// Wants a key to run after a while. An earlier wish stands.
     pub fn add_after(&self, key: K, delay: Duration) {
         // A delay too long for the clock is for ever.
