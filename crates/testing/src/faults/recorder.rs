@@ -20,6 +20,11 @@ impl Recorder {
         self.lock().clear();
     }
 
+    /// All requests so far, which it forgets.
+    pub fn take(&self) -> Vec<Call> {
+        std::mem::take(&mut *self.lock())
+    }
+
     /// How many requests this is true of.
     pub fn count(&self, is: impl Fn(&Call) -> bool) -> usize {
         self.lock().iter().filter(|call| is(call)).count()
