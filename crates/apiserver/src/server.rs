@@ -20,7 +20,7 @@ use crate::source::Sources;
 use crate::status::{Result, Status};
 use crate::store::Store;
 use crate::webhook::Webhooks;
-use crate::wire::{self, Representation, Response, Shape};
+use crate::wire::{self, Encoding, Representation, Response, Shape};
 use crate::{discovery, health, openapi};
 
 /// Everything one API server is.
@@ -122,7 +122,10 @@ where
     let warnings = Arc::new(Warnings::default());
     let mut response = match route(server, caller, request, &warnings).await {
         Ok(response) => response,
-        Err(status) => wire::status_response(&status),
+        Err(status) => {
+            let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+            wire::status_response(Encoding::of_failure(accept), &status)
+        }
     };
     for warning in warnings.take() {
         let text: String = warning.chars().filter(|c| !c.is_control()).collect();
@@ -191,7 +194,7 @@ where
         warnings.add(warning);
     }
     let call = Call {
-        representation: Representation::choose(text(ACCEPT).as_deref())?,
+        representation: Representation::choose(text(ACCEPT).as_deref(), resource.custom().is_some())?,
         content_type: text(CONTENT_TYPE),
         user_agent: text(USER_AGENT).unwrap_or_default(),
         method: parts.method,

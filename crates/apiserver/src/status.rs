@@ -142,6 +142,11 @@ impl Status {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
+    /// 406: an object that has no protobuf form.
+    pub(crate) fn no_protobuf(message: String) -> Self {
+        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+    }
+
     /// 415: a body that nobody here reads.
     pub fn unsupported_media_type(supported: &[&str]) -> Self {
         let message = format!(

@@ -8,6 +8,7 @@
 //! resource, table     what is served: the rows of RESOURCES
 //! generated           the types, from `cargo xtask types`
 //! lookup              finding rows and types by name
+//! partial             the kinds that carry nothing but metadata
 //! selectable          the values that field selectors compare
 //! columns, printer    what `kubectl get` shows
 //! convert             rows that are stored in another row's form
@@ -27,6 +28,7 @@ mod decode;
 mod defaults;
 mod generated;
 mod lookup;
+mod partial;
 mod printer;
 mod quantity;
 mod resource;

@@ -6,6 +6,7 @@ use cambium_schema::{Additional, Schema};
 use serde_json::Value;
 
 use crate::generated::{DEFAULTS, TYPES};
+use crate::partial::partial;
 use crate::resource::Resource;
 use crate::table::RESOURCES;
 
@@ -66,6 +67,7 @@ pub fn field_default(schema: &Schema, field: &str) -> Option<Value> {
 /// The schema of a kind that can be sent or answered by itself: a served kind, its list, or what subresources take.
 pub fn kind_schema(group: &str, version: &str, kind: &str) -> Option<&'static Schema> {
     let package = match (group, kind) {
+        ("meta.k8s.io", "PartialObjectMetadata" | "PartialObjectMetadataList") => return partial(kind),
         // Every group has it, and it is the same one.
         (_, "DeleteOptions") | ("", "Status") | ("meta.k8s.io", _) => {
             return kind_type(&format!("io.k8s.apimachinery.pkg.apis.meta.v1.{kind}"));

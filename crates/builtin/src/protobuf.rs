@@ -15,7 +15,7 @@ mod special;
 mod wire;
 
 pub use decode::{DecodeError, MAX_BYTES, decode, decode_message};
-pub use encode::{EncodeError, encode, encode_message};
+pub use encode::{EncodeError, encode, encode_message, watch_frame};
 
 /// What every encoded object starts with.
 pub const MAGIC: &[u8; 4] = b"k8s\0";

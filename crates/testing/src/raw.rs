@@ -1,6 +1,7 @@
 //! Requests as they go over the wire: for tests that look at codes and messages.
 
 use anyhow::Result;
+use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::Client;
@@ -78,6 +79,17 @@ impl Raw {
             options,
         )
         .await
+    }
+
+    /// GET of whatever the client accepts: the code, the content type, and the bytes as they came.
+    pub async fn fetch(&self, path: &str, accept: &str) -> Result<(u16, String, Bytes)> {
+        let request = Request::get(path).header("accept", accept);
+        let response = self.0.send(request.body(Vec::new().into())?).await?;
+        let code = response.status().as_u16();
+        let media = response.headers().get("content-type");
+        let media = media.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let media = media.to_owned();
+        Ok((code, media, response.into_body().collect().await?.to_bytes()))
     }
 
     /// Anything else.

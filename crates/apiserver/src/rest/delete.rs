@@ -11,7 +11,7 @@ use crate::admission::{self, Attributes, Operation};
 use crate::request::Options;
 use crate::status::{Result, Status};
 use crate::store::{Entry, Expect, Write, WriteError};
-use crate::wire::{self, Encoding, Response, value_response};
+use crate::wire::{self, Response, value_response};
 use crate::{convert, crd, object};
 
 const ORPHAN: &str = "orphan";
@@ -59,7 +59,11 @@ pub(super) async fn evict(call: &Call) -> Result<Response> {
     delete_one(call, &call.path.name, &options).await?;
     let done =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(value_response(StatusCode::CREATED, Encoding::Json, &done))
+    Ok(value_response(
+        StatusCode::CREATED,
+        call.representation.encoding,
+        &done,
+    ))
 }
 
 /// Deletes whatever is selected, and answers with the list of it.
@@ -399,5 +403,5 @@ fn success(call: &Call, value: &Value) -> Response {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
     });
-    value_response(StatusCode::OK, Encoding::Json, &status)
+    value_response(StatusCode::OK, call.representation.encoding, &status)
 }

@@ -7,7 +7,7 @@ use super::change::{self, Intent};
 use super::{Call, patch};
 use crate::registry::ScalePaths;
 use crate::status::{Result, Status};
-use crate::wire::{Encoding, Response, value_response};
+use crate::wire::{Response, value_response};
 use crate::{convert, object};
 
 /// Reads or writes the number of replicas.
@@ -20,7 +20,13 @@ pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
     let current = convert::read(&call.server, &call.resource, &entry).await?;
     let scale = view(&current, &paths);
     let wanted = match verb {
-        "get" => return Ok(value_response(StatusCode::OK, Encoding::Json, &scale)),
+        "get" => {
+            return Ok(value_response(
+                StatusCode::OK,
+                call.representation.encoding,
+                &scale,
+            ));
+        }
         "update" => call.decode()?.value,
         "patch" => patched(call, scale)?,
         _ => return Err(Status::verb_not_allowed()),
@@ -30,7 +36,7 @@ pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
     let outcome = change::carry_out(call, &Intent::Patch(change), &options).await?;
     Ok(value_response(
         StatusCode::OK,
-        Encoding::Json,
+        call.representation.encoding,
         &view(&outcome.value, &paths),
     ))
 }

@@ -8,7 +8,7 @@ use super::{Call, delete, get, patch, present, scale, update};
 use crate::auth::{Action, ResourceAction};
 use crate::object;
 use crate::status::{Result, Status};
-use crate::wire::{Encoding, Response, value_response};
+use crate::wire::{Response, value_response};
 
 /// Serves a subresource.
 pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
@@ -80,7 +80,11 @@ async fn bind(call: &Call) -> Result<Response> {
     change::carry_out(call, &Intent::Patch(patch::Patch::Merge(change)), &options).await?;
     let done =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(value_response(StatusCode::CREATED, Encoding::Json, &done))
+    Ok(value_response(
+        StatusCode::CREATED,
+        call.representation.encoding,
+        &done,
+    ))
 }
 
 /// Answers a question about access: the object comes back with its `status` filled in.
@@ -119,7 +123,11 @@ pub(super) fn review(call: &Call) -> Result<Response> {
         _ => return Err(Status::verb_not_allowed()),
     };
     question["status"] = status;
-    Ok(value_response(StatusCode::CREATED, Encoding::Json, &question))
+    Ok(value_response(
+        StatusCode::CREATED,
+        call.representation.encoding,
+        &question,
+    ))
 }
 
 fn user_info(user: &crate::auth::User) -> Value {

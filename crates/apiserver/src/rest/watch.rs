@@ -19,7 +19,8 @@ use crate::convert;
 use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::store::{Bucket, Entry, Event, EventKind};
-use crate::wire::{Response, stream_response};
+use crate::wire::{self, Encoding, Response, stream_response};
+use cambium_builtin::protobuf;
 
 /// Events taken from the log at a time.
 const BATCH: usize = 128;
@@ -55,13 +56,14 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         call,
     };
     watcher.begin(start);
-    Ok(stream_response(futures::stream::unfold(
-        watcher,
-        |mut watcher| async move {
+    let encoding = watcher.call.representation.encoding;
+    Ok(stream_response(
+        encoding,
+        futures::stream::unfold(watcher, |mut watcher| async move {
             let frame = watcher.next().await?;
             Some((frame, watcher))
-        },
-    )))
+        }),
+    ))
 }
 
 /// Where a watch begins.
@@ -297,8 +299,17 @@ impl Watcher {
     }
 
     fn frame_value(&mut self, kind: &str, value: &Value) {
-        let bytes = serde_json::to_vec(value).expect("a JSON tree always encodes into memory");
-        self.frame(kind, &bytes);
+        let encoding = match self.call.representation.encoding {
+            Encoding::Protobuf => Encoding::Protobuf,
+            Encoding::Json | Encoding::Yaml => Encoding::Json,
+        };
+        match wire::encode(encoding, value) {
+            Ok(bytes) if encoding == Encoding::Protobuf => {
+                self.pending.extend(protobuf::watch_frame(kind, &bytes));
+            }
+            Ok(bytes) => self.frame(kind, &bytes),
+            Err(status) => self.fail(&status),
+        }
     }
 
     fn frame(&mut self, kind: &str, object: &[u8]) {

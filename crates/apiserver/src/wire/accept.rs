@@ -14,6 +14,7 @@ pub(crate) struct Representation {
 pub(crate) enum Encoding {
     Json,
     Yaml,
+    Protobuf,
 }
 
 impl Encoding {
@@ -21,6 +22,24 @@ impl Encoding {
         match self {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// How the client wants a failure: the best alternative that asks for no other shape, or JSON.
+    pub(crate) fn of_failure(header: Option<&str>) -> Self {
+        let alternatives = alternatives(header.unwrap_or_default());
+        let mut plain = alternatives.iter().filter(|one| one.parameter("as").is_none());
+        plain.find_map(|one| Self::of(one.media)).unwrap_or(Self::Json)
+    }
+
+    /// What a media type of an `Accept` header stands for.
+    fn of(media: &str) -> Option<Self> {
+        match media {
+            "application/json" | "*/*" | "application/*" => Some(Self::Json),
+            "application/yaml" => Some(Self::Yaml),
+            "application/vnd.kubernetes.protobuf" => Some(Self::Protobuf),
+            _ => None,
         }
     }
 }
@@ -37,7 +56,11 @@ pub(crate) enum Shape {
 }
 
 /// The media types a client may ask for.
-pub(crate) const SPOKEN: [&str; 2] = ["application/json", "application/yaml"];
+pub(crate) const SPOKEN: [&str; 3] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+];
 
 /// One alternative of an `Accept` header.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,16 +114,14 @@ impl Representation {
         shape: Shape::Object,
     };
 
-    /// Chooses by an `Accept` header; shapes other than the object only where there is a kind to show.
-    pub(crate) fn choose(header: Option<&str>) -> Result<Self> {
+    /// Chooses by an `Accept` header. Objects of custom kinds have no protobuf form, but their metadata has; Tables have none.
+    pub(crate) fn choose(header: Option<&str>, custom: bool) -> Result<Self> {
         let Some(header) = header.filter(|header| !header.trim().is_empty()) else {
             return Ok(Self::JSON);
         };
         for alternative in alternatives(header) {
-            let encoding = match alternative.media {
-                "application/json" | "*/*" | "application/*" => Encoding::Json,
-                "application/yaml" => Encoding::Yaml,
-                _ => continue,
+            let Some(encoding) = Encoding::of(alternative.media) else {
+                continue;
             };
             let known_version = matches!(
                 (alternative.parameter("g"), alternative.parameter("v")),
@@ -114,6 +135,14 @@ impl Representation {
                 }
                 Some(_) => continue,
             };
+            let has_protobuf = match shape {
+                Shape::Object => !custom,
+                Shape::Metadata => true,
+                Shape::Table => false,
+            };
+            if encoding == Encoding::Protobuf && !has_protobuf {
+                continue;
+            }
             return Ok(Self { encoding, shape });
         }
         Err(Status::not_acceptable(&SPOKEN))
@@ -126,11 +155,7 @@ mod tests {
 
     #[test]
     fn the_best_spoken_alternative_wins() {
-        let choose = |header| Representation::choose(Some(header)).map(|r| (r.encoding, r.shape));
-        assert_eq!(
-            choose("application/vnd.kubernetes.protobuf,application/json"),
-            Ok((Encoding::Json, Shape::Object))
-        );
+        let choose = |header| Representation::choose(Some(header), false).map(|r| (r.encoding, r.shape));
         assert_eq!(
             choose("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
             Ok((Encoding::Json, Shape::Table))
@@ -144,9 +169,39 @@ mod tests {
             Ok((Encoding::Yaml, Shape::Object))
         );
         assert_eq!(choose("*/*"), Ok((Encoding::Json, Shape::Object)));
+        assert_eq!(
+            Encoding::of_failure(Some("text/html, application/yaml")),
+            Encoding::Yaml
+        );
+        assert_eq!(
+            Encoding::of_failure(Some(
+                "application/json;as=Table;v=v1;g=meta.k8s.io,application/vnd.kubernetes.protobuf"
+            )),
+            Encoding::Protobuf
+        );
+        assert_eq!(Encoding::of_failure(None), Encoding::Json);
         assert_eq!(choose("text/html").unwrap_err().reason, "NotAcceptable");
         assert_eq!(
             choose("application/json;as=BogusKind;v=v1;g=meta.k8s.io")
+                .unwrap_err()
+                .code,
+            406
+        );
+    }
+
+    #[test]
+    fn what_has_no_protobuf_form_is_sent_in_the_next_best() {
+        let plain = "application/vnd.kubernetes.protobuf,application/json";
+        let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+        let table = "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json";
+        let choose =
+            |header, custom| Representation::choose(Some(header), custom).map(|r| (r.encoding, r.shape));
+        assert_eq!(choose(plain, false), Ok((Encoding::Protobuf, Shape::Object)));
+        assert_eq!(choose(plain, true), Ok((Encoding::Json, Shape::Object)));
+        assert_eq!(choose(metadata, true), Ok((Encoding::Protobuf, Shape::Metadata)));
+        assert_eq!(choose(table, false), Ok((Encoding::Json, Shape::Object)));
+        assert_eq!(
+            choose("application/vnd.kubernetes.protobuf", true)
                 .unwrap_err()
                 .code,
             406

@@ -1,6 +1,6 @@
 //! How objects travel: which representation a client wants, and how bodies are read and written.
 //!
-//! A second encoding plugs in at two places: [`Encoding`] (what is spoken) and [`decode`] (what is read).
+//! Encodings are in two places: [`Encoding`] (what is spoken) and [`Media`] (what is read).
 
 mod accept;
 mod body;
@@ -17,5 +17,5 @@ pub(crate) use decode::{
     BODY_LIMIT, BODY_PATIENCE, Decoded, Media, decode, decode_json, decode_yaml, read_body, summary,
 };
 pub(crate) use response::{
-    Response, bytes_response, status_response, stream_response, text_response, value_response,
+    Response, bytes_response, encode, status_response, stream_response, text_response, value_response,
 };

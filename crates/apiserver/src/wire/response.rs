@@ -6,7 +6,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::{Body, Encoding};
-use crate::status::Status;
+use crate::status::{Result, Status};
 
 /// A response of this server.
 pub(crate) type Response = http::Response<Body>;
@@ -23,26 +23,36 @@ pub(crate) fn bytes_response(code: StatusCode, media_type: &'static str, body: B
 
 /// A tree, encoded as the client wants it.
 pub(crate) fn value_response(code: StatusCode, encoding: Encoding, value: &Value) -> Response {
-    let bytes = encode(encoding, value);
-    bytes_response(code, encoding.media_type(), Body::full(bytes))
-}
-
-/// Encodes a tree.
-pub(crate) fn encode(encoding: Encoding, value: &Value) -> Bytes {
-    match encoding {
-        Encoding::Json => serde_json::to_vec(value)
-            .expect("a JSON tree always encodes into memory")
-            .into(),
-        Encoding::Yaml => serde_saphyr::to_string(value)
-            .unwrap_or_default()
-            .into_bytes()
-            .into(),
+    match encode(encoding, value) {
+        Ok(bytes) => bytes_response(code, encoding.media_type(), Body::full(bytes)),
+        Err(status) => status_response(Encoding::Json, &status),
     }
 }
 
-/// A failure.
-pub(crate) fn status_response(status: &Status) -> Response {
-    let mut response = value_response(status.code, Encoding::Json, &status.to_json());
+/// Encodes a tree. Only objects of built-in kinds have a protobuf form.
+pub(crate) fn encode(encoding: Encoding, value: &Value) -> Result<Bytes> {
+    let bytes = match encoding {
+        Encoding::Json => serde_json::to_vec(value).expect("a JSON tree always encodes into memory"),
+        Encoding::Yaml => serde_saphyr::to_string(value).unwrap_or_default().into_bytes(),
+        Encoding::Protobuf => {
+            let text = |field: &str| value[field].as_str().unwrap_or_default();
+            let (api_version, kind) = (text("apiVersion"), text("kind"));
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            let schema = cambium_builtin::kind_schema(group, version, kind).ok_or_else(|| {
+                Status::no_protobuf(format!(
+                    "object {api_version}, Kind={kind} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message"
+                ))
+            })?;
+            cambium_builtin::protobuf::encode(value, schema)
+                .map_err(|error| Status::internal(format!("encoding {kind} to protobuf: {error}")))?
+        }
+    };
+    Ok(bytes.into())
+}
+
+/// A failure, encoded as the client wants it.
+pub(crate) fn status_response(encoding: Encoding, status: &Status) -> Response {
+    let mut response = value_response(status.code, encoding, &status.to_json());
     let wait = status
         .details
         .as_ref()
@@ -62,7 +72,14 @@ pub(crate) fn text_response(code: StatusCode, text: impl Into<String>) -> Respon
     response
 }
 
-/// Frames of JSON that keep coming.
-pub(crate) fn stream_response(stream: impl futures::Stream<Item = Bytes> + Send + 'static) -> Response {
-    bytes_response(StatusCode::OK, Encoding::Json.media_type(), Body::stream(stream))
+/// Frames that keep coming: of JSON, or of protobuf.
+pub(crate) fn stream_response(
+    encoding: Encoding,
+    stream: impl futures::Stream<Item = Bytes> + Send + 'static,
+) -> Response {
+    let media_type = match encoding {
+        Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        Encoding::Json | Encoding::Yaml => Encoding::Json.media_type(),
+    };
+    bytes_response(StatusCode::OK, media_type, Body::stream(stream))
 }

@@ -43,6 +43,18 @@ pub fn encode(object: &Value, schema: &Schema) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
+/// A frame of a watch: its length, then an event of this type with an encoded object.
+pub fn watch_frame(type_: &str, object: &[u8]) -> Vec<u8> {
+    let mut raw = Vec::with_capacity(object.len() + 8);
+    put_bytes(&mut raw, 1, object);
+    let mut event = Vec::with_capacity(raw.len() + 24);
+    put_bytes(&mut event, 1, type_.as_bytes());
+    put_bytes(&mut event, 2, &raw);
+    // No object is that large.
+    let length = u32::try_from(event.len()).unwrap_or(u32::MAX);
+    [&length.to_be_bytes()[..], &event].concat()
+}
+
 /// Encodes an object as a message, without an envelope.
 pub fn encode_message(object: &Value, schema: &Schema) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::new();
