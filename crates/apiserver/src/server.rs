@@ -267,7 +267,7 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    if path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
+    if path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
         return openapi::serve(server, path, headers);
     }
     discovery::serve(&server.registry(), path, accept)

@@ -16,6 +16,7 @@ mod wire;
 
 pub use decode::{DecodeError, MAX_BYTES, decode, decode_message};
 pub use encode::{EncodeError, encode, encode_message, watch_frame};
+pub use wire::{put_bytes, put_fixed64, put_varint};
 
 /// What every encoded object starts with.
 pub const MAGIC: &[u8; 4] = b"k8s\0";

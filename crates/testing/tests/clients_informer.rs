@@ -33,6 +33,8 @@ struct State {
     stores: BTreeMap<String, BTreeMap<String, String>>,
     listed: BTreeSet<String>,
     deployments: BTreeMap<String, i64>,
+    /// Published types and their fields.
+    definitions: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Informer {
@@ -156,6 +158,13 @@ async fn lives(test: &str, watch_list: bool) -> Result<()> {
             red.keys().cloned().collect(),
             "a lister selects as the server does"
         );
+        let published = Raw::new(client.clone()).get("/openapi/v2").await?.body;
+        assert_eq!(
+            state.definitions,
+            definitions(&published),
+            "protobuf says what JSON says"
+        );
+        assert!(state.definitions["io.k8s.api.core.v1.Pod"].contains("spec"));
         let deployments = Raw::new(client).get("/apis/apps/v1/deployments").await?.body;
         for deployment in deployments["items"].as_array().context("items")? {
             let name = format!(
@@ -170,6 +179,18 @@ async fn lives(test: &str, watch_list: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The types of an OpenAPI document and their fields.
+fn definitions(published: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let fields = |definition: &Value| {
+        let properties = definition["properties"].as_object().into_iter().flatten();
+        properties.map(|(name, _)| name.clone()).collect()
+    };
+    let definitions = published["definitions"].as_object().into_iter().flatten();
+    definitions
+        .map(|(name, definition)| (name.clone(), fields(definition)))
+        .collect()
 }
 
 /// What the stores should hold.

@@ -67,19 +67,19 @@ impl<'a> Reader<'a> {
 }
 
 /// Writes a field that is a number.
-pub(super) fn put_varint(out: &mut Vec<u8>, number: u32, value: u64) {
+pub fn put_varint(out: &mut Vec<u8>, number: u32, value: u64) {
     put_raw_varint(out, u64::from(number) << 3);
     put_raw_varint(out, value);
 }
 
 /// Writes a field that is 64 bits wide.
-pub(super) fn put_fixed64(out: &mut Vec<u8>, number: u32, value: u64) {
+pub fn put_fixed64(out: &mut Vec<u8>, number: u32, value: u64) {
     put_raw_varint(out, u64::from(number) << 3 | 1);
     out.extend_from_slice(&value.to_le_bytes());
 }
 
 /// Writes a field that is bytes: a string, bytes or a message.
-pub(super) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+pub fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     put_raw_varint(out, u64::from(number) << 3 | 2);
     put_raw_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

@@ -3,8 +3,8 @@
 //	informer KUBECONFIG
 //
 // For every line on standard input it prints one line of JSON: what each of its stores holds, as
-// store -> "namespace/name" -> resource version, and how many events it has been told of. It ends
-// with its input.
+// store -> "namespace/name" -> resource version, how many events it has been told of, and the types
+// that the server published when it started, each with its fields. It ends with its input.
 package main
 
 import (
@@ -41,6 +41,7 @@ type state struct {
 	Stores      map[string]map[string]string `json:"stores"`
 	Listed      []string                     `json:"listed"`
 	Deployments map[string]int32             `json:"deployments"`
+	Definitions map[string][]string          `json:"definitions"`
 }
 
 func main() {
@@ -102,6 +103,11 @@ func run(kubeconfig string) error {
 		}
 	}
 
+	definitions, err := published(kubernetes.NewForConfigOrDie(config))
+	if err != nil {
+		return err
+	}
+
 	lines, answers := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
 	for lines.Scan() {
 		answer := state{
@@ -110,6 +116,7 @@ func run(kubeconfig string) error {
 			Stores:      map[string]map[string]string{},
 			Listed:      []string{},
 			Deployments: map[string]int32{},
+			Definitions: definitions,
 		}
 		for name, informer := range watched {
 			answer.Stores[name] = versions(informer.GetStore())
@@ -130,6 +137,23 @@ func run(kubeconfig string) error {
 		}
 	}
 	return lines.Err()
+}
+
+// published reads OpenAPI v2 in protobuf, as old clients do.
+func published(client kubernetes.Interface) (map[string][]string, error) {
+	document, err := client.Discovery().OpenAPISchema()
+	if err != nil {
+		return nil, err
+	}
+	definitions := map[string][]string{}
+	for _, definition := range document.GetDefinitions().GetAdditionalProperties() {
+		fields := []string{}
+		for _, field := range definition.GetValue().GetProperties().GetAdditionalProperties() {
+			fields = append(fields, field.GetName())
+		}
+		definitions[definition.GetName()] = fields
+	}
+	return definitions, nil
 }
 
 func versions(store cache.Store) map[string]string {

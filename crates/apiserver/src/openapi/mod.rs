@@ -1,0 +1,190 @@
+//! What clients can know of kinds: OpenAPI v3, one document per group and version, and v2, one for all. Made when first asked for.
+//!
+//! ```text
+//! schemas   kinds as definitions, in either dialect
+//! v3        paths, as v3 has them
+//! v2        paths, as v2 has them; what v2 cannot say is left out
+//! gnostic   a v2 document in protobuf
+//! ```
+
+mod gnostic;
+mod schemas;
+mod v2;
+mod v3;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, VARY};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::registry::{Registry, Served};
+use crate::server::Server;
+use crate::status::{Result, Status};
+use crate::wire::{Body, Encoding, Response, alternatives, bytes_response, text_response, value_response};
+
+/// The media type of a v2 document in protobuf, as it is answered; clients also ask for it with an `@`.
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// Documents that were made, each good for one state of its resources.
+#[derive(Default)]
+pub(crate) struct Cache {
+    /// By group and version.
+    v3: Mutex<HashMap<String, Document>>,
+    v2: Mutex<Option<Whole>>,
+}
+
+#[derive(Clone)]
+struct Document {
+    /// What the document was made from; kept, so that the comparison by address holds.
+    of: Vec<Arc<Served>>,
+    hash: String,
+    bytes: Bytes,
+}
+
+/// The v2 document in both forms.
+#[derive(Clone)]
+struct Whole {
+    json: Document,
+    protobuf: Document,
+}
+
+/// Serves the documents, and the index of those of v3.
+pub(crate) fn serve(server: &Server, path: &str, headers: &HeaderMap) -> Result<Response> {
+    if path == "/openapi/v2" {
+        return serve_v2(server, headers);
+    }
+    let registry = server.registry();
+    let name = path.trim_start_matches("/openapi/v3").trim_matches('/');
+    if name.is_empty() {
+        let mut paths = BTreeMap::new();
+        for (name, group, version) in documents(&registry) {
+            let hash = document(server, &registry, &name, &group, &version).hash;
+            let url = format!("/openapi/v3/{name}?hash={hash}");
+            paths.insert(name, json!({"serverRelativeURL": url}));
+        }
+        return Ok(value_response(
+            StatusCode::OK,
+            Encoding::Json,
+            &json!({"paths": paths}),
+        ));
+    }
+    let Some((_, group, version)) = documents(&registry).into_iter().find(|(one, ..)| one == name) else {
+        return Ok(text_response(StatusCode::NOT_FOUND, "404 page not found\n"));
+    };
+    let document = document(server, &registry, name, &group, &version);
+    let mut response = answer(headers, "application/json", document)?;
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    Ok(response)
+}
+
+fn serve_v2(server: &Server, headers: &HeaderMap) -> Result<Response> {
+    let accept = headers
+        .get(http::header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    let accept = accept.filter(|accept| !accept.trim().is_empty()).unwrap_or("*/*");
+    let media = alternatives(accept).into_iter().find_map(|one| match one.media {
+        "application/json" | "application/*" | "*/*" => Some("application/json"),
+        V2_PROTOBUF | "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" => Some(V2_PROTOBUF),
+        _ => None,
+    });
+    let media = media.ok_or_else(|| Status::not_acceptable(&["application/json", V2_PROTOBUF]))?;
+    let whole = whole(server);
+    let document = if media == V2_PROTOBUF {
+        whole.protobuf
+    } else {
+        whole.json
+    };
+    let mut response = answer(headers, media, document)?;
+    response
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}
+
+/// A document, or only that the client has it already.
+fn answer(headers: &HeaderMap, media: &'static str, document: Document) -> Result<Response> {
+    let tag = HeaderValue::from_str(&format!("\"{}\"", document.hash)).map_err(Status::internal)?;
+    let known = headers.get(IF_NONE_MATCH).is_some_and(|given| *given == tag);
+    let mut response = match known {
+        true => bytes_response(StatusCode::NOT_MODIFIED, media, Body::empty()),
+        false => bytes_response(StatusCode::OK, media, Body::full(document.bytes)),
+    };
+    response.headers_mut().insert(ETAG, tag);
+    Ok(response)
+}
+
+/// `(name, group, version)` of every v3 document.
+fn documents(registry: &Registry) -> Vec<(String, Arc<str>, Arc<str>)> {
+    let mut list: Vec<_> = registry
+        .all()
+        .map(|served| {
+            let root = if served.group.is_empty() { "api" } else { "apis" };
+            (
+                format!("{root}/{}", served.api_version),
+                served.group.clone(),
+                served.version.clone(),
+            )
+        })
+        .collect();
+    list.sort();
+    list.dedup();
+    list
+}
+
+fn document(server: &Server, registry: &Registry, name: &str, group: &str, version: &str) -> Document {
+    let resources: Vec<&Arc<Served>> = registry.of_version(group, version).collect();
+    let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(document) = cache.get(name).filter(|document| document.is_of(&resources)) {
+        return document.clone();
+    }
+    let bytes = json_bytes(&v3::build(&resources));
+    let document = Document::new(&resources, bytes);
+    cache.insert(name.to_owned(), document.clone());
+    document
+}
+
+fn whole(server: &Server) -> Whole {
+    let registry = server.registry();
+    let resources: Vec<&Arc<Served>> = registry.all().collect();
+    let mut cache = server.openapi.v2.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(whole) = cache.as_ref().filter(|whole| whole.json.is_of(&resources)) {
+        return whole.clone();
+    }
+    let swagger = v2::build(&resources);
+    let whole = Whole {
+        json: Document::new(&resources, json_bytes(&swagger)),
+        protobuf: Document::new(&resources, gnostic::document(&swagger)),
+    };
+    *cache = Some(whole.clone());
+    whole
+}
+
+fn json_bytes(tree: &Value) -> Vec<u8> {
+    serde_json::to_vec(tree).expect("a JSON tree always encodes into memory")
+}
+
+impl Document {
+    fn new(of: &[&Arc<Served>], bytes: Vec<u8>) -> Self {
+        let hash = Sha256::digest(&bytes);
+        Self {
+            of: of.iter().copied().cloned().collect(),
+            hash: hash.iter().map(|byte| format!("{byte:02X}")).collect(),
+            bytes: bytes.into(),
+        }
+    }
+
+    fn is_of(&self, now: &[&Arc<Served>]) -> bool {
+        self.of.len() == now.len()
+            && self
+                .of
+                .iter()
+                .zip(now)
+                .all(|(known, now)| Arc::ptr_eq(known, now))
+    }
+}

@@ -1,0 +1,184 @@
+//! OpenAPI: what a CRD says, in both versions of the documents.
+
+use anyhow::{Context as _, Result};
+use cambium_testing::{Raw, TestCluster, eventually_some};
+use serde_json::{Value, json};
+
+/// A schema with everything that v2 cannot say.
+fn schema() -> Value {
+    json!({
+        "type": "object", "description": "A widget.", "required": ["spec"],
+        "properties": {
+            "spec": {
+                "type": "object", "required": ["size", "maybe"],
+                "properties": {
+                    "size": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9, "default": 3},
+                    "maybe": {"type": "string", "nullable": true},
+                    "either": {"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+                    "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {"known": {"type": "string"}}},
+                    "names": {"type": "array", "x-kubernetes-list-type": "set", "maxItems": 3, "items": {"type": "string", "maxLength": 5}},
+                    "labels": {"type": "object", "additionalProperties": {"type": "string", "enum": ["a", "b"]}},
+                    "inner": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"data": {"type": "string"}}},
+                },
+                "oneOf": [{"required": ["size"]}, {"required": ["names"]}],
+            },
+        },
+    })
+}
+
+async fn define(raw: &Raw, group: &str, schema: &Value) -> Result<()> {
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{group}")},
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    });
+    let made = raw
+        .post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &crd)
+        .await?;
+    anyhow::ensure!(made.code == 201, "{}", made.message());
+    Ok(())
+}
+
+fn type_name(group: &str) -> String {
+    let words: Vec<&str> = group.split('.').rev().collect();
+    format!("{}.v1.Widget", words.join("."))
+}
+
+/// A tree without descriptions: everybody has words of their own.
+fn bare(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, value)| *name != "description" || !value.is_string())
+            .map(|(name, value)| (name.clone(), bare(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(bare).collect(),
+        other => other.clone(),
+    }
+}
+
+async fn published(raw: &Raw, path: &str, pointer: &str) -> Result<Value> {
+    eventually_some(pointer, || async {
+        let document = raw.get(path).await?.body;
+        Ok(document.pointer(pointer).cloned())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn v2_leaves_out_what_it_cannot_say() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace("swagger").await?;
+    let raw = cluster.raw();
+    let group = format!("{namespace}.example.com");
+    define(&raw, &group, &schema()).await?;
+    let name = type_name(&group);
+    let widget = published(&raw, "/openapi/v2", &format!("/definitions/{name}")).await?;
+    assert_eq!(widget["description"], "A widget.");
+    let metadata = json!({"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"});
+    let text = json!({"type": "string"});
+    let expected = json!({
+        "type": "object", "required": ["spec"],
+        "properties": {
+            "apiVersion": text, "kind": text, "metadata": metadata,
+            "spec": {
+                "type": "object", "required": ["size"],
+                "properties": {
+                    "size": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9},
+                    "maybe": {},
+                    "either": {"x-kubernetes-int-or-string": true},
+                    "open": {"x-kubernetes-preserve-unknown-fields": true},
+                    "names": {"type": "array", "x-kubernetes-list-type": "set", "maxItems": 3, "items": {"type": "string", "maxLength": 5}},
+                    "labels": {"type": "object", "additionalProperties": {"type": "string", "enum": ["a", "b"]}},
+                    "inner": {
+                        "type": "object", "x-kubernetes-embedded-resource": true, "required": ["kind", "apiVersion"],
+                        "properties": {"data": text, "apiVersion": text, "kind": text, "metadata": metadata},
+                    },
+                },
+            },
+        },
+        "x-kubernetes-group-version-kind": [{"group": group, "version": "v1", "kind": "Widget"}],
+    });
+    assert_eq!(bare(&widget), expected);
+    let list = published(&raw, "/openapi/v2", &format!("/definitions/{name}List")).await?;
+    let items = json!({"type": "array", "items": {"$ref": format!("#/definitions/{name}")}});
+    assert_eq!(bare(&list)["properties"]["items"], items);
+    let path = format!("/paths/~1apis~1{group}~1v1~1namespaces~1{{namespace}}~1widgets~1{{name}}/patch");
+    let patch = published(&raw, "/openapi/v2", &path).await?;
+    let names: Vec<&str> = patch["parameters"]
+        .as_array()
+        .context("parameters")?
+        .iter()
+        .filter_map(|parameter| parameter["name"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"dryRun") && names.contains(&"fieldValidation"),
+        "{names:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn v2_lists_no_fields_where_any_are_allowed() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace("open").await?;
+    let raw = cluster.raw();
+    let group = format!("{namespace}.example.com");
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {"spec": {"type": "string"}}});
+    define(&raw, &group, &open).await?;
+    let pointer = format!("/definitions/{}", type_name(&group));
+    let widget = published(&raw, "/openapi/v2", &pointer).await?;
+    let kind = json!([{"group": group, "version": "v1", "kind": "Widget"}]);
+    assert_eq!(
+        widget,
+        json!({"type": "object", "x-kubernetes-group-version-kind": kind})
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn v3_completes_objects_inside_objects() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace("inner").await?;
+    let raw = cluster.raw();
+    let group = format!("{namespace}.example.com");
+    define(&raw, &group, &schema()).await?;
+    let pointer = format!("/components/schemas/{}/properties/spec", type_name(&group));
+    let spec = published(&raw, &format!("/openapi/v3/apis/{group}/v1"), &pointer).await?;
+    let inner = &spec["properties"]["inner"];
+    let fields: Vec<&String> = inner["properties"]
+        .as_object()
+        .context("fields")?
+        .keys()
+        .collect();
+    assert_eq!(fields, ["apiVersion", "data", "kind", "metadata"]);
+    assert_eq!(inner["required"], json!(["kind", "apiVersion"]));
+    assert_eq!(spec["required"], json!(["size", "maybe"]));
+    assert_eq!(spec["properties"]["maybe"]["nullable"], true);
+    assert_eq!(spec["oneOf"].as_array().map(Vec::len), Some(2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn v2_is_served_in_protobuf_to_those_who_ask() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let raw = cluster.raw();
+    let answered = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    for asked in [
+        answered,
+        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    ] {
+        let (code, media, bytes) = raw.fetch("/openapi/v2", asked).await?;
+        assert_eq!((code, media.as_str()), (200, answered));
+        // Field 1, a string: the version.
+        assert!(bytes.starts_with(b"\x0a\x032.0"), "{:?}", &bytes[..16]);
+    }
+    let (code, media, _) = raw.fetch("/openapi/v2", "*/*").await?;
+    assert_eq!((code, media.as_str()), (200, "application/json"));
+    let (code, _, _) = raw.fetch("/openapi/v2", "text/html").await?;
+    assert_eq!(code, 406);
+    Ok(())
+}
