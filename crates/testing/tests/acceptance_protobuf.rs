@@ -128,16 +128,12 @@ async fn an_object_and_its_list_are_the_same_in_protobuf() -> Result<()> {
         assert_eq!(meaning(&protobuf), meaning(&json), "{path}");
         let (json, protobuf) = both(&raw, &path).await?;
         assert_eq!(protobuf["kind"], json["kind"]);
-        let items = |list: &Value| {
-            let mut items = list["items"].as_array().cloned().unwrap_or_default();
-            for item in &mut items {
-                // A list's kind says it for its items.
-                item["kind"] = Value::Null;
-                item["apiVersion"] = Value::Null;
-            }
-            meaning(&json!(items))
-        };
-        assert_eq!(items(&protobuf), items(&json), "{path}");
+        assert_eq!(meaning(&protobuf["items"]), meaning(&json["items"]), "{path}");
+        // A list's kind says it for its items.
+        assert_eq!(
+            (&json["items"][0]["kind"], &json["items"][0]["apiVersion"]),
+            (&Value::Null, &Value::Null)
+        );
         assert_eq!(
             protobuf["metadata"]["resourceVersion"].as_str().is_some(),
             json["metadata"]["resourceVersion"].as_str().is_some()

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Call, table};
 use crate::convert;
+use crate::registry::Origin;
 use crate::status::Result;
 use crate::store::Entry;
 use crate::wire::{Body, Chunks, Encoding, Response, Shape, bytes_response, value_response};
@@ -34,7 +35,7 @@ pub(super) fn object(call: &Call, code: StatusCode, value: Value) -> Response {
     value_response(code, call.representation.encoding, &shown)
 }
 
-/// Many stored objects and the list's own metadata.
+/// Many stored objects and the list's own metadata. A list of a built-in kind says what its items are, and they do not.
 pub(super) async fn list(
     call: &Call,
     entries: Vec<Arc<Entry>>,
@@ -47,10 +48,24 @@ pub(super) async fn list(
         let mut head = serde_json::to_vec(&head).expect("a JSON tree always encodes into memory");
         head.pop();
         head.extend_from_slice(b",\"items\":[");
-        let body = Body::chunks(Chunks::new(head, entries, b"]}\n"));
+        let left_out = match &resource.origin {
+            Origin::Builtin(_) => format!(
+                "\"apiVersion\":\"{}\",\"kind\":\"{}\",",
+                resource.api_version, resource.kind
+            )
+            .len(),
+            Origin::Custom(..) => 0,
+        };
+        let body = Body::chunks(Chunks::new(head, entries, left_out, b"]}\n"));
         return Ok(bytes_response(StatusCode::OK, Encoding::Json.media_type(), body));
     }
-    let items = convert::read_many(&call.server, resource, &entries).await?;
+    let mut items = convert::read_many(&call.server, resource, &entries).await?;
+    if matches!(resource.origin, Origin::Builtin(_)) && call.representation.shape == Shape::Object {
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            item.remove("apiVersion");
+            item.remove("kind");
+        }
+    }
     let shown = match call.representation.shape {
         Shape::Table => table::table(call, &items, metadata),
         Shape::Object => json!({

@@ -25,6 +25,8 @@ pub(super) enum Content {
 pub(crate) struct Chunks {
     head: Bytes,
     entries: VecDeque<Arc<Entry>>,
+    /// Bytes of each object that are left out after its first brace: what a list says for its items.
+    left_out: usize,
     started: bool,
     tail: Option<Bytes>,
 }
@@ -33,10 +35,11 @@ impl Chunks {
     /// Bytes per frame: large enough for few system calls and full TLS records.
     const FRAME: usize = 64 << 10;
 
-    pub(crate) fn new(head: Vec<u8>, entries: Vec<Arc<Entry>>, tail: &'static [u8]) -> Self {
+    pub(crate) fn new(head: Vec<u8>, entries: Vec<Arc<Entry>>, left_out: usize, tail: &'static [u8]) -> Self {
         Self {
             head: head.into(),
             entries: entries.into(),
+            left_out,
             started: false,
             tail: Some(Bytes::from_static(tail)),
         }
@@ -45,7 +48,8 @@ impl Chunks {
     fn len(&self) -> usize {
         let commas = self.entries.len().saturating_sub(1);
         let tail = self.tail.as_ref().map_or(0, Bytes::len);
-        self.head.len() + self.entries.iter().map(|entry| entry.json.len()).sum::<usize>() + commas + tail
+        let lengths = self.entries.iter().map(|entry| entry.json.len() - self.left_out);
+        self.head.len() + lengths.sum::<usize>() + commas + tail
     }
 }
 
@@ -66,7 +70,8 @@ impl Iterator for Chunks {
                 frame.put_u8(b',');
             }
             self.started = true;
-            frame.put_slice(&entry.json);
+            frame.put_u8(b'{');
+            frame.put_slice(&entry.json[1 + self.left_out..]);
         }
         if self.entries.is_empty() {
             frame.put_slice(tail);
