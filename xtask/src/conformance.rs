@@ -18,9 +18,10 @@ use servers::Backend;
 use suite::Suite;
 
 const USAGE: &str =
-    "usage: cargo xtask conformance [--backend embedded|kubernetes] [--focus REGEX] [--list] [--write-docs]
+    "usage: cargo xtask conformance [--backend embedded|kubernetes] [--focus REGEX] [--procs N] [--list] [--write-docs]
   --backend      the server to run the specs against; embedded without it
   --focus        only the specs whose name matches
+  --procs        how many specs run at a time; 4 without it
   --list         prints which specs run, and which are left out and why; runs none
   --write-docs   writes docs/conformance.md from what was found last; runs none";
 
@@ -34,7 +35,12 @@ enum Task {
 /// Runs the specs and prints what came of it; an error if one of them failed.
 #[expect(clippy::print_stdout, reason = "the outcome is this task's answer")]
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (task, backend, focus) = parse(arguments)?;
+    let Options {
+        task,
+        backend,
+        focus,
+        processes,
+    } = Options::parse(arguments)?;
     let suite = Suite::built()?;
     let mut selection = Selection::of(suite.specs()?)?;
     if let Some(focus) = &focus {
@@ -51,7 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
                 bail!("no spec that runs has such a name; --list shows those that do");
             }
             let server = backend.start()?;
-            let found = suite.run(&selection.taken, &server)?;
+            let found = suite.run(&selection.taken, &server, processes)?;
             let mut record = Record::read(backend)?;
             record.learn(&found);
             record.write(backend)?;
@@ -60,27 +66,44 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<(Task, Backend, Option<Regex>)> {
-    let (mut task, mut backend, mut focus) = (Task::Run, Backend::Embedded, None);
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let mut value = || {
-            rest.next()
-                .with_context(|| format!("{argument} needs a value\n{USAGE}"))
+struct Options {
+    task: Task,
+    backend: Backend,
+    focus: Option<Regex>,
+    processes: usize,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self> {
+        let mut options = Self {
+            task: Task::Run,
+            backend: Backend::Embedded,
+            focus: None,
+            // Most specs wait for something most of the time.
+            processes: 4,
         };
-        match argument.as_str() {
-            "--list" => task = Task::List,
-            "--write-docs" => task = Task::WriteDocs,
-            "--focus" => focus = Some(Regex::new(value()?)?),
-            "--backend" => {
-                let name = value()?;
-                backend =
-                    Backend::named(name).with_context(|| format!("no backend is called {name}\n{USAGE}"))?;
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut value = || {
+                rest.next()
+                    .with_context(|| format!("{argument} needs a value\n{USAGE}"))
+            };
+            match argument.as_str() {
+                "--list" => options.task = Task::List,
+                "--write-docs" => options.task = Task::WriteDocs,
+                "--focus" => options.focus = Some(Regex::new(value()?)?),
+                "--procs" => options.processes = value()?.parse().context("--procs is a number")?,
+                "--backend" => {
+                    let name = value()?;
+                    let known = Backend::named(name);
+                    options.backend =
+                        known.with_context(|| format!("no backend is called {name}\n{USAGE}"))?;
+                }
+                other => bail!("unknown option {other}\n{USAGE}"),
             }
-            other => bail!("unknown option {other}\n{USAGE}"),
         }
+        Ok(options)
     }
-    Ok((task, backend, focus))
 }
 
 /// Prints what failed and how many did not.

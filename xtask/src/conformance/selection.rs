@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use regex::Regex;
 
 use super::suite::Spec;
-use Reason::{Containers, Disruptive, Image, Network, Node, OffByDefault, Scheduler};
+use Reason::{Containers, Disruptive, Flaky, Image, Network, Node, OffByDefault, Scheduler};
 
 /// What a spec needs that is not there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,7 @@ pub(super) enum Reason {
     Network,
     Disruptive,
     OffByDefault,
+    Flaky,
 }
 
 impl fmt::Display for Reason {
@@ -33,6 +34,7 @@ impl fmt::Display for Reason {
             Node => "needs nodes",
             Network => "needs a cluster network, and pods to talk through it",
             Disruptive => "stops parts of the control plane from outside",
+            Flaky => "is marked as flaky: upstream does not run it either",
             OffByDefault => "is about a feature that Kubernetes has switched off",
         })
     }
@@ -58,16 +60,19 @@ enum Which {
 /// The first one that speaks of a spec gives the reason.
 const RULES: &[Rule] = &[
     rule(OffByDefault, Which::Label("Feature:OffByDefault")),
+    rule(OffByDefault, Which::Label("Feature:StorageVersionAPI")),
     rule(Disruptive, Which::Label("Disruptive")),
+    rule(Flaky, Which::Label("Flaky")),
     // API machinery
     rule(
         Image,
         Which::Files(&[
             "apimachinery/aggregator.go",
             "apimachinery/crd_conversion_webhook.go",
+            "apimachinery/crd_selectable_fields.go",
+            "apimachinery/webhook.go",
         ]),
     ),
-    rule(Image, Which::Files(&["apimachinery/webhook.go"])),
     rule(
         Image,
         Which::Named("apimachinery/openapiv3.go", &["Aggregated APIServer"]),
@@ -86,10 +91,6 @@ const RULES: &[Rule] = &[
     rule(
         Containers,
         Which::Named("apimachinery/generated_clientset.go", &["should create pods"]),
-    ),
-    rule(
-        Node,
-        Which::Named("apimachinery/table_conversion.go", &["for nodes"]),
     ),
     // Workloads
     rule(

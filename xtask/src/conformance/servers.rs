@@ -1,7 +1,7 @@
 //! The servers that specs run against: processes of their own, ended with the run.
 
 use std::fs::File;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::kubernetes;
 pub(super) enum Backend {
     /// `cambium up`.
     Embedded,
-    /// etcd, kube-apiserver and kube-controller-manager: a control plane without nodes.
+    /// etcd, kube-apiserver and kube-controller-manager: a control plane whose only node is an object.
     Kubernetes,
 }
 
@@ -42,7 +42,7 @@ impl Backend {
         Ok(directory)
     }
 
-    /// An empty one, listening.
+    /// An empty one that answers.
     pub(super) fn start(self) -> Result<Server> {
         let mut server = Server {
             backend: self,
@@ -112,11 +112,7 @@ impl Server {
             format!("--kubeconfig={}", self.kubeconfig().display()),
         ];
         self.spawn(&Path::new(&target).join("debug/cambium"), &arguments)?;
-        self.wait_for(port)?;
-        // The kubeconfig is written when the server listens.
-        self.wait_until("cambium wrote no kubeconfig", |server| {
-            server.kubeconfig().exists()
-        })
+        self.wait()
     }
 
     fn start_kubernetes(&mut self) -> Result<()> {
@@ -157,6 +153,8 @@ impl Server {
             "--authorization-mode=RBAC".to_owned(),
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
             "--allow-privileged=true".to_owned(),
+            // The node below has no kubelet to vouch for it.
+            "--disable-admission-plugins=TaintNodesByCondition".to_owned(),
         ];
         let manager = [
             format!("--kubeconfig={}", path("kubeconfig")),
@@ -164,6 +162,7 @@ impl Server {
             format!("--root-ca-file={}", path("certs/apiserver.crt")),
             "--leader-elect=false".to_owned(),
             "--secure-port=0".to_owned(),
+            "--controllers=*,-node-lifecycle-controller".to_owned(),
         ];
         let kubeconfig = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "admin",
@@ -176,8 +175,35 @@ impl Server {
         std::fs::write(self.kubeconfig(), kubeconfig.to_string())?;
         self.spawn(&bin.join("etcd"), &store)?;
         self.spawn(&bin.join("kube-apiserver"), &server)?;
-        self.wait_for(port)?;
-        self.spawn(&bin.join("kube-controller-manager"), &manager)
+        self.spawn(&bin.join("kube-controller-manager"), &manager)?;
+        self.wait()?;
+        self.create_node()
+    }
+
+    /// A node that says it is ready and runs nothing: specs count nodes before they do anything.
+    fn create_node(&self) -> Result<()> {
+        let node = json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "hollow"},
+            "status": {
+                "capacity": {"cpu": "8", "memory": "16Gi", "pods": "110"},
+                "allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"},
+                "conditions": [{"type": "Ready", "status": "True", "reason": "Hollow"}],
+            },
+        });
+        let file = self.file("node.json");
+        std::fs::write(&file, node.to_string())?;
+        let mut kubectl = self.kubectl()?;
+        kubectl.args(["create", "--filename"]).arg(file);
+        match kubectl.stdout(Stdio::null()).status()?.success() {
+            true => Ok(()),
+            false => bail!("the node was not created"),
+        }
+    }
+
+    fn kubectl(&self) -> Result<Command> {
+        let mut kubectl = Command::new(kubernetes::specs()?.join("kubectl"));
+        kubectl.arg("--kubeconfig").arg(self.kubeconfig());
+        Ok(kubectl)
     }
 
     fn spawn(&mut self, program: &Path, arguments: &[String]) -> Result<()> {
@@ -196,16 +222,20 @@ impl Server {
         Ok(())
     }
 
-    fn wait_for(&mut self, port: u16) -> Result<()> {
-        self.wait_until("nobody listens", |_| {
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
+    /// Waits until the Service that stands for the server is there: specs look for it first of all.
+    fn wait(&mut self) -> Result<()> {
+        self.wait_until("it does not answer", |server| {
+            let mut kubectl = server.kubectl()?;
+            kubectl.args(["get", "service", "kubernetes", "--namespace=default"]);
+            let answered = kubectl.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+            Ok(server.kubeconfig().exists() && answered.success())
         })
     }
 
-    /// Waits for half a minute, and not for those that have given up.
-    fn wait_until(&mut self, trouble: &str, done: impl Fn(&Self) -> bool) -> Result<()> {
-        for _ in 0..300 {
-            if done(self) {
+    /// Waits for a minute, and not for those that have given up.
+    fn wait_until(&mut self, trouble: &str, done: impl Fn(&Self) -> Result<bool>) -> Result<()> {
+        for _ in 0..600 {
+            if done(self)? {
                 return Ok(());
             }
             for child in &mut self.children {
@@ -219,7 +249,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        bail!("the server did not start: {trouble} after 30 s")
+        bail!("the server did not start: {trouble} after a minute")
     }
 }
 

@@ -13,8 +13,6 @@ use crate::kubernetes;
 
 /// What every spec's name begins with where ginkgo compares names.
 const TITLE: &str = "Kubernetes e2e suite";
-/// Most specs wait for something most of the time.
-const PROCESSES: &str = "4";
 
 /// One spec, as the binary describes it.
 pub(super) struct Spec {
@@ -67,7 +65,12 @@ impl Suite {
     }
 
     /// Runs these specs, and answers what came of each, in the order of their names.
-    pub(super) fn run(&self, specs: &[Spec], server: &Server) -> Result<Vec<(String, Outcome)>> {
+    pub(super) fn run(
+        &self,
+        specs: &[Spec],
+        server: &Server,
+        processes: usize,
+    ) -> Result<Vec<(String, Outcome)>> {
         let directory = tempfile::tempdir()?;
         let records = server.records()?;
         let report = records.join("report.json");
@@ -78,7 +81,7 @@ impl Suite {
         // Ginkgo fails when a spec does; what came of them is in the report, and without one it is an error.
         Command::new(&self.ginkgo)
             .args(["run", "--no-color", "--silence-skips", "--timeout=2h"])
-            .arg(format!("--procs={PROCESSES}"))
+            .arg(format!("--procs={processes}"))
             .arg(format!("--focus=^{TITLE} ({})$", names.join("|")))
             .arg("--json-report=report.json")
             .arg(format!("--output-dir={}", records.display()))
