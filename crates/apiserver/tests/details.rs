@@ -156,3 +156,32 @@ async fn the_range_of_services_addresses_is_there() {
     let (code, range) = send(&server, Request::get(path), "").await;
     assert_eq!((code, &range["spec"]["cidrs"]), (200, &json!(["10.96.0.0/16"])));
 }
+
+#[tokio::test]
+async fn events_are_selected_by_the_fields_of_either_version() {
+    let server = server().await;
+    let event = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+        "eventTime": "2024-01-01T00:00:00.000000Z", "reportingController": "c", "reportingInstance": "i", "action": "a",
+        "reason": "r", "type": "Normal", "regarding": {"kind": "Pod", "namespace": "default", "name": "p"}});
+    let (code, answer) = create(&server, "/apis/events.k8s.io/v1/namespaces/default/events", event).await;
+    assert_eq!(code, 201, "{answer}");
+    for (path, expected) in [
+        (
+            "/apis/events.k8s.io/v1/events?fieldSelector=reportingController%3Dc",
+            1,
+        ),
+        (
+            "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dp",
+            1,
+        ),
+        (
+            "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dq",
+            0,
+        ),
+        ("/api/v1/events?fieldSelector=source%3Dc", 1),
+        ("/api/v1/events?fieldSelector=involvedObject.name%3Dp", 1),
+    ] {
+        let (_, list) = send(&server, Request::get(path), "").await;
+        assert_eq!(list["items"].as_array().unwrap().len(), expected, "{path}");
+    }
+}

@@ -105,3 +105,37 @@ impl Record {
 fn place(backend: Backend) -> Result<PathBuf> {
     Ok(backend.directory()?.join("outcomes.json"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_known_by_the_first_line_that_says_something() {
+        let report = json!({"State": "failed", "Failure": {"Message": "\nExpected success, but got an error:\n    no route\n    to host"}});
+        let Outcome::Failed(reason) = Outcome::read(&report) else {
+            unreachable!("the report says that it failed");
+        };
+        assert_eq!(reason, "Expected success, but got an error: no route");
+        assert!(matches!(
+            Outcome::read(&json!({"State": "passed"})),
+            Outcome::Passed
+        ));
+        let skipped = json!({"State": "skipped", "Failure": {"Message": "not here"}});
+        assert!(matches!(Outcome::read(&skipped), Outcome::Skipped(reason) if reason == "not here"));
+        let timed_out = json!({"State": "timedout", "Failure": {"Message": "A suite timeout occurred"}});
+        assert!(matches!(Outcome::read(&timed_out), Outcome::Failed(_)));
+    }
+
+    #[test]
+    fn outcomes_survive_being_kept() {
+        for outcome in [
+            Outcome::Passed,
+            Outcome::Skipped("why".to_owned()),
+            Outcome::Failed("how".to_owned()),
+        ] {
+            let kept = Outcome::from_json(&outcome.to_json()).map(|outcome| outcome.to_json());
+            assert_eq!(kept, Some(outcome.to_json()));
+        }
+    }
+}

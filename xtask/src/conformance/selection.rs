@@ -227,6 +227,11 @@ impl Which {
     }
 }
 
+/// Which rule leaves a spec out.
+fn rule_of(spec: &Spec) -> Option<usize> {
+    RULES.iter().position(|rule| rule.which.speaks_of(spec))
+}
+
 /// What runs, and what does not.
 pub(super) struct Selection {
     /// By name.
@@ -247,7 +252,7 @@ impl Selection {
             if !spec.name.starts_with("[sig-api-machinery]") && !spec.has("Conformance") {
                 continue;
             }
-            match RULES.iter().position(|rule| rule.which.speaks_of(&spec)) {
+            match rule_of(&spec) {
                 Some(index) => {
                     used[index] = true;
                     let left_out = selection.left_out.entry(RULES[index].reason).or_default();
@@ -289,5 +294,36 @@ impl fmt::Display for Selection {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(file: &str, name: &str, labels: &[&str]) -> Spec {
+        Spec {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_speaks_of_a_spec_gives_the_reason() {
+        let reason =
+            |file, name, labels: &[&str]| rule_of(&spec(file, name, labels)).map(|rule| RULES[rule].reason);
+        assert!(reason("apimachinery/watch.go", "Watchers should observe", &[]).is_none());
+        assert!(reason("apimachinery/webhook.go", "AdmissionWebhook", &[]) == Some(Image));
+        assert!(reason("apimachinery/webhook.go", "AdmissionWebhook", &["Disruptive"]) == Some(Disruptive));
+        assert!(reason("common/node/pods.go", "Pods should run", &[]) == Some(Containers));
+        assert!(reason("common/node/lease.go", "Lease lease API should be available", &[]).is_none());
+    }
+
+    #[test]
+    fn a_rule_that_speaks_of_nothing_is_an_error() {
+        let only = spec("apimachinery/watch.go", "[sig-api-machinery] Watchers", &[]);
+        let error = Selection::of(vec![only]).err().map(|error| error.to_string());
+        assert!(error.is_some_and(|error| error.contains("speaks of no spec")));
     }
 }

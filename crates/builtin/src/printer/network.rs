@@ -45,8 +45,7 @@ pub(crate) fn ingress(object: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-/// As upstream, the row has an age that no column announces.
-pub(crate) fn ip_address(object: &Value, now: Timestamp) -> Vec<Value> {
+pub(crate) fn ip_address(object: &Value, _now: Timestamp) -> Vec<Value> {
     let parent = &object["spec"]["parentRef"];
     let place = match (text(&parent["resource"]), text(&parent["group"])) {
         (resource, "") => resource.to_lowercase(),
@@ -57,7 +56,7 @@ pub(crate) fn ip_address(object: &Value, now: Timestamp) -> Vec<Value> {
         (parent, "") => format!("{place}/{}", text(&parent["name"])),
         (parent, namespace) => format!("{place}/{namespace}/{}", text(&parent["name"])),
     };
-    vec![name(object), json!(parent), age(object, now)]
+    vec![name(object), json!(parent)]
 }
 
 pub(crate) fn service_cidr(object: &Value, now: Timestamp) -> Vec<Value> {
