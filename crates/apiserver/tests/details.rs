@@ -185,3 +185,19 @@ async fn events_are_selected_by_the_fields_of_either_version() {
         assert_eq!(list["items"].as_array().unwrap().len(), expected, "{path}");
     }
 }
+
+#[tokio::test]
+async fn an_address_is_its_own_name() {
+    let server = server().await;
+    for (name, expected) in [
+        ("fe80::42:1dff:fe84:f9e2", 201),
+        ("10.96.0.7", 201),
+        ("FE80::1", 422),
+        ("web", 422),
+    ] {
+        let address = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IPAddress", "metadata": {"name": name},
+            "spec": {"parentRef": {"resource": "services", "namespace": "default", "name": "kubernetes"}}});
+        let (code, answer) = create(&server, "/apis/networking.k8s.io/v1/ipaddresses", address).await;
+        assert_eq!(code, expected, "{answer}");
+    }
+}
