@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             let mut record = Record::read(backend)?;
             record.learn(&found);
             record.write(backend)?;
-            conclude(&found)
+            conclude(&found, selection.taken.len())
         }
     }
 }
@@ -108,7 +108,7 @@ impl Options {
 
 /// Prints what failed and how many did not.
 #[expect(clippy::print_stdout, reason = "the outcome is this task's answer")]
-fn conclude(found: &[(String, Outcome)]) -> Result<()> {
+fn conclude(found: &[(String, Outcome)], asked: usize) -> Result<()> {
     let (mut passed, mut skipped, mut failed) = (0, 0, 0);
     for (name, outcome) in found {
         match outcome {
@@ -125,6 +125,7 @@ fn conclude(found: &[(String, Outcome)]) -> Result<()> {
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     match failed {
+        0 if found.len() < asked => bail!("{} specs did not end", asked - found.len()),
         0 => Ok(()),
         1 => bail!("one spec failed"),
         _ => bail!("{failed} specs failed"),

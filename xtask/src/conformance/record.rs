@@ -19,8 +19,8 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// Reads what ginkgo says of one spec.
-    pub(super) fn read(report: &Value) -> Self {
+    /// Reads what ginkgo says of one spec; nothing, if the run ended before the spec did.
+    pub(super) fn read(report: &Value) -> Option<Self> {
         let failure = &report["Failure"];
         let message = failure["ForwardedPanic"]
             .as_str()
@@ -34,9 +34,11 @@ impl Outcome {
             false => first.to_owned(),
         };
         match report["State"].as_str() {
-            Some("passed") => Self::Passed,
-            Some("skipped" | "pending") => Self::Skipped(reason),
-            _ => Self::Failed(reason),
+            Some("passed") => Some(Self::Passed),
+            Some("interrupted" | "aborted") => None,
+            // A spec that skips itself says why; one that nobody came to does not.
+            Some("skipped" | "pending") => (!message.is_empty()).then_some(Self::Skipped(reason)),
+            _ => Some(Self::Failed(reason)),
         }
     }
 
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn a_failure_is_known_by_the_first_line_that_says_something() {
         let report = json!({"State": "failed", "Failure": {"Message": "\nExpected success, but got an error:\n    no route\n    to host"}});
-        let Outcome::Failed(reason) = Outcome::read(&report) else {
+        let Some(Outcome::Failed(reason)) = Outcome::read(&report) else {
             unreachable!("the report says that it failed");
         };
         assert_eq!(reason, "Expected success, but got an error: no route");
@@ -122,9 +124,9 @@ mod tests {
             Outcome::Passed
         ));
         let skipped = json!({"State": "skipped", "Failure": {"Message": "not here"}});
-        assert!(matches!(Outcome::read(&skipped), Outcome::Skipped(reason) if reason == "not here"));
+        assert!(matches!(Outcome::read(&skipped), Some(Outcome::Skipped(reason)) if reason == "not here"));
         let timed_out = json!({"State": "timedout", "Failure": {"Message": "A suite timeout occurred"}});
-        assert!(matches!(Outcome::read(&timed_out), Outcome::Failed(_)));
+        assert!(matches!(Outcome::read(&timed_out), Some(Outcome::Failed(_))));
     }
 
     #[test]

@@ -625,9 +625,6 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
 fn updates_unconditionally(resource: &Served) -> bool {
     !matches!(
         (&*resource.group, &*resource.plural),
-        ("apiextensions.k8s.io", _)
-            | ("apiregistration.k8s.io", _)
-            | ("coordination.k8s.io", _)
-            | ("events.k8s.io", _)
+        ("apiextensions.k8s.io", _) | ("apiregistration.k8s.io", _) | ("coordination.k8s.io", _)
     )
 }
