@@ -2,6 +2,7 @@
 
 mod bench;
 mod conformance;
+mod cue_conformance;
 mod go;
 mod kubernetes;
 mod oracle;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <task>
   types        regenerates crates/builtin/src/generated from the published Kubernetes modules
   kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
+  conformance [--backend embedded|kubernetes] [--focus REGEX] [--procs N] [--list] [--write-docs]   Kubernetes' own specs against a server
   peers        builds the Go programs that tests talk to (crates/testing/peers) and KubeVela's CLI into the same cache
   cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
   cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module
@@ -30,7 +32,8 @@ fn main() -> ExitCode {
         Some("kubernetes") => kubernetes::prepare(),
         Some("peers") => peers::build(),
         Some("cue-oracle") => oracle::prepare(),
-        Some("cue-conformance") => conformance::run(std::env::args().nth(2).as_deref()),
+        Some("cue-conformance") => cue_conformance::run(std::env::args().nth(2).as_deref()),
+        Some("conformance") => conformance::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("bench") => {
             let options: Vec<String> = std::env::args().skip(3).collect();
             bench::run(std::env::args().nth(2).as_deref(), &options)

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::server::Server;
 
-/// Makes the namespaces, and the Service that stands for this server, unless they are there.
+/// Makes the namespaces, the range of Services' addresses, and the Service that stands for this server, unless they are there.
 pub(crate) async fn run(server: &Arc<Server>) {
     let client = server.loopback("cambium-bootstrap");
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
@@ -15,6 +15,26 @@ pub(crate) async fn run(server: &Arc<Server>) {
             if let Err(refused) = client.create("/api/v1/namespaces", &namespace).await {
                 tracing::error!(name, message = refused.message(), "a namespace could not be made");
             }
+        }
+    }
+    if server
+        .store
+        .bucket(&"networking.k8s.io/servicecidrs".into())
+        .get("kubernetes")
+        .is_none()
+    {
+        let range = json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR",
+            "metadata": {"name": "kubernetes"}, "spec": {"cidrs": ["10.96.0.0/16"]},
+        });
+        if let Err(refused) = client
+            .create("/apis/networking.k8s.io/v1/servicecidrs", &range)
+            .await
+        {
+            tracing::error!(
+                message = refused.message(),
+                "the range of services' addresses could not be made"
+            );
         }
     }
     if server

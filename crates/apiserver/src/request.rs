@@ -77,6 +77,8 @@ pub(crate) struct Options {
     pub(crate) allow_bookmarks: bool,
     pub(crate) send_initial_events: Option<bool>,
     pub(crate) timeout_seconds: Option<u64>,
+    /// What is wrong with `timeout`.
+    bad_timeout: Option<String>,
     pub(crate) dry_run: bool,
     pub(crate) field_manager: String,
     pub(crate) field_validation: FieldValidation,
@@ -147,28 +149,13 @@ impl Options {
         let (kind, known): (&str, &[&str]) = match verb {
             "list" | "watch" => ("ListOptions", &["limit", "timeoutSeconds"]),
             "get" => ("GetOptions", &[]),
-            "create" => (
-                "CreateOptions",
-                &["dryRun", "fieldManager", "fieldValidation", "timeout"],
-            ),
-            "update" => (
-                "UpdateOptions",
-                &["dryRun", "fieldManager", "fieldValidation", "timeout"],
-            ),
-            "patch" => (
-                "PatchOptions",
-                &["dryRun", "fieldManager", "fieldValidation", "timeout"],
-            ),
-            "delete" => ("DeleteOptions", &["dryRun", "gracePeriodSeconds", "timeout"]),
+            "create" => ("CreateOptions", &["dryRun", "fieldManager", "fieldValidation"]),
+            "update" => ("UpdateOptions", &["dryRun", "fieldManager", "fieldValidation"]),
+            "patch" => ("PatchOptions", &["dryRun", "fieldManager", "fieldValidation"]),
+            "delete" => ("DeleteOptions", &["dryRun", "gracePeriodSeconds"]),
             _ => (
                 "DeleteOptions",
-                &[
-                    "dryRun",
-                    "gracePeriodSeconds",
-                    "limit",
-                    "timeoutSeconds",
-                    "timeout",
-                ],
+                &["dryRun", "gracePeriodSeconds", "limit", "timeoutSeconds"],
             ),
         };
         let relevant = || {
@@ -186,6 +173,14 @@ impl Options {
         match values.is_empty() {
             true => Ok(()),
             false => Err(Status::invalid("meta.k8s.io", kind, "", &values)),
+        }
+    }
+
+    /// Refuses a `timeout` that is no duration, whatever is asked; a watch goes by `timeoutSeconds` instead.
+    pub(crate) fn check_timeout(&self, verb: &str) -> Result<()> {
+        match &self.bad_timeout {
+            Some(why) if verb != "watch" => Err(Status::bad_request(why)),
+            _ => Ok(()),
         }
     }
 
@@ -225,12 +220,11 @@ impl Options {
                     self.refuse("fieldValidation", error);
                 }
             },
-            "timeout" if !is_duration(&value) => self.problems.push(Problem {
-                option: "timeout",
-                what: Bad::Syntax(format!(
+            "timeout" if !is_duration(&value) => {
+                self.bad_timeout = Some(format!(
                     "invalid timeout specified in the request URL - time: invalid duration {value:?}"
-                )),
-            }),
+                ));
+            }
             "force" => self.force = Some(flag(&value)),
             "pretty" => self.pretty = flag(&value),
             "includeObject" => match value.as_str() {
@@ -373,11 +367,26 @@ mod tests {
             ("list", "limit=x"),
             ("patch", "fieldValidation=strict"),
             ("watch", "timeoutSeconds=-"),
-            ("delete", "timeout=soon"),
         ] {
             assert!(Options::parse(bad).check(verb).is_err(), "{bad}");
             assert!(Options::parse(bad).check("get").is_ok(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_timeout_that_is_no_duration_is_refused_except_for_watches() {
+        let options = Options::parse("timeout=soon");
+        let refusal = options.check_timeout("get").unwrap_err();
+        assert_eq!(refusal.code, 400);
+        assert!(
+            refusal
+                .message
+                .contains("invalid timeout specified in the request URL"),
+            "{}",
+            refusal.message
+        );
+        assert!(options.check_timeout("watch").is_ok());
+        assert!(Options::parse("timeout=0s").check_timeout("get").is_ok());
     }
 
     #[test]

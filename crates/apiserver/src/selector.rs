@@ -325,10 +325,24 @@ impl FieldSelector {
             let equal = match path.as_str() {
                 "metadata.name" => entry.name() == value,
                 "metadata.namespace" => entry.namespace() == value,
-                _ => text_at(resource, decoded.get_or_insert_with(|| entry.value()), path) == *value,
+                _ => {
+                    text_at(
+                        resource,
+                        decoded.get_or_insert_with(|| served(resource, entry)),
+                        path,
+                    ) == *value
+                }
             };
             equal == (*wanted == Match::Equal)
         })
+    }
+}
+
+/// The object under the names of fields that the resource has.
+fn served(resource: &Served, entry: &Entry) -> Value {
+    match &resource.origin {
+        Origin::Builtin(row) => cambium_builtin::convert::from_stored(row, entry.value()),
+        Origin::Custom(..) => entry.value(),
     }
 }
 

@@ -147,7 +147,6 @@ where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: std::fmt::Display,
 {
-    let user = authenticate(server, caller, request.headers())?;
     let uri = request.uri().clone();
     let options = Options::parse(uri.query().unwrap_or_default());
     let path = ResourcePath::parse(uri.path());
@@ -155,6 +154,8 @@ where
         Some(path) => rest::verb(request.method(), path, &options),
         None => plain_verb(request.method().as_str()),
     };
+    options.check_timeout(verb)?;
+    let user = authenticate(server, caller, request.headers())?;
     let action = Action {
         verb,
         resource: path.as_ref().map(ResourceAction::of),

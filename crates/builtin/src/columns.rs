@@ -232,6 +232,34 @@ pub(crate) const VOLUME_ATTACHMENT: &[Column] = &[
     AGE,
 ];
 pub(crate) const CSI_NODE: &[Column] = &[NAME, integer("Drivers", "How many drivers the node has"), AGE];
+pub(crate) const CSI_STORAGE_CAPACITY: &[Column] = &[
+    NAME,
+    text("StorageClassName", "The class whose capacity it is"),
+    text("Capacity", "How much is left"),
+];
+pub(crate) const VOLUME_ATTRIBUTES_CLASS: &[Column] = &[
+    NAME,
+    text("DriverName", "The driver that knows the attributes"),
+    AGE,
+];
+pub(crate) const IP_ADDRESS: &[Column] = &[NAME, text("ParentRef", "What has the address")];
+pub(crate) const SERVICE_CIDR: &[Column] = &[
+    NAME,
+    text("CIDRs", "The ranges that services get addresses from"),
+    AGE,
+];
+pub(crate) const RESOURCE_CLAIM: &[Column] = &[
+    NAME,
+    text("State", "Whether devices are allocated and reserved"),
+    AGE,
+];
+pub(crate) const RESOURCE_SLICE: &[Column] = &[
+    NAME,
+    text("Node", "The node that has the devices"),
+    text("Driver", "The driver of the devices"),
+    text("Pool", "The pool that the devices belong to"),
+    AGE,
+];
 pub(crate) const CSI_DRIVER: &[Column] = &[
     NAME,
     Column {
@@ -302,7 +330,13 @@ pub(crate) const VALIDATING_ADMISSION_POLICY: &[Column] = &[
     text("ParamKind", "The kind of its parameters"),
     AGE,
 ];
-pub(crate) const VALIDATING_ADMISSION_POLICY_BINDING: &[Column] = &[
+pub(crate) const MUTATING_ADMISSION_POLICY: &[Column] = &[
+    NAME,
+    integer("Mutations", "How many changes it makes"),
+    text("ParamKind", "The kind of its parameters"),
+    AGE,
+];
+pub(crate) const ADMISSION_POLICY_BINDING: &[Column] = &[
     NAME,
     text("PolicyName", "The policy that is bound"),
     text("ParamRef", "The parameters it is bound with"),

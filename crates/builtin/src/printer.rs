@@ -7,6 +7,7 @@ pub(crate) mod autoscaler;
 pub(crate) mod batch;
 pub(crate) mod cluster;
 pub(crate) mod configuration;
+pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod extension;
 pub(crate) mod flow;

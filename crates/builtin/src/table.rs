@@ -6,8 +6,8 @@ use crate::columns;
 use crate::generated::{
     admissionregistration_v1, apiextensions_v1, apiregistration_v1, apps_v1, authentication_v1,
     authorization_v1, autoscaling_v1, autoscaling_v2, batch_v1, certificates_v1, coordination_v1, core_v1,
-    discovery_v1, events_v1, flowcontrol_v1, networking_v1, node_v1, policy_v1, rbac_v1, scheduling_v1,
-    storage_v1,
+    discovery_v1, events_v1, flowcontrol_v1, networking_v1, node_v1, policy_v1, rbac_v1, resource_v1,
+    scheduling_v1, storage_v1,
 };
 use crate::printer::{self, Cells};
 use crate::resource::{Column, Resource, Scope, Subresource, Verbs};
@@ -375,6 +375,22 @@ pub static RESOURCES: &[Resource] = &[
     .prints(columns::INGRESS, printer::network::ingress),
     row(
         "networking.k8s.io",
+        "IPAddress",
+        "ipaddresses",
+        "ipaddress",
+        &networking_v1::IP_ADDRESS,
+    )
+    .cluster_scoped()
+    .short_names(&["ip"])
+    .selects(&[
+        "spec.parentRef.group",
+        "spec.parentRef.resource",
+        "spec.parentRef.namespace",
+        "spec.parentRef.name",
+    ])
+    .prints(columns::IP_ADDRESS, printer::network::ip_address),
+    row(
+        "networking.k8s.io",
         "NetworkPolicy",
         "networkpolicies",
         "networkpolicy",
@@ -382,6 +398,16 @@ pub static RESOURCES: &[Resource] = &[
     )
     .short_names(&["netpol"])
     .prints(columns::NETWORK_POLICY, printer::network::network_policy),
+    row(
+        "networking.k8s.io",
+        "ServiceCIDR",
+        "servicecidrs",
+        "servicecidr",
+        &networking_v1::SERVICE_CIDR,
+    )
+    .cluster_scoped()
+    .subresources(&[Subresource::Status])
+    .prints(columns::SERVICE_CIDR, printer::network::service_cidr),
     row(
         "policy",
         "PodDisruptionBudget",
@@ -438,6 +464,17 @@ pub static RESOURCES: &[Resource] = &[
     .prints(columns::CSI_NODE, printer::storage::csi_node),
     row(
         "storage.k8s.io",
+        "CSIStorageCapacity",
+        "csistoragecapacities",
+        "csistoragecapacity",
+        &storage_v1::CSI_STORAGE_CAPACITY,
+    )
+    .prints(
+        columns::CSI_STORAGE_CAPACITY,
+        printer::storage::csi_storage_capacity,
+    ),
+    row(
+        "storage.k8s.io",
         "StorageClass",
         "storageclasses",
         "storageclass",
@@ -456,6 +493,39 @@ pub static RESOURCES: &[Resource] = &[
     .cluster_scoped()
     .subresources(&[Subresource::Status])
     .prints(columns::VOLUME_ATTACHMENT, printer::storage::volume_attachment),
+    row(
+        "storage.k8s.io",
+        "VolumeAttributesClass",
+        "volumeattributesclasses",
+        "volumeattributesclass",
+        &storage_v1::VOLUME_ATTRIBUTES_CLASS,
+    )
+    .cluster_scoped()
+    .short_names(&["vac"])
+    .prints(
+        columns::VOLUME_ATTRIBUTES_CLASS,
+        printer::storage::volume_attributes_class,
+    ),
+    admission(
+        "MutatingAdmissionPolicy",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicy",
+        &admissionregistration_v1::MUTATING_ADMISSION_POLICY,
+    )
+    .prints(
+        columns::MUTATING_ADMISSION_POLICY,
+        printer::extension::mutating_admission_policy,
+    ),
+    admission(
+        "MutatingAdmissionPolicyBinding",
+        "mutatingadmissionpolicybindings",
+        "mutatingadmissionpolicybinding",
+        &admissionregistration_v1::MUTATING_ADMISSION_POLICY_BINDING,
+    )
+    .prints(
+        columns::ADMISSION_POLICY_BINDING,
+        printer::extension::admission_policy_binding,
+    ),
     admission(
         "MutatingWebhookConfiguration",
         "mutatingwebhookconfigurations",
@@ -484,8 +554,8 @@ pub static RESOURCES: &[Resource] = &[
         &admissionregistration_v1::VALIDATING_ADMISSION_POLICY_BINDING,
     )
     .prints(
-        columns::VALIDATING_ADMISSION_POLICY_BINDING,
-        printer::extension::validating_admission_policy_binding,
+        columns::ADMISSION_POLICY_BINDING,
+        printer::extension::admission_policy_binding,
     ),
     admission(
         "ValidatingWebhookConfiguration",
@@ -566,6 +636,38 @@ pub static RESOURCES: &[Resource] = &[
         columns::PRIORITY_LEVEL_CONFIGURATION,
         printer::flow::priority_level_configuration,
     ),
+    device(
+        "DeviceClass",
+        "deviceclasses",
+        "deviceclass",
+        &resource_v1::DEVICE_CLASS,
+    )
+    .cluster_scoped()
+    .prints(columns::NAME_AGE, printer::name_age),
+    device(
+        "ResourceClaim",
+        "resourceclaims",
+        "resourceclaim",
+        &resource_v1::RESOURCE_CLAIM,
+    )
+    .subresources(&[Subresource::Status])
+    .prints(columns::RESOURCE_CLAIM, printer::device::resource_claim),
+    device(
+        "ResourceClaimTemplate",
+        "resourceclaimtemplates",
+        "resourceclaimtemplate",
+        &resource_v1::RESOURCE_CLAIM_TEMPLATE,
+    )
+    .prints(columns::NAME_AGE, printer::name_age),
+    device(
+        "ResourceSlice",
+        "resourceslices",
+        "resourceslice",
+        &resource_v1::RESOURCE_SLICE,
+    )
+    .cluster_scoped()
+    .selects(&["spec.nodeName", "spec.driver"])
+    .prints(columns::RESOURCE_SLICE, printer::device::resource_slice),
 ];
 
 const ALL: &[&str] = &["all"];
@@ -623,6 +725,15 @@ const fn rbac(
     schema: &'static Schema,
 ) -> Resource {
     row("rbac.authorization.k8s.io", kind, plural, singular, schema)
+}
+
+const fn device(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    row("resource.k8s.io", kind, plural, singular, schema)
 }
 
 const fn admission(

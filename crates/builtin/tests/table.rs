@@ -112,5 +112,5 @@ fn scopes_are_those_of_upstream() {
         .map(|row| row.plural)
         .collect();
     assert!(cluster.contains(&"nodes") && cluster.contains(&"namespaces") && !cluster.contains(&"pods"));
-    assert_eq!(cluster.len(), 26, "{cluster:?}");
+    assert_eq!(cluster.len(), 33, "{cluster:?}");
 }

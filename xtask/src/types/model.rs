@@ -23,7 +23,10 @@ const ROOTS: &[(&str, &str)] = &[
         "Deployment+ ReplicaSet+ StatefulSet+ DaemonSet+ ControllerRevision+",
     ),
     ("api.batch.v1", "Job+ CronJob+"),
-    ("api.networking.v1", "Ingress+ IngressClass+ NetworkPolicy+"),
+    (
+        "api.networking.v1",
+        "Ingress+ IngressClass+ NetworkPolicy+ IPAddress+ ServiceCIDR+",
+    ),
     ("api.discovery.v1", "EndpointSlice+"),
     ("api.events.v1", "Event+"),
     ("api.coordination.v1", "Lease+"),
@@ -36,7 +39,7 @@ const ROOTS: &[(&str, &str)] = &[
     ),
     (
         "api.storage.v1",
-        "StorageClass+ CSIDriver+ CSINode+ VolumeAttachment+",
+        "StorageClass+ CSIDriver+ CSINode+ CSIStorageCapacity+ VolumeAttachment+ VolumeAttributesClass+",
     ),
     ("api.scheduling.v1", "PriorityClass+"),
     ("api.node.v1", "RuntimeClass+"),
@@ -47,6 +50,14 @@ const ROOTS: &[(&str, &str)] = &[
     (
         "api.admissionregistration.v1",
         "ValidatingAdmissionPolicy+ ValidatingAdmissionPolicyBinding+",
+    ),
+    (
+        "api.admissionregistration.v1",
+        "MutatingAdmissionPolicy+ MutatingAdmissionPolicyBinding+",
+    ),
+    (
+        "api.resource.v1",
+        "DeviceClass+ ResourceClaim+ ResourceClaimTemplate+ ResourceSlice+",
     ),
     ("api.flowcontrol.v1", "FlowSchema+ PriorityLevelConfiguration+"),
     ("api.certificates.v1", "CertificateSigningRequest+"),

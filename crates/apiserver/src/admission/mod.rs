@@ -4,6 +4,7 @@
 //! more step in [`mutate`] or [`validate`].
 
 mod namespaces;
+mod runtime_classes;
 mod webhooks;
 
 use serde_json::Value;
@@ -73,5 +74,6 @@ pub(crate) async fn validate(
     attributes: &Attributes<'_>,
     object: Option<&Value>,
 ) -> Result<()> {
+    runtime_classes::check(server, attributes, object)?;
     webhooks::validate(server, attributes, object).await
 }

@@ -53,6 +53,18 @@ fn name_rule(row: &Resource) -> NameRule {
         ("", "services") => names::dns1035_label,
         ("apps", "statefulsets") => names::dns1123_label,
         ("rbac.authorization.k8s.io", _) => names::path_segment,
+        ("networking.k8s.io", "ipaddresses") => address,
         _ => names::dns1123_subdomain,
+    }
+}
+
+/// An address is its own name.
+fn address(name: &str) -> Vec<String> {
+    match name.parse::<std::net::IpAddr>() {
+        Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()],
+        Ok(address) if address.to_string() != name => {
+            vec![format!("must be in canonical form ({:?})", address.to_string())]
+        }
+        Ok(_) => vec![],
     }
 }

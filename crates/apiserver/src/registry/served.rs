@@ -155,9 +155,10 @@ impl Served {
         }
     }
 
-    /// What discovery hashes: the storage form of the resource.
+    /// What discovery hashes: `group/version/kind` in which objects are stored.
     pub(crate) fn storage_hash_input(&self) -> String {
-        format!("{}/{}/{}", self.group, self.stored_as, self.kind)
+        let core = if self.stored_as.contains('/') { "" } else { "/" };
+        format!("{core}{}/{}", self.stored_as, self.kind)
     }
 
     /// A warning that every answer carries.

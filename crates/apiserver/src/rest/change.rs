@@ -1,5 +1,6 @@
 //! What every write goes through: intake, the change itself, admission, checks, the store.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use cambium_schema::{FieldError, FieldPath, Malformed};
@@ -13,7 +14,7 @@ use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::validation::{metadata, webhooks};
-use crate::wire::Decoded;
+use crate::wire::{self, Decoded, Media};
 use crate::{allocate as addresses, convert, crd, object};
 
 /// The largest stored object.
@@ -214,11 +215,7 @@ pub(super) fn in_place(call: &Call, object: &mut Value) -> Result<()> {
 pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
     let mut unknown = coerce_embedded(call, object)?;
     unknown.extend(prune(&call.resource, object));
-    let mut problems: Vec<String> = duplicates
-        .iter()
-        .map(|path| format!("duplicate field {path:?}"))
-        .collect();
-    problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
+    let problems = strict_problems(call, duplicates, &unknown);
     match call.options.field_validation {
         _ if problems.is_empty() => {}
         FieldValidation::Ignore => {}
@@ -245,6 +242,34 @@ pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[Str
         }
     }
     Ok(())
+}
+
+/// Of a custom object, what is there twice is told before what is unknown; a built-in kind is read by a decoder that
+/// tells problems as it meets them.
+fn strict_problems(call: &Call, duplicates: &[String], unknown: &[String]) -> Vec<String> {
+    let builtin = matches!(call.resource.origin, Origin::Builtin(_));
+    let json = Media::of(call.content_type.as_deref()) == Ok(Media::Json);
+    let fields = match builtin && json && !call.is_patch() && duplicates.len() + unknown.len() > 1 {
+        true => wire::fields(&String::from_utf8_lossy(&call.body)),
+        false => vec![],
+    };
+    let mut met: HashMap<&str, usize> = HashMap::new();
+    let mut places: HashMap<(&str, usize), usize> = HashMap::new();
+    for (place, field) in fields.iter().enumerate() {
+        let times = met.entry(field).or_default();
+        *times += 1;
+        places.entry((field, (*times).min(2))).or_insert(place);
+    }
+    let place = |field: &str, times: usize| places.get(&(field, times)).copied().unwrap_or(usize::MAX);
+    let twice = duplicates
+        .iter()
+        .map(|path| (place(path, 2), format!("duplicate field {path:?}")));
+    let strange = unknown
+        .iter()
+        .map(|path| (place(path, 1), format!("unknown field {path:?}")));
+    let mut problems: Vec<(usize, String)> = twice.chain(strange).collect();
+    problems.sort_by_key(|(place, _)| *place);
+    problems.into_iter().map(|(_, problem)| problem).collect()
 }
 
 /// Gives the metadata of objects inside of custom objects its shape; answers with what does not belong there.
@@ -600,9 +625,6 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
 fn updates_unconditionally(resource: &Served) -> bool {
     !matches!(
         (&*resource.group, &*resource.plural),
-        ("apiextensions.k8s.io", _)
-            | ("apiregistration.k8s.io", _)
-            | ("coordination.k8s.io", _)
-            | ("events.k8s.io", _)
+        ("apiextensions.k8s.io", _) | ("apiregistration.k8s.io", _) | ("coordination.k8s.io", _)
     )
 }

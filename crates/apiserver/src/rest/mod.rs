@@ -34,7 +34,7 @@ use crate::registry::Served;
 use crate::request::{Options, ResourcePath};
 use crate::server::Server;
 use crate::status::{Result, Status};
-use crate::wire::{self, Decoded, Media, Representation, Response};
+use crate::wire::{self, Decoded, Media, Representation, Response, SPOKEN, Shape};
 
 /// One request on a resource, understood.
 pub(crate) struct Call {
@@ -155,6 +155,10 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
     let named = !call.path.name.is_empty();
     let lacks_namespace = call.resource.namespaced && call.path.namespace.is_empty();
     match verb {
+        // Nobody has thought of columns for a question.
+        "create" if !call.resource.is_stored() && call.representation.shape == Shape::Table => {
+            Err(Status::not_acceptable(&SPOKEN))
+        }
         "create" if !call.resource.is_stored() => subresource::review(&call),
         _ if !call.resource.verbs().contains(&verb) => Err(Status::verb_not_allowed()),
         // Paths that name too much or too little.

@@ -7,6 +7,7 @@ use super::change::{self, Intent};
 use super::{Call, managed, present};
 use crate::object;
 use crate::registry::Origin as Kind;
+use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::wire::{self, Response};
 
@@ -120,8 +121,26 @@ fn yaml(call: &Call) -> Result<Value> {
         Err(_) => wire::decode_yaml(&call.body)
             .map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?,
     };
+    refuse_repetition(call, &decoded.duplicates)?;
     object_only(decoded.value)
         .map_err(|why| refuse(format!("error unmarshaling JSON: while decoding JSON: {why}")))
+}
+
+/// A key that is there twice is refused or warned of, as the client wants it.
+fn refuse_repetition(call: &Call, duplicates: &[String]) -> Result<()> {
+    if duplicates.is_empty() || call.options.field_validation == FieldValidation::Ignore {
+        return Ok(());
+    }
+    let Some(why) = wire::repeated_key(&call.body) else {
+        return Ok(());
+    };
+    match call.options.field_validation == FieldValidation::Strict {
+        true => Err(Status::bad_request(format!("error strict decoding YAML: {why}"))),
+        false => {
+            call.warnings.add(why);
+            Ok(())
+        }
+    }
 }
 
 /// A patch is an object, or null.

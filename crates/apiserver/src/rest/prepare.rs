@@ -85,6 +85,7 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
     let resource = &call.resource;
     match call.path.subresource.as_str() {
         "status" => only_status(resource, new, old),
+        "approval" => only_conditions(resource, new, old),
         _ if resource.status => restore(new, old, "status"),
         _ => {}
     }
@@ -143,6 +144,16 @@ fn counts_changes(resource: &Served) -> bool {
         Origin::Builtin(row) => COUNTING
             .iter()
             .any(|(group, list)| *group == row.group && list.contains(&row.plural)),
+    }
+}
+
+/// An approval is a condition, and nothing else.
+fn only_conditions(resource: &Served, new: &mut Value, old: &Value) {
+    let conditions = new.pointer("/status/conditions").cloned();
+    only_status(resource, new, old);
+    restore(new, old, "status");
+    if let Some(conditions) = conditions {
+        new["status"]["conditions"] = conditions;
     }
 }
 

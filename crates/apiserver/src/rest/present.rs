@@ -5,7 +5,8 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::{Call, table};
+use super::Call;
+use super::table::{self, Headings};
 use crate::convert;
 use crate::registry::Origin;
 use crate::status::Result;
@@ -30,7 +31,7 @@ pub(super) fn object(call: &Call, code: StatusCode, value: Value) -> Response {
     let shown = match call.representation.shape {
         Shape::Object => value,
         Shape::Metadata => metadata_only(&value),
-        Shape::Table => one_row(call, value),
+        Shape::Table => one_row(call, value, Headings::Shown),
     };
     value_response(code, call.representation.encoding, &shown)
 }
@@ -67,7 +68,7 @@ pub(super) async fn list(
         }
     }
     let shown = match call.representation.shape {
-        Shape::Table => table::table(call, &items, metadata),
+        Shape::Table => table::table(call, &items, metadata, Headings::Shown),
         Shape::Object => json!({
             "kind": resource.list_kind, "apiVersion": resource.api_version,
             "metadata": metadata, "items": items,
@@ -84,12 +85,12 @@ pub(super) async fn list(
     ))
 }
 
-/// One object inside a watch event.
-pub(super) fn in_event(call: &Call, value: Value) -> Value {
+/// One object inside a watch event. Of the Tables of a watch, the first one has the headings for all of them.
+pub(super) fn in_event(call: &Call, value: Value, headings: Headings) -> Value {
     match call.representation.shape {
         Shape::Object => value,
         Shape::Metadata => metadata_only(&value),
-        Shape::Table => one_row(call, value),
+        Shape::Table => one_row(call, value, headings),
     }
 }
 
@@ -98,7 +99,7 @@ pub(super) fn is_plain(call: &Call) -> bool {
     call.representation.shape == Shape::Object && call.representation.encoding == Encoding::Json
 }
 
-fn one_row(call: &Call, value: Value) -> Value {
+fn one_row(call: &Call, value: Value, headings: Headings) -> Value {
     let version = value
         .pointer("/metadata/resourceVersion")
         .cloned()
@@ -107,6 +108,7 @@ fn one_row(call: &Call, value: Value) -> Value {
         call,
         &[value],
         Map::from_iter([("resourceVersion".to_owned(), version)]),
+        headings,
     )
 }
 

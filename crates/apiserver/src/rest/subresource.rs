@@ -29,6 +29,7 @@ pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
         ("ephemeralcontainers" | "resize", "patch") => patch::patch(&call).await,
         ("approval", "get") => get::get(&call).await,
         ("approval", "update") => update::update(&call).await,
+        ("approval", "patch") => patch::patch(&call).await,
         ("log", "get") => Err(no_nodes(
             &call,
             "no logs are kept: pods here are simulated and run no containers",

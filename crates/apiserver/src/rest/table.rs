@@ -7,8 +7,21 @@ use crate::object;
 use crate::registry::{Origin, Served};
 use crate::request::IncludeObject;
 
+/// Whether a Table says what its columns are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Headings {
+    Shown,
+    /// They were shown before.
+    Known,
+}
+
 /// A Table of these objects.
-pub(super) fn table(call: &Call, objects: &[Value], metadata: Map<String, Value>) -> Value {
+pub(super) fn table(
+    call: &Call,
+    objects: &[Value],
+    metadata: Map<String, Value>,
+    headings: Headings,
+) -> Value {
     let now = call.server.sources.now();
     let row = |value: &Value| {
         let mut row = Map::new();
@@ -29,7 +42,7 @@ pub(super) fn table(call: &Call, objects: &[Value], metadata: Map<String, Value>
     };
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-        "columnDefinitions": columns(&call.resource),
+        "columnDefinitions": (headings == Headings::Shown).then(|| columns(&call.resource)),
         "rows": objects.iter().map(row).collect::<Vec<_>>(),
     })
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::get::known_version;
 use super::list::Selection;
+use super::table::Headings;
 use super::{Call, present};
 use crate::convert;
 use crate::server::Server;
@@ -44,6 +45,7 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         next_bookmark: next_bookmark(deadline),
         news: bucket.subscribe(selection.interest()),
         bookmark_due: false,
+        headings: Headings::Shown,
         cursor: 0,
         told: 0,
         initial: VecDeque::new(),
@@ -147,6 +149,8 @@ struct Watcher {
     deadline: Instant,
     next_bookmark: Instant,
     bookmark_due: bool,
+    /// Whether the next Table shows them.
+    headings: Headings,
     ended: bool,
     _open: Open,
 }
@@ -267,11 +271,17 @@ impl Watcher {
         }
         match convert::read(&self.call.server, &self.call.resource, entry).await {
             Ok(value) => {
-                let shown = present::in_event(&self.call, value);
+                let headings = self.headings();
+                let shown = present::in_event(&self.call, value, headings);
                 self.frame_value(kind, &shown);
             }
             Err(status) => self.fail(&status),
         }
+    }
+
+    /// The first Table has them.
+    fn headings(&mut self) -> Headings {
+        std::mem::replace(&mut self.headings, Headings::Known)
     }
 
     fn bookmark(&mut self, annotations: Value) {
@@ -284,7 +294,8 @@ impl Watcher {
             object["metadata"]["annotations"] = annotations;
         }
         self.told = self.cursor;
-        let shown = present::in_event(&self.call, object);
+        let headings = self.headings();
+        let shown = present::in_event(&self.call, object, headings);
         self.frame_value("BOOKMARK", &shown);
     }
 

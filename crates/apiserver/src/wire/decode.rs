@@ -147,6 +147,18 @@ fn first_document(text: &str, policy: DuplicateKeyPolicy) -> Result<Value, Strin
         .map_err(|error| format!("yaml: {error}"))
 }
 
+/// What upstream's strict reader says of the first key that a YAML document (JSON is one) has twice.
+pub(crate) fn repeated_key(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let error = first_document(&text, DuplicateKeyPolicy::Error).err()?;
+    let key = duplicate_key(&error)?;
+    let (_, place) = error.split_once("line ")?;
+    let line = place.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some(format!(
+        "error converting YAML to JSON: yaml: unmarshal errors:\n  line {line}: key {key:?} already set in map"
+    ))
+}
+
 /// `metadata` from `line 5 column 1: duplicate mapping key: metadata, …`.
 fn duplicate_key(error: &str) -> Option<String> {
     let (_, key) = error.split_once("duplicate mapping key: ")?;
@@ -167,5 +179,23 @@ pub(crate) fn summary(bytes: &[u8]) -> String {
             let digits: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("{digits}{more}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_there_twice_is_named_with_its_line() {
+        let said = |text: &str| repeated_key(text.as_bytes());
+        let expected =
+            "error converting YAML to JSON: yaml: unmarshal errors:\n  line 4: key \"b\" already set in map";
+        assert_eq!(said("\na:\n  b: 1\n  b: 2\n").as_deref(), Some(expected));
+        assert_eq!(
+            said("{\n\"a\": 1,\n\"b\": 2,\n\"b\": 3}").as_deref(),
+            Some(expected)
+        );
+        assert_eq!(said("a: 1\nb: 2\n"), None);
     }
 }

@@ -10,6 +10,7 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Vec<String>), serde_json::Erro
     let mut reader = Reader {
         path: Vec::new(),
         duplicates: Vec::new(),
+        fields: None,
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Tree(&mut reader).deserialize(&mut deserializer)?;
@@ -17,9 +18,24 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Vec<String>), serde_json::Erro
     Ok((value, reader.duplicates))
 }
 
+/// The paths of all fields, in the order of the document; of what is no JSON, those before it ends.
+pub(crate) fn fields(text: &str) -> Vec<String> {
+    let mut reader = Reader {
+        path: Vec::new(),
+        duplicates: Vec::new(),
+        fields: Some(Vec::new()),
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    // Whoever asks has read the document before.
+    let _ = Tree(&mut reader).deserialize(&mut deserializer);
+    reader.fields.unwrap_or_default()
+}
+
 struct Reader {
     path: Vec<Step>,
     duplicates: Vec<String>,
+    /// Where somebody wants to know them.
+    fields: Option<Vec<String>>,
 }
 
 enum Step {
@@ -105,6 +121,10 @@ impl<'de> Visitor<'de> for Tree<'_> {
         let mut map = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
             self.0.path.push(Step::Field(name.clone()));
+            if self.0.fields.is_some() {
+                let here = self.0.here();
+                self.0.fields.get_or_insert_default().push(here);
+            }
             if map.contains_key(&name) {
                 let here = self.0.here();
                 self.0.duplicates.push(here);
@@ -126,6 +146,12 @@ mod tests {
         let (value, duplicates) = parse(r#"{"a":1,"l":[{"b":1},{"b":2,"b":3}],"a":{"c":0,"c":1}}"#).unwrap();
         assert_eq!(value, json!({"a": {"c": 1}, "l": [{"b": 1}, {"b": 3}]}));
         assert_eq!(duplicates, ["l[1].b", "a", "a.c"]);
+    }
+
+    #[test]
+    fn fields_are_listed_as_they_come() {
+        let text = r#"{"b":1,"a":[{"c":1}],"b":2}"#;
+        assert_eq!(fields(text), ["b", "a", "a[0].c", "b"]);
     }
 
     #[test]

@@ -9,13 +9,15 @@ mod decode;
 mod json;
 mod response;
 
-pub(crate) use accept::{Encoding, Representation, Shape, alternatives};
+pub(crate) use accept::{Encoding, Representation, SPOKEN, Shape, alternatives};
 pub use body::Body;
 pub(crate) use body::Chunks;
 pub(crate) use compress::compress;
 pub(crate) use decode::{
-    BODY_LIMIT, BODY_PATIENCE, Decoded, Media, decode, decode_json, decode_yaml, read_body, summary,
+    BODY_LIMIT, BODY_PATIENCE, Decoded, Media, decode, decode_json, decode_yaml, read_body, repeated_key,
+    summary,
 };
+pub(crate) use json::fields;
 pub(crate) use response::{
     Response, bytes_response, encode, status_response, stream_response, text_response, value_response,
 };

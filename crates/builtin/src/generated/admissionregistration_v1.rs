@@ -9,6 +9,10 @@ use cambium_schema::{Property, Schema};
 #[allow(clippy::wildcard_imports, reason = "which of them are used differs by file")]
 use super::*;
 
+static APPLY_CONFIGURATION_FIELDS: [Property; 1] = [
+    field("expression", 1, &STRING),
+];
+pub(crate) static APPLY_CONFIGURATION: Schema = object("io.k8s.api.admissionregistration.v1.ApplyConfiguration", &APPLY_CONFIGURATION_FIELDS);
 static AUDIT_ANNOTATION_FIELDS: [Property; 2] = [
     required(field("key", 1, &STRING)),
     required(field("valueExpression", 2, &STRING)),
@@ -19,6 +23,10 @@ static EXPRESSION_WARNING_FIELDS: [Property; 2] = [
     required(field("warning", 3, &STRING)),
 ];
 pub(crate) static EXPRESSION_WARNING: Schema = object("io.k8s.api.admissionregistration.v1.ExpressionWarning", &EXPRESSION_WARNING_FIELDS);
+static JSON_PATCH_FIELDS: [Property; 1] = [
+    field("expression", 1, &STRING),
+];
+pub(crate) static JSON_PATCH: Schema = object("io.k8s.api.admissionregistration.v1.JSONPatch", &JSON_PATCH_FIELDS);
 static MATCH_CONDITION_FIELDS: [Property; 2] = [
     required(field("expression", 2, &STRING)),
     required(field("name", 1, &STRING)),
@@ -34,6 +42,56 @@ static MATCH_RESOURCES_FIELDS: [Property; 5] = [
     field("resourceRules", 3, &MATCH_RESOURCES_RESOURCE_RULES_LIST),
 ];
 pub(crate) static MATCH_RESOURCES: Schema = atomic_object("io.k8s.api.admissionregistration.v1.MatchResources", &MATCH_RESOURCES_FIELDS);
+static MUTATING_ADMISSION_POLICY_FIELDS: [Property; 4] = [
+    field("apiVersion", 0, &STRING),
+    field("kind", 0, &STRING),
+    field("metadata", 1, &meta_v1::OBJECT_META),
+    field("spec", 2, &admissionregistration_v1::MUTATING_ADMISSION_POLICY_SPEC),
+];
+pub(crate) static MUTATING_ADMISSION_POLICY: Schema = object("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy", &MUTATING_ADMISSION_POLICY_FIELDS);
+static MUTATING_ADMISSION_POLICY_BINDING_FIELDS: [Property; 4] = [
+    field("apiVersion", 0, &STRING),
+    field("kind", 0, &STRING),
+    field("metadata", 1, &meta_v1::OBJECT_META),
+    field("spec", 2, &admissionregistration_v1::MUTATING_ADMISSION_POLICY_BINDING_SPEC),
+];
+pub(crate) static MUTATING_ADMISSION_POLICY_BINDING: Schema = object("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding", &MUTATING_ADMISSION_POLICY_BINDING_FIELDS);
+static MUTATING_ADMISSION_POLICY_BINDING_LIST_ITEMS_LIST: Schema = list(&admissionregistration_v1::MUTATING_ADMISSION_POLICY_BINDING);
+static MUTATING_ADMISSION_POLICY_BINDING_LIST_FIELDS: [Property; 4] = [
+    field("apiVersion", 0, &STRING),
+    required(field("items", 2, &MUTATING_ADMISSION_POLICY_BINDING_LIST_ITEMS_LIST)),
+    field("kind", 0, &STRING),
+    field("metadata", 1, &meta_v1::LIST_META),
+];
+pub(crate) static MUTATING_ADMISSION_POLICY_BINDING_LIST: Schema = object("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBindingList", &MUTATING_ADMISSION_POLICY_BINDING_LIST_FIELDS);
+static MUTATING_ADMISSION_POLICY_BINDING_SPEC_FIELDS: [Property; 3] = [
+    field("matchResources", 3, &admissionregistration_v1::MATCH_RESOURCES),
+    field("paramRef", 2, &admissionregistration_v1::PARAM_REF),
+    field("policyName", 1, &STRING),
+];
+pub(crate) static MUTATING_ADMISSION_POLICY_BINDING_SPEC: Schema = object("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBindingSpec", &MUTATING_ADMISSION_POLICY_BINDING_SPEC_FIELDS);
+static MUTATING_ADMISSION_POLICY_LIST_ITEMS_LIST: Schema = list(&admissionregistration_v1::MUTATING_ADMISSION_POLICY);
+static MUTATING_ADMISSION_POLICY_LIST_FIELDS: [Property; 4] = [
+    field("apiVersion", 0, &STRING),
+    required(field("items", 2, &MUTATING_ADMISSION_POLICY_LIST_ITEMS_LIST)),
+    field("kind", 0, &STRING),
+    field("metadata", 1, &meta_v1::LIST_META),
+];
+pub(crate) static MUTATING_ADMISSION_POLICY_LIST: Schema = object("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyList", &MUTATING_ADMISSION_POLICY_LIST_FIELDS);
+static MUTATING_ADMISSION_POLICY_SPEC_MATCH_CONDITIONS_KEYS: [Cow<'static, str>; 1] = [Cow::Borrowed("name")];
+static MUTATING_ADMISSION_POLICY_SPEC_MATCH_CONDITIONS_LIST: Schema = keyed_list(&admissionregistration_v1::MATCH_CONDITION, &MUTATING_ADMISSION_POLICY_SPEC_MATCH_CONDITIONS_KEYS);
+static MUTATING_ADMISSION_POLICY_SPEC_MUTATIONS_LIST: Schema = list(&admissionregistration_v1::MUTATION);
+static MUTATING_ADMISSION_POLICY_SPEC_VARIABLES_LIST: Schema = list(&admissionregistration_v1::VARIABLE);
+static MUTATING_ADMISSION_POLICY_SPEC_FIELDS: [Property; 7] = [
+    field("failurePolicy", 5, &STRING),
+    merge(field("matchConditions", 6, &MUTATING_ADMISSION_POLICY_SPEC_MATCH_CONDITIONS_LIST), "name"),
+    field("matchConstraints", 2, &admissionregistration_v1::MATCH_RESOURCES),
+    field("mutations", 4, &MUTATING_ADMISSION_POLICY_SPEC_MUTATIONS_LIST),
+    field("paramKind", 1, &admissionregistration_v1::PARAM_KIND),
+    field("reinvocationPolicy", 7, &STRING),
+    field("variables", 3, &MUTATING_ADMISSION_POLICY_SPEC_VARIABLES_LIST),
+];
+pub(crate) static MUTATING_ADMISSION_POLICY_SPEC: Schema = object("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicySpec", &MUTATING_ADMISSION_POLICY_SPEC_FIELDS);
 static MUTATING_WEBHOOK_MATCH_CONDITIONS_KEYS: [Cow<'static, str>; 1] = [Cow::Borrowed("name")];
 static MUTATING_WEBHOOK_MATCH_CONDITIONS_LIST: Schema = keyed_list(&admissionregistration_v1::MATCH_CONDITION, &MUTATING_WEBHOOK_MATCH_CONDITIONS_KEYS);
 static MUTATING_WEBHOOK_RULES_LIST: Schema = list(&admissionregistration_v1::RULE_WITH_OPERATIONS);
@@ -69,6 +127,12 @@ static MUTATING_WEBHOOK_CONFIGURATION_LIST_FIELDS: [Property; 4] = [
     field("metadata", 1, &meta_v1::LIST_META),
 ];
 pub(crate) static MUTATING_WEBHOOK_CONFIGURATION_LIST: Schema = object("io.k8s.api.admissionregistration.v1.MutatingWebhookConfigurationList", &MUTATING_WEBHOOK_CONFIGURATION_LIST_FIELDS);
+static MUTATION_FIELDS: [Property; 3] = [
+    field("applyConfiguration", 3, &admissionregistration_v1::APPLY_CONFIGURATION),
+    field("jsonPatch", 4, &admissionregistration_v1::JSON_PATCH),
+    required(field("patchType", 2, &STRING)),
+];
+pub(crate) static MUTATION: Schema = object("io.k8s.api.admissionregistration.v1.Mutation", &MUTATION_FIELDS);
 static NAMED_RULE_WITH_OPERATIONS_FIELDS: [Property; 6] = [
     field("apiGroups", inlined(&[2, 2, 1]), &STRINGS),
     field("apiVersions", inlined(&[2, 2, 2]), &STRINGS),

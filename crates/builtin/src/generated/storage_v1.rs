@@ -67,6 +67,24 @@ static CSI_NODE_SPEC_FIELDS: [Property; 1] = [
     required(merge(field("drivers", 1, &CSI_NODE_SPEC_DRIVERS_LIST), "name")),
 ];
 pub(crate) static CSI_NODE_SPEC: Schema = object("io.k8s.api.storage.v1.CSINodeSpec", &CSI_NODE_SPEC_FIELDS);
+static CSI_STORAGE_CAPACITY_FIELDS: [Property; 7] = [
+    field("apiVersion", 0, &STRING),
+    field("capacity", 4, &resource::QUANTITY),
+    field("kind", 0, &STRING),
+    field("maximumVolumeSize", 5, &resource::QUANTITY),
+    field("metadata", 1, &meta_v1::OBJECT_META),
+    field("nodeTopology", 2, &meta_v1::LABEL_SELECTOR),
+    required(field("storageClassName", 3, &STRING)),
+];
+pub(crate) static CSI_STORAGE_CAPACITY: Schema = object("io.k8s.api.storage.v1.CSIStorageCapacity", &CSI_STORAGE_CAPACITY_FIELDS);
+static CSI_STORAGE_CAPACITY_LIST_ITEMS_LIST: Schema = list(&storage_v1::CSI_STORAGE_CAPACITY);
+static CSI_STORAGE_CAPACITY_LIST_FIELDS: [Property; 4] = [
+    field("apiVersion", 0, &STRING),
+    required(field("items", 2, &CSI_STORAGE_CAPACITY_LIST_ITEMS_LIST)),
+    field("kind", 0, &STRING),
+    field("metadata", 1, &meta_v1::LIST_META),
+];
+pub(crate) static CSI_STORAGE_CAPACITY_LIST: Schema = object("io.k8s.api.storage.v1.CSIStorageCapacityList", &CSI_STORAGE_CAPACITY_LIST_FIELDS);
 static STORAGE_CLASS_ALLOWED_TOPOLOGIES_LIST: Schema = list(&core_v1::TOPOLOGY_SELECTOR_TERM);
 static STORAGE_CLASS_FIELDS: [Property; 10] = [
     field("allowVolumeExpansion", 6, &BOOLEAN),
@@ -128,6 +146,22 @@ static VOLUME_ATTACHMENT_STATUS_FIELDS: [Property; 4] = [
     field("detachError", 4, &storage_v1::VOLUME_ERROR),
 ];
 pub(crate) static VOLUME_ATTACHMENT_STATUS: Schema = object("io.k8s.api.storage.v1.VolumeAttachmentStatus", &VOLUME_ATTACHMENT_STATUS_FIELDS);
+static VOLUME_ATTRIBUTES_CLASS_FIELDS: [Property; 5] = [
+    field("apiVersion", 0, &STRING),
+    required(field("driverName", 2, &STRING)),
+    field("kind", 0, &STRING),
+    field("metadata", 1, &meta_v1::OBJECT_META),
+    field("parameters", 3, &STRING_MAP),
+];
+pub(crate) static VOLUME_ATTRIBUTES_CLASS: Schema = object("io.k8s.api.storage.v1.VolumeAttributesClass", &VOLUME_ATTRIBUTES_CLASS_FIELDS);
+static VOLUME_ATTRIBUTES_CLASS_LIST_ITEMS_LIST: Schema = list(&storage_v1::VOLUME_ATTRIBUTES_CLASS);
+static VOLUME_ATTRIBUTES_CLASS_LIST_FIELDS: [Property; 4] = [
+    field("apiVersion", 0, &STRING),
+    required(field("items", 2, &VOLUME_ATTRIBUTES_CLASS_LIST_ITEMS_LIST)),
+    field("kind", 0, &STRING),
+    field("metadata", 1, &meta_v1::LIST_META),
+];
+pub(crate) static VOLUME_ATTRIBUTES_CLASS_LIST: Schema = object("io.k8s.api.storage.v1.VolumeAttributesClassList", &VOLUME_ATTRIBUTES_CLASS_LIST_FIELDS);
 static VOLUME_ERROR_FIELDS: [Property; 3] = [
     field("errorCode", 3, &INT32),
     field("message", 2, &STRING),

@@ -13,6 +13,14 @@ pub(crate) fn webhook_configuration(object: &Value, now: Timestamp) -> Vec<Value
 }
 
 pub(crate) fn validating_admission_policy(object: &Value, now: Timestamp) -> Vec<Value> {
+    admission_policy(object, "validations", now)
+}
+
+pub(crate) fn mutating_admission_policy(object: &Value, now: Timestamp) -> Vec<Value> {
+    admission_policy(object, "mutations", now)
+}
+
+fn admission_policy(object: &Value, rules: &str, now: Timestamp) -> Vec<Value> {
     let spec = &object["spec"];
     let parameters = match &spec["paramKind"] {
         Value::Null => UNSET.to_owned(),
@@ -20,13 +28,14 @@ pub(crate) fn validating_admission_policy(object: &Value, now: Timestamp) -> Vec
     };
     vec![
         name(object),
-        json!(count(&spec["validations"])),
+        json!(count(&spec[rules])),
         json!(parameters),
         age(object, now),
     ]
 }
 
-pub(crate) fn validating_admission_policy_binding(object: &Value, now: Timestamp) -> Vec<Value> {
+/// Bindings of validating and mutating policies.
+pub(crate) fn admission_policy_binding(object: &Value, now: Timestamp) -> Vec<Value> {
     let spec = &object["spec"];
     let reference = &spec["paramRef"];
     let parameters = match (text(&reference["namespace"]), text(&reference["name"])) {

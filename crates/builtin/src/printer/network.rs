@@ -45,6 +45,28 @@ pub(crate) fn ingress(object: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
+pub(crate) fn ip_address(object: &Value, _now: Timestamp) -> Vec<Value> {
+    let parent = &object["spec"]["parentRef"];
+    let place = match (text(&parent["resource"]), text(&parent["group"])) {
+        (resource, "") => resource.to_lowercase(),
+        (resource, group) => format!("{resource}.{group}").to_lowercase(),
+    };
+    let parent = match (parent, text(&parent["namespace"])) {
+        (Value::Null, _) => NONE.to_owned(),
+        (parent, "") => format!("{place}/{}", text(&parent["name"])),
+        (parent, namespace) => format!("{place}/{namespace}/{}", text(&parent["name"])),
+    };
+    vec![name(object), json!(parent)]
+}
+
+pub(crate) fn service_cidr(object: &Value, now: Timestamp) -> Vec<Value> {
+    vec![
+        name(object),
+        json!(joined(&object["spec"]["cidrs"], ",")),
+        age(object, now),
+    ]
+}
+
 pub(crate) fn ingress_class(object: &Value, now: Timestamp) -> Vec<Value> {
     let default = object["metadata"]["annotations"]["ingressclass.kubernetes.io/is-default-class"] == "true";
     let parameters = match &object["spec"]["parameters"] {

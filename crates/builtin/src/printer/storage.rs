@@ -67,6 +67,22 @@ pub(crate) fn storage_class(object: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
+pub(crate) fn csi_storage_capacity(object: &Value, _now: Timestamp) -> Vec<Value> {
+    let capacity = match &object["capacity"] {
+        Value::Null => UNSET.to_owned(),
+        capacity => quantity(capacity),
+    };
+    vec![
+        name(object),
+        json!(text(&object["storageClassName"])),
+        json!(capacity),
+    ]
+}
+
+pub(crate) fn volume_attributes_class(object: &Value, now: Timestamp) -> Vec<Value> {
+    vec![name(object), json!(text(&object["driverName"])), age(object, now)]
+}
+
 pub(crate) fn volume_attachment(object: &Value, now: Timestamp) -> Vec<Value> {
     let spec = &object["spec"];
     vec![

@@ -328,3 +328,58 @@ fn the_rest_is_plain() {
         assert_eq!(row(group, "v1", plural, object), expected, "{plural}");
     }
 }
+
+#[test]
+fn newer_kinds_say_what_they_are_about() {
+    let parent = json!({ "group": "", "resource": "services", "namespace": "shop", "name": "web" });
+    let policies = "admissionregistration.k8s.io";
+    for ((group, plural), object, expected) in [
+        (
+            ("networking.k8s.io", "ipaddresses"),
+            json!({ "spec": { "parentRef": parent } }),
+            "it | services/shop/web",
+        ),
+        (
+            ("networking.k8s.io", "servicecidrs"),
+            json!({ "spec": { "cidrs": ["10.96.0.0/16", "fd00::/108"] } }),
+            "it | 10.96.0.0/16,fd00::/108 | 60m",
+        ),
+        (
+            ("storage.k8s.io", "csistoragecapacities"),
+            json!({ "storageClassName": "fast", "capacity": "5Gi" }),
+            "it | fast | 5Gi",
+        ),
+        (
+            ("storage.k8s.io", "volumeattributesclasses"),
+            json!({ "driverName": "d.example" }),
+            "it | d.example | 60m",
+        ),
+        (
+            (policies, "mutatingadmissionpolicies"),
+            json!({ "spec": { "mutations": [{}, {}] } }),
+            "it | 2 | <unset> | 60m",
+        ),
+        (
+            (policies, "mutatingadmissionpolicybindings"),
+            json!({ "spec": { "policyName": "p", "paramRef": { "name": "n" } } }),
+            "it | p | */n | 60m",
+        ),
+        (
+            ("resource.k8s.io", "resourceclaims"),
+            json!({ "status": { "allocation": {}, "reservedFor": [{ "name": "pod" }] } }),
+            "it | allocated,reserved | 60m",
+        ),
+        (
+            ("resource.k8s.io", "resourceclaims"),
+            json!({}),
+            "it | pending | 60m",
+        ),
+        (
+            ("resource.k8s.io", "resourceslices"),
+            json!({ "spec": { "nodeName": "n", "driver": "d", "pool": { "name": "p" } } }),
+            "it | n | d | p | 60m",
+        ),
+    ] {
+        assert_eq!(row(group, "v1", plural, object), expected, "{plural}");
+    }
+}

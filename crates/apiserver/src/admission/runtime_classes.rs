@@ -1,0 +1,33 @@
+//! A pod asks for a RuntimeClass that is there.
+
+use serde_json::Value;
+
+use super::{Attributes, Operation};
+use crate::object;
+use crate::server::Server;
+use crate::status::{Result, Status};
+
+/// Refuses a new pod whose RuntimeClass is not there.
+pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
+    let resource = attributes.resource;
+    let is_pod =
+        resource.group.is_empty() && &*resource.plural == "pods" && attributes.subresource.is_empty();
+    if !is_pod || attributes.operation != Operation::Create {
+        return Ok(());
+    }
+    let wanted = object.and_then(|pod| object::at(pod, "spec.runtimeClassName"));
+    let Some(wanted) = wanted.and_then(Value::as_str) else {
+        return Ok(());
+    };
+    match server
+        .store
+        .bucket(&"node.k8s.io/runtimeclasses".into())
+        .get(wanted)
+    {
+        Some(_) => Ok(()),
+        None => {
+            let why = format!("pod rejected: RuntimeClass {wanted:?} not found");
+            Err(Status::forbidden("", "pods", attributes.name, &why))
+        }
+    }
+}

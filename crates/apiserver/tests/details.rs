@@ -1,0 +1,203 @@
+//! Details of answers that Kubernetes' own specs look at.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use bytes::Bytes;
+use cambium_apiserver::ApiServer;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use tower_service::Service as _;
+
+async fn server() -> ApiServer {
+    ApiServer::builder().build().await.unwrap()
+}
+
+async fn send(server: &ApiServer, request: http::request::Builder, body: impl Into<Bytes>) -> (u16, Value) {
+    let request = request.body(Full::new(body.into())).unwrap();
+    let response = server.clone().call(request).await.unwrap();
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let text = String::from_utf8_lossy(&body).into_owned();
+    (code, serde_json::from_slice(&body).unwrap_or(Value::String(text)))
+}
+
+async fn create(server: &ApiServer, path: &str, object: Value) -> (u16, Value) {
+    let request = Request::post(path).header("content-type", "application/json");
+    send(server, request, object.to_string()).await
+}
+
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+
+#[tokio::test]
+async fn a_question_has_no_table() {
+    let server = server().await;
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let question = json!({"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}});
+    let request = Request::post(path)
+        .header("content-type", "application/json")
+        .header("accept", TABLE);
+    let (code, _) = send(&server, request, question.to_string()).await;
+    assert_eq!(code, 406);
+    let (code, answer) = create(&server, path, question).await;
+    assert_eq!((code, &answer["status"]["allowed"]), (201, &json!(true)));
+}
+
+#[tokio::test]
+async fn a_timeout_that_is_no_duration_is_refused_everywhere() {
+    let server = server().await;
+    for path in ["/version", "/api/v1/namespaces/default", "/apis"] {
+        let (code, status) = send(&server, Request::get(format!("{path}?timeout=invalid")), "").await;
+        assert_eq!(code, 400, "{path}");
+        let message = status["message"].as_str().unwrap();
+        assert!(
+            message.contains("invalid timeout specified in the request URL"),
+            "{message}"
+        );
+        let (code, _) = send(&server, Request::get(format!("{path}?timeout=3m")), "").await;
+        assert_eq!(code, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_first_table_of_a_watch_has_headings() {
+    let server = server().await;
+    for name in ["one", "two"] {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}});
+        create(&server, "/api/v1/namespaces/default/secrets", secret).await;
+    }
+    let path = "/api/v1/namespaces/default/secrets?watch=true&sendInitialEvents=true&allowWatchBookmarks=true\
+                &resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
+    let (code, body) = send(&server, Request::get(path).header("accept", TABLE), "").await;
+    assert_eq!(code, 200);
+    let text = body.as_str().unwrap();
+    let tables: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let headings: Vec<bool> = tables
+        .iter()
+        .map(|event| event["object"]["columnDefinitions"].is_array())
+        .collect();
+    assert_eq!(headings[..3], [true, false, false], "{text}");
+    assert_eq!(tables[2]["type"], "BOOKMARK");
+}
+
+#[tokio::test]
+async fn a_built_in_kind_tells_problems_in_the_order_of_the_document() {
+    let server = server().await;
+    let path = "/api/v1/namespaces/default/services?fieldValidation=Strict";
+    let body = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},
+        "spec":{"zebra":1,"type":"ClusterIP","type":"ClusterIP","ant":2,"ports":[{"port":80}]}}"#;
+    let request = Request::post(path).header("content-type", "application/json");
+    let (code, status) = send(&server, request, body).await;
+    assert_eq!(code, 400);
+    let expected = r#"strict decoding error: unknown field "spec.zebra", duplicate field "spec.type", unknown field "spec.ant""#;
+    let message = status["message"].as_str().unwrap();
+    assert!(message.ends_with(expected), "{message}");
+}
+
+#[tokio::test]
+async fn a_key_that_an_applied_configuration_has_twice_is_refused_if_the_client_is_strict() {
+    let server = server().await;
+    let apply = |validation: &str| {
+        Request::patch(format!(
+            "/api/v1/namespaces/default/configmaps/c?fieldManager=f&fieldValidation={validation}"
+        ))
+        .header("content-type", "application/apply-patch+yaml")
+    };
+    let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: one\n  a: two\n";
+    let (code, status) = send(&server, apply("Strict"), body).await;
+    assert_eq!(code, 400);
+    let message = status["message"].as_str().unwrap();
+    assert!(
+        message.contains("line 7: key \"a\" already set in map"),
+        "{message}"
+    );
+    let (code, applied) = send(&server, apply("Ignore"), body).await;
+    assert_eq!((code, &applied["data"]["a"]), (201, &json!("two")));
+}
+
+#[tokio::test]
+async fn discovery_hashes_the_stored_form_as_upstream_does() {
+    let server = server().await;
+    let (_, list) = send(&server, Request::get("/apis/apps/v1"), "").await;
+    let resources = list["resources"].as_array().unwrap();
+    let deployments = resources.iter().find(|one| one["name"] == "deployments").unwrap();
+    assert_eq!(deployments["storageVersionHash"], "8aSe+NMegvE=");
+    let (_, list) = send(&server, Request::get("/api/v1"), "").await;
+    let resources = list["resources"].as_array().unwrap();
+    let pods = resources.iter().find(|one| one["name"] == "pods").unwrap();
+    assert_eq!(pods["storageVersionHash"], "xPOwRZ+Yhw8=");
+}
+
+#[tokio::test]
+async fn a_pod_asks_for_a_runtime_class_that_is_there() {
+    let server = server().await;
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"runtimeClassName": "gvisor", "containers": [{"name": "c", "image": "i"}]}});
+    let (code, status) = create(&server, "/api/v1/namespaces/default/pods", pod.clone()).await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        status["message"],
+        "pods \"p\" is forbidden: pod rejected: RuntimeClass \"gvisor\" not found"
+    );
+    let class = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"},
+        "handler": "runsc"});
+    create(&server, "/apis/node.k8s.io/v1/runtimeclasses", class).await;
+    let (code, _) = create(&server, "/api/v1/namespaces/default/pods", pod).await;
+    assert_eq!(code, 201);
+}
+
+#[tokio::test]
+async fn the_range_of_services_addresses_is_there() {
+    let server = server().await;
+    let path = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes";
+    let (code, range) = send(&server, Request::get(path), "").await;
+    assert_eq!((code, &range["spec"]["cidrs"]), (200, &json!(["10.96.0.0/16"])));
+}
+
+#[tokio::test]
+async fn events_are_selected_by_the_fields_of_either_version() {
+    let server = server().await;
+    let event = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+        "eventTime": "2024-01-01T00:00:00.000000Z", "reportingController": "c", "reportingInstance": "i", "action": "a",
+        "reason": "r", "type": "Normal", "regarding": {"kind": "Pod", "namespace": "default", "name": "p"}});
+    let (code, answer) = create(&server, "/apis/events.k8s.io/v1/namespaces/default/events", event).await;
+    assert_eq!(code, 201, "{answer}");
+    for (path, expected) in [
+        (
+            "/apis/events.k8s.io/v1/events?fieldSelector=reportingController%3Dc",
+            1,
+        ),
+        (
+            "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dp",
+            1,
+        ),
+        (
+            "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dq",
+            0,
+        ),
+        ("/api/v1/events?fieldSelector=source%3Dc", 1),
+        ("/api/v1/events?fieldSelector=involvedObject.name%3Dp", 1),
+    ] {
+        let (_, list) = send(&server, Request::get(path), "").await;
+        assert_eq!(list["items"].as_array().unwrap().len(), expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_is_its_own_name() {
+    let server = server().await;
+    for (name, expected) in [
+        ("fe80::42:1dff:fe84:f9e2", 201),
+        ("10.96.0.7", 201),
+        ("FE80::1", 422),
+        ("web", 422),
+    ] {
+        let address = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IPAddress", "metadata": {"name": name},
+            "spec": {"parentRef": {"resource": "services", "namespace": "default", "name": "kubernetes"}}});
+        let (code, answer) = create(&server, "/apis/networking.k8s.io/v1/ipaddresses", address).await;
+        assert_eq!(code, expected, "{answer}");
+    }
+}

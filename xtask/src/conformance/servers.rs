@@ -1,0 +1,268 @@
+//! The servers that specs run against: processes of their own, ended with the run.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::json;
+
+use crate::kubernetes;
+
+/// Which server.
+#[derive(Clone, Copy)]
+pub(super) enum Backend {
+    /// `cambium up`.
+    Embedded,
+    /// etcd, kube-apiserver and kube-controller-manager: a control plane whose only node is an object.
+    Kubernetes,
+}
+
+impl Backend {
+    /// The one of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Embedded, Self::Kubernetes];
+        all.into_iter().find(|backend| backend.name() == name)
+    }
+
+    /// Its name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Kubernetes => "kubernetes",
+        }
+    }
+
+    /// Where reports, logs and outcomes of its runs are kept.
+    pub(super) fn directory(self) -> Result<PathBuf> {
+        let directory = kubernetes::directory()?.join("conformance").join(self.name());
+        std::fs::create_dir_all(&directory)?;
+        Ok(directory)
+    }
+
+    /// An empty one that answers.
+    pub(super) fn start(self) -> Result<Server> {
+        let mut server = Server {
+            backend: self,
+            directory: tempfile::tempdir()?,
+            children: Vec::new(),
+        };
+        match self {
+            Self::Embedded => server.start_embedded()?,
+            Self::Kubernetes => server.start_kubernetes()?,
+        }
+        Ok(server)
+    }
+}
+
+/// A server that is up until this is dropped.
+pub(super) struct Server {
+    backend: Backend,
+    directory: tempfile::TempDir,
+    children: Vec<Child>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // Gone already is as good as gone now.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Server {
+    /// An administrator's.
+    pub(super) fn kubeconfig(&self) -> PathBuf {
+        self.file("kubeconfig")
+    }
+
+    /// What the specs must be told of it.
+    pub(super) fn flags(&self) -> &'static [&'static str] {
+        match self.backend {
+            // No ConfigMap with a root certificate is waited for: nothing would read it.
+            Backend::Embedded => &["--e2e-verify-service-account=false"],
+            Backend::Kubernetes => &[],
+        }
+    }
+
+    /// Where what it says and what is found is kept.
+    pub(super) fn records(&self) -> Result<PathBuf> {
+        self.backend.directory()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn start_embedded(&mut self) -> Result<()> {
+        let build = ["build", "--package", "cambium"];
+        if !Command::new(env!("CARGO")).args(build).status()?.success() {
+            bail!("the build failed");
+        }
+        let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+        let [port] = free_ports()?;
+        let arguments = [
+            "up".to_owned(),
+            format!("--listen=127.0.0.1:{port}"),
+            format!("--data-dir={}", self.file("data").display()),
+            format!("--kubeconfig={}", self.kubeconfig().display()),
+        ];
+        self.spawn(&Path::new(&target).join("debug/cambium"), &arguments)?;
+        self.wait()
+    }
+
+    fn start_kubernetes(&mut self) -> Result<()> {
+        let bin = kubernetes::servers()?;
+        let [etcd, peer, port] = free_ports()?;
+        let keys = rcgen::KeyPair::generate()?;
+        std::fs::write(self.file("sa.key"), keys.serialize_pem())?;
+        std::fs::write(self.file("sa.pub"), keys.public_key_pem())?;
+        std::fs::write(
+            self.file("tokens.csv"),
+            "conformance,admin,admin,\"system:masters\"\n",
+        )?;
+        let path = |name: &str| self.file(name).display().to_string();
+        let (client, peers) = (
+            format!("http://127.0.0.1:{etcd}"),
+            format!("http://127.0.0.1:{peer}"),
+        );
+        let store = [
+            format!("--data-dir={}", path("etcd")),
+            format!("--listen-client-urls={client}"),
+            format!("--advertise-client-urls={client}"),
+            format!("--listen-peer-urls={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+            format!("--initial-cluster=default={peers}"),
+            "--unsafe-no-fsync".to_owned(),
+        ];
+        let server = [
+            format!("--etcd-servers={client}"),
+            // One spec waits for a compaction.
+            "--etcd-compaction-interval=20s".to_owned(),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--secure-port={port}"),
+            format!("--cert-dir={}", path("certs")),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            format!("--service-account-key-file={}", path("sa.pub")),
+            format!("--service-account-signing-key-file={}", path("sa.key")),
+            format!("--token-auth-file={}", path("tokens.csv")),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+            "--allow-privileged=true".to_owned(),
+            // The node below has no kubelet to vouch for it.
+            "--disable-admission-plugins=TaintNodesByCondition".to_owned(),
+        ];
+        let manager = [
+            format!("--kubeconfig={}", path("kubeconfig")),
+            format!("--service-account-private-key-file={}", path("sa.key")),
+            format!("--root-ca-file={}", path("certs/apiserver.crt")),
+            "--leader-elect=false".to_owned(),
+            "--secure-port=0".to_owned(),
+            "--controllers=*,-node-lifecycle-controller".to_owned(),
+        ];
+        let kubeconfig = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "admin",
+            "clusters": [{"name": "kubernetes", "cluster": {
+                "server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true,
+            }}],
+            "users": [{"name": "admin", "user": {"token": "conformance"}}],
+            "contexts": [{"name": "admin", "context": {"cluster": "kubernetes", "user": "admin"}}],
+        });
+        std::fs::write(self.kubeconfig(), kubeconfig.to_string())?;
+        self.spawn(&bin.join("etcd"), &store)?;
+        self.spawn(&bin.join("kube-apiserver"), &server)?;
+        self.spawn(&bin.join("kube-controller-manager"), &manager)?;
+        self.wait()?;
+        self.create_node()
+    }
+
+    /// A node that says it is ready and runs nothing: specs count nodes before they do anything.
+    fn create_node(&self) -> Result<()> {
+        let node = json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "hollow"},
+            "status": {
+                "capacity": {"cpu": "8", "memory": "16Gi", "pods": "110"},
+                "allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"},
+                "conditions": [{"type": "Ready", "status": "True", "reason": "Hollow"}],
+            },
+        });
+        let file = self.file("node.json");
+        std::fs::write(&file, node.to_string())?;
+        let mut kubectl = self.kubectl()?;
+        kubectl.args(["create", "--filename"]).arg(file);
+        match kubectl.stdout(Stdio::null()).status()?.success() {
+            true => Ok(()),
+            false => bail!("the node was not created"),
+        }
+    }
+
+    fn kubectl(&self) -> Result<Command> {
+        let mut kubectl = Command::new(kubernetes::specs()?.join("kubectl"));
+        kubectl.arg("--kubeconfig").arg(self.kubeconfig());
+        Ok(kubectl)
+    }
+
+    fn spawn(&mut self, program: &Path, arguments: &[String]) -> Result<()> {
+        let name = program.file_name().context("a program has a name")?;
+        let log = self.records()?.join(name).with_extension("log");
+        let output = File::create(log)?;
+        let child = Command::new(program)
+            .args(arguments)
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .with_context(|| program.display().to_string())?;
+        self.children.push(child);
+        Ok(())
+    }
+
+    /// Waits until the Service that stands for the server is there: specs look for it first of all.
+    fn wait(&mut self) -> Result<()> {
+        self.wait_until("it does not answer", |server| {
+            let mut kubectl = server.kubectl()?;
+            kubectl.args(["get", "service", "kubernetes", "--namespace=default"]);
+            let answered = kubectl.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+            Ok(server.kubeconfig().exists() && answered.success())
+        })
+    }
+
+    /// Waits for a minute, and not for those that have given up.
+    fn wait_until(&mut self, trouble: &str, done: impl Fn(&Self) -> Result<bool>) -> Result<()> {
+        for _ in 0..600 {
+            if done(self)? {
+                return Ok(());
+            }
+            for child in &mut self.children {
+                if let Some(status) = child.try_wait()? {
+                    let logs = self.backend.directory()?;
+                    bail!(
+                        "the server did not start ({status}); its logs are in {}",
+                        logs.display()
+                    );
+                }
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        bail!("the server did not start: {trouble} after a minute")
+    }
+}
+
+/// Ports that were free a moment ago.
+fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let listeners: Vec<TcpListener> = (0..N)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect::<std::io::Result<_>>()?;
+    let ports: Vec<u16> = listeners
+        .iter()
+        .map(|one| Ok(one.local_addr()?.port()))
+        .collect::<std::io::Result<_>>()?;
+    ports
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("as many ports as listeners"))
+}
