@@ -25,7 +25,7 @@ use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Events, Mapper, Resource, Watch};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function};
 use cambium_api::names::label;
-use cambium_composites::{ByRevision, CompositionFetcher, FromComposition};
+use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -79,7 +79,8 @@ impl Context {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
         };
-        let state = Arc::new(State::new(fetcher, settings.label_edits));
+        let pace = settings.automatic_moves_per_second.map(Pace::new);
+        let state = Arc::new(State::new(fetcher, settings.label_edits, pace));
         let cache = |resource: ApiResource, changed: fn(&State, &crate::runtime::Change)| {
             let state = state.clone();
             Cache::new(resource, move |change| changed(&state, &change))

@@ -1,6 +1,7 @@
 //! What is known of compositions and composite resources, and who is told of changes.
 
 mod claims;
+mod moves;
 
 use super::waiting::{Told, Waiting};
 use crate::runtime::{Change, Origin, Queue, Record, Resource};
@@ -10,7 +11,7 @@ use cambium_api::names::condition;
 use cambium_composites::definition::{self, Definition};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{
-    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Selector, Wish,
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Pace, Selector, Wish,
 };
 use cambium_objects::{Object, is_within};
 use kube::api::ApiResource;
@@ -52,6 +53,8 @@ pub(crate) struct State {
     pub(super) composites: Queue<CompositeKey>,
     /// Claims to look at.
     pub(super) claims: Queue<CompositeKey>,
+    /// When those whom a publish concerns are looked at; at once without it.
+    pace: Option<Mutex<Pace>>,
     /// Whether everything was seen once. Before that, nobody can say who is concerned.
     ready: AtomicBool,
     /// Told when other kinds are defined than before.
@@ -113,7 +116,11 @@ impl Defined {
 }
 
 impl State {
-    pub(super) fn new(fetcher: Box<dyn CompositionFetcher + Send + Sync>, edits: LabelEdits) -> Self {
+    pub(super) fn new(
+        fetcher: Box<dyn CompositionFetcher + Send + Sync>,
+        edits: LabelEdits,
+        pace: Option<Pace>,
+    ) -> Self {
         Self {
             defined: RwLock::default(),
             catalogue: RwLock::default(),
@@ -127,6 +134,7 @@ impl State {
             compositions: Queue::default(),
             composites: Queue::default(),
             claims: Queue::default(),
+            pace: pace.map(Mutex::new),
             ready: AtomicBool::new(false),
             kinds_changed: watch::Sender::new(()),
             rewritten: Mutex::default(),
@@ -268,7 +276,7 @@ impl State {
             && !before.definition.says_the_same(&after.definition)
         {
             let all = self.consumers().of_kind(&after.type_);
-            self.composites.add_all(all);
+            self.move_in_turn(all);
             let claims = after.claim_type.as_ref();
             let claims = claims.map(|type_| self.consumers().of_kind(type_));
             self.claims.add_all(claims.into_iter().flatten());
@@ -375,6 +383,8 @@ impl State {
         match claims {
             _ if nothing_new => {}
             true => self.claims.add(key),
+            // A manager that starts finds what was published meanwhile, and those who did not have their turn.
+            false if !self.is_ready() && self.is_concerned(&key) => self.move_in_turn([key]),
             false => self.composites.add(key),
         }
         // Whoever wrote it: a claim shows what its composite resource says.
@@ -428,19 +438,6 @@ impl State {
                 }));
             }
         }
-    }
-
-    /// Wakes the composite resources that would get another revision.
-    fn tell_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
-        if !self.is_ready() {
-            return;
-        }
-        let concerned = {
-            let catalogue = self.catalogue();
-            self.consumers()
-                .concerned(&catalogue, self.fetcher(), composition, types)
-        };
-        self.composites.add_all(concerned);
     }
 
     /// Wakes the compositions whose revisions are used by others than before.
