@@ -3,8 +3,9 @@
 mod claims;
 mod moves;
 
+use super::required::Required;
 use super::waiting::{Told, Waiting};
-use crate::runtime::{Change, Origin, Queue, Record, Resource};
+use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
 use crate::state::same_intent;
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_api::names::condition;
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Uses change in bursts; a composition's status says where they led.
+/// What changes in bursts is looked at when it has come to rest.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// Which composite resource or claim.
@@ -41,6 +42,8 @@ pub(crate) struct State {
     pub(super) kinds_missed: Waiting,
     /// Composite resources that could not have a function called.
     pub(super) functions_missed: Waiting,
+    /// What functions look at.
+    pub(super) required: Required,
     /// What functions said about composite resources.
     pub(super) told: Told,
     fetcher: Box<dyn CompositionFetcher + Send + Sync>,
@@ -127,6 +130,7 @@ impl State {
             consumers: RwLock::default(),
             kinds_missed: Waiting::default(),
             functions_missed: Waiting::default(),
+            required: Required::default(),
             told: Told::default(),
             fetcher,
             edits,
@@ -371,6 +375,7 @@ impl State {
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
                 self.told.forget(&key);
+                self.required.settle(&key, &[]);
                 let changed = self.consumers_mut().remove(&key);
                 self.uses_changed(&changed);
             }
@@ -437,6 +442,19 @@ impl State {
                     name: owner.name,
                 }));
             }
+        }
+    }
+
+    /// Something that functions ask to see may have changed. Some objects change all the time: those who look at them do so now and then.
+    pub(super) fn required_heard(&self, gvk: &GroupVersionKind, heard: &Heard) {
+        let api_version = gvk.api_version();
+        let kind = (api_version.as_str(), gvk.kind.as_str());
+        let concerned = match heard {
+            Heard::Changed(object, labels) => self.required.of(kind, object, labels),
+            Heard::Missed => self.required.of_kind(kind),
+        };
+        for key in concerned {
+            self.composites.add_after(key, SETTLE);
         }
     }
 
