@@ -376,10 +376,13 @@ pub(crate) struct Gc {
     pub(crate) definition_revision_limit: usize,
     /// What the manager was told.
     #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) application_revision_limit: usize,
+    /// What the manager was told.
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) composition_revision_limit: usize,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
-    /// Only what is published in this namespace [default: all]
+    /// Only what is in this namespace [default: all]
     #[arg(short = 'n', long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// Print for a program.
