@@ -388,8 +388,7 @@ impl State {
         match claims {
             _ if nothing_new => {}
             true => self.claims.add(key),
-            // A manager that starts finds what was published meanwhile, and those who did not have their turn.
-            false if !self.is_ready() && self.is_concerned(&key) => self.move_in_turn([key]),
+            false if self.is_behind(&key) => self.move_in_turn([key]),
             false => self.composites.add(key),
         }
         // Whoever wrote it: a claim shows what its composite resource says.

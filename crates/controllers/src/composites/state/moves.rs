@@ -20,8 +20,11 @@ impl State {
         self.move_in_turn(concerned);
     }
 
-    /// Whether a composite resource would get another revision.
-    pub(super) fn is_concerned(&self, key: &CompositeKey) -> bool {
+    /// Whether a manager that starts finds that a composite resource did not have its turn.
+    pub(super) fn is_behind(&self, key: &CompositeKey) -> bool {
+        if self.pace.is_none() || self.is_ready() {
+            return false;
+        }
         let catalogue = self.catalogue();
         self.consumers().is_concerned(&catalogue, self.fetcher(), key)
     }
