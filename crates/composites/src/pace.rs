@@ -41,7 +41,6 @@ impl Pace {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "some time to count from")]
 mod tests {
     use super::*;
 
