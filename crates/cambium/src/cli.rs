@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use cambium_api::v1beta1::DefinitionType;
@@ -117,6 +118,9 @@ pub(crate) struct Manager {
     /// How many applications, and how many composite resources, are worked on at the same time.
     #[arg(long, value_name = "N", default_value_t = 8, alias = "workers")]
     pub(crate) max_concurrent_reconciles: usize,
+    /// How many composite resources of a kind follow what is published, in a second [default: as many as can]
+    #[arg(long, value_name = "N")]
+    pub(crate) automatic_moves_per_second: Option<NonZeroU32>,
     /// Where a composition function is, as in function-x=10.0.0.7:9443; may be given several times. Without it, its Function says.
     #[arg(long = "function", value_name = "NAME=ADDRESS", value_parser = function)]
     pub(crate) functions: Vec<(String, String)>,
@@ -372,10 +376,13 @@ pub(crate) struct Gc {
     pub(crate) definition_revision_limit: usize,
     /// What the manager was told.
     #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) application_revision_limit: usize,
+    /// What the manager was told.
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) composition_revision_limit: usize,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
-    /// Only what is published in this namespace [default: all]
+    /// Only what is in this namespace [default: all]
     #[arg(short = 'n', long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// Print for a program.

@@ -53,6 +53,7 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
             },
             function_deadline: Duration::from_secs(options.function_deadline),
             workers: options.max_concurrent_reconciles,
+            automatic_moves_per_second: options.automatic_moves_per_second,
             instance: identity.clone(),
             ..Settings::default()
         },

@@ -171,7 +171,7 @@ fn explain(failure: &Failure) -> Vec<Diagnostic> {
         diagnostics.0.iter().map(placed).collect()
     };
     match &failure.reason {
-        Reason::Invalid(diagnostics) => within(diagnostics, ""),
+        Reason::Invalid(diagnostics) | Reason::Missing(diagnostics) => within(diagnostics, ""),
         Reason::Incomplete { output, diagnostics } => {
             within(diagnostics, &format!("{output} is not concrete: "))
         }

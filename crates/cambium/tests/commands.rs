@@ -187,7 +187,7 @@ async fn what_admission_refuses_is_told_in_the_dry_run_too() {
     let shown = sandbox.session(&["upgrade shop --dry-run", "upgrade shop"]);
     assert_eq!(shown.matches("exit 7").count(), 2, "{shown}");
     assert!(
-        shown.contains("output.data.text: incomplete value string"),
+        shown.contains("spec.components[0].properties.must: expected string, got nothing"),
         "{shown}"
     );
     let frozen = json!({"app.oam.dev/publishVersion": "monday"});
@@ -287,8 +287,16 @@ async fn gc_shows_what_would_go_and_what_stays_and_why() {
             sandbox.application("shop", &[("front", "store@1.0.0")]).await;
         }
     }
-    assert_snapshot!(sandbox.session(&["gc --dry-run --definition-revision-limit 0", "gc --dry-run", "gc",]));
-    let json = sandbox.run("gc --dry-run --definition-revision-limit 0 -o json");
+    // Two more revisions of the application.
+    for text in ["one", "two"] {
+        let mut shop = application("shop", &[("front", "store@1.0.0")]);
+        shop["spec"]["components"][0]["properties"] = json!({"text": text});
+        sandbox.apply(&shop).await;
+        sandbox.ready("shop").await;
+    }
+    let strict = "gc --dry-run --definition-revision-limit 0 --application-revision-limit 1";
+    assert_snapshot!(sandbox.session(&[strict, "gc --dry-run", "gc",]));
+    let json = sandbox.run(&format!("{strict} -o json"));
     let rows: Value = serde_json::from_str(&json.stdout).unwrap();
     let actions: Vec<&str> = rows
         .as_array()
@@ -296,7 +304,8 @@ async fn gc_shows_what_would_go_and_what_stays_and_why() {
         .iter()
         .map(|row| row["action"].as_str().unwrap())
         .collect();
-    assert_eq!(actions, ["keep", "delete", "keep"]);
+    assert_eq!(actions, ["keep", "delete", "keep", "delete", "keep", "keep"]);
+    assert_eq!(rows[3]["application"], "shop");
 }
 
 /// A definition as KubeVela has it: one version at a time.

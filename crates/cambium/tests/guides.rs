@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `yaml` | applied, and becomes ready |
 //! | `yaml refused` | refused, with the text of the block after it; `…` stands for anything |
-//! | `yaml unready` | applied, and its `Ready` condition says the text of the block after it |
+//! | `yaml unready`, `yaml unsynced` | applied, and its condition `Ready` or `Synced` says the text of the block after it |
 //! | `yaml elsewhere` | applied to the cluster `member-1` |
 //! | `yaml file=NAME` | written to a file |
 //! | `console` | `$ cambium …` is run and must print what follows; `$ kubectl apply -f NAME` applies a file; other commands are only read |
@@ -16,9 +16,9 @@ mod sandbox;
 use std::path::Path;
 use std::process::Command;
 
-use cambium_testing::eventually;
+use cambium_testing::{eventually, eventually_some};
 use kube::Client;
-use sandbox::{Up, apply, get, ready, steady};
+use sandbox::{Up, apply, live, ready, steady, try_out};
 use serde_json::Value;
 
 #[tokio::test]
@@ -34,6 +34,11 @@ async fn consuming() {
 #[tokio::test]
 async fn from_kubevela() {
     follow("from-kubevela.md").await;
+}
+
+#[tokio::test]
+async fn from_crossplane() {
+    follow("from-crossplane.md").await;
 }
 
 /// One fenced block.
@@ -102,7 +107,8 @@ async fn follow(guide: &str) {
             "yaml" => reader.apply(&reader.here, &block.text, &place).await,
             "yaml elsewhere" => reader.apply(&reader.elsewhere, &block.text, &place).await,
             "yaml refused" => reader.refused(&block.text, quoted(), &place).await,
-            "yaml unready" => reader.unready(&block.text, quoted(), &place).await,
+            "yaml unready" => reader.unmet("Ready", &block.text, quoted(), &place).await,
+            "yaml unsynced" => reader.unmet("Synced", &block.text, quoted(), &place).await,
             "console" => reader.console(&block.text, &place).await,
             "text" | "cue" => {}
             other => {
@@ -118,49 +124,80 @@ fn documents(text: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(text).unwrap()
 }
 
-fn identity(object: &Value) -> (String, String, String) {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
-    (
-        namespace.to_owned(),
-        text(&object["kind"]),
-        text(&object["metadata"]["name"]),
-    )
+/// The namespace of an object that need not name it.
+fn namespace(object: &Value) -> &'static str {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    match api_version.starts_with("apiextensions.crossplane.io/") {
+        true => "",
+        false => "default",
+    }
+}
+
+fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
+    let mut conditions = object["status"]["conditions"].as_array()?.iter();
+    conditions.find(|known| known["type"] == type_)
+}
+
+/// Whether an object says that it is as it was written.
+fn is_settled(object: &Value) -> bool {
+    let holds = |type_| condition(object, type_).is_some_and(|known| known["status"] == "True");
+    let observed = &object["status"]["observedGeneration"];
+    let seen = observed.is_null() || *observed == object["metadata"]["generation"];
+    match object["kind"].as_str().unwrap_or_default() {
+        "CompositeResourceDefinition" => holds("Established"),
+        _ => {
+            seen && holds("Ready")
+                && condition(object, "Synced").is_none_or(|known| known["status"] == "True")
+        }
+    }
 }
 
 impl Reader {
     async fn apply(&self, client: &Client, text: &str, place: &str) {
         for object in documents(text) {
-            let applied = apply(client, "default", &object).await;
-            applied.unwrap_or_else(|error| panic!("{place}: {error}"));
-            let (namespace, kind, name) = identity(&object);
-            ready(client, &namespace, &kind, &name).await;
+            self.written(client, &object, place).await;
+            eventually(&format!("{place}: it is ready"), || async {
+                Ok(is_settled(&live(client, namespace(&object), &object).await?))
+            })
+            .await
+            .unwrap();
         }
+    }
+
+    /// Applies an object, as soon as its kind is served.
+    async fn written(&self, client: &Client, object: &Value, place: &str) {
+        eventually_some(place, || async {
+            match apply(client, namespace(object), object).await {
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+                applied => Ok(Some(applied)),
+            }
+        })
+        .await
+        .unwrap()
+        .unwrap_or_else(|error| panic!("{place}: {error}"));
     }
 
     async fn refused(&self, text: &str, quoted: &str, place: &str) {
         for object in documents(text) {
-            match apply(&self.here, "default", &object).await {
-                Ok(_) => panic!("{place}: this is accepted"),
-                Err(kube::Error::Api(status)) => assert_says(&status.message, quoted, place),
-                Err(error) => panic!("{place}: {error}"),
+            // What was applied just now may still be on its way to those who decide.
+            let refused = eventually_some(&format!("{place}: it is refused"), || async {
+                Ok(try_out(&self.here, namespace(&object), &object).await.err())
+            })
+            .await;
+            match refused.unwrap() {
+                kube::Error::Api(status) => assert_says(&status.message, quoted, place),
+                error => panic!("{place}: {error}"),
             }
         }
     }
 
-    async fn unready(&self, text: &str, quoted: &str, place: &str) {
+    async fn unmet(&self, type_: &str, text: &str, quoted: &str, place: &str) {
         for object in documents(text) {
-            let applied = apply(&self.here, "default", &object).await;
-            applied.unwrap_or_else(|error| panic!("{place}: {error}"));
-            let (namespace, kind, name) = identity(&object);
+            self.written(&self.here, &object, place).await;
             eventually(&format!("{place}: {quoted}"), || async {
-                let object = get(&self.here, &namespace, &kind, &name).await?;
-                let conditions = object["status"]["conditions"].as_array().cloned();
-                Ok(conditions.into_iter().flatten().any(|condition| {
-                    condition["type"] == "Ready"
-                        && condition["status"] == "False"
-                        && condition["message"] == quoted
-                }))
+                let object = live(&self.here, namespace(&object), &object).await?;
+                let known = condition(&object, type_);
+                Ok(known.is_some_and(|known| known["status"] == "False" && known["message"] == quoted))
             })
             .await
             .unwrap();
@@ -177,7 +214,7 @@ impl Reader {
             let Some(arguments) = command.strip_prefix("cambium ") else {
                 continue;
             };
-            let moves = ["upgrade", "rollback", "lock"];
+            let moves = ["upgrade", "rollback", "lock", "pin", "follow"];
             let once = moves.iter().any(|verb| arguments.starts_with(verb));
             let expected = steady(expected.trim_end());
             let mut printed = self.run(arguments);

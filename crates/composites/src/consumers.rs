@@ -164,13 +164,19 @@ impl Consumers {
             .collect()
     }
 
+    /// The revision that a composite resource or a claim names.
+    pub fn revision(&self, key: &Consuming) -> Option<&str> {
+        self.all.get(key)?.wish.revision.as_deref()
+    }
+
     /// All composite resources of a kind.
     pub fn of_kind(&self, type_: &TypeReference) -> Vec<Arc<Consuming>> {
         let keys = self.all.keys().filter(|key| *key.type_ == *type_);
         keys.cloned().collect()
     }
 
-    fn is_concerned(&self, catalogue: &Catalogue, by: &dyn CompositionFetcher, key: &Consuming) -> bool {
+    /// Whether a composite resource would get another revision now than the one it has.
+    pub fn is_concerned(&self, catalogue: &Catalogue, by: &dyn CompositionFetcher, key: &Consuming) -> bool {
         let Some(consumer) = self.all.get(key).filter(|consumer| consumer.composes) else {
             return false;
         };

@@ -18,6 +18,7 @@ mod consumers;
 mod content;
 pub mod definition;
 mod layout;
+mod pace;
 pub mod pipeline;
 pub mod revision;
 mod select;
@@ -30,4 +31,5 @@ pub use content::Content;
 pub use layout::{
     ClaimReference, Field, Layout, ResourceReference, SecretReference, composite_of, delete_policy,
 };
+pub use pace::Pace;
 pub use select::{ByRevision, CompositionFetcher, Fetched, FromComposition, Refusal, Selector, Wish};

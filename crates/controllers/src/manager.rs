@@ -18,6 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::{ApiResource, PatchParams};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -43,6 +44,8 @@ pub struct Settings {
     pub deletion_delay: SignedDuration,
     /// How many applications are worked on at the same time.
     pub workers: usize,
+    /// How many composite resources of a kind follow what is published, in a second; as many as can without it.
+    pub automatic_moves_per_second: Option<NonZeroU32>,
     /// How long one request may take.
     pub patience: Duration,
     /// Where functions answer, as `host:port`, by the names of functions. Their Function objects need not say so, and do not count if they do.
@@ -71,6 +74,7 @@ impl Default for Settings {
             label_edits: LabelEdits::default(),
             deletion_delay: SignedDuration::from_secs(30),
             workers: 8,
+            automatic_moves_per_second: None,
             patience: Duration::from_secs(30),
             functions: BTreeMap::new(),
             plain_functions: Plain::default(),

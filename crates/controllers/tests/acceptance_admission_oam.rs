@@ -262,7 +262,21 @@ async fn applications_that_could_only_fail_are_refused() -> Result<()> {
     }
     let mut wrong = saying("shop", "a@1", "");
     wrong["spec"]["components"][0]["properties"] = json!({"text": 7});
-    is_refused(&platform, &wrong, &["shop-main", "text", "string", "7"]).await?;
+    let place = "spec.components[0].properties.text: ";
+    is_refused(
+        &platform,
+        &wrong,
+        &["shop-main", place, "conflicting values string and 7"],
+    )
+    .await?;
+    let needs = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: {a: parameter.given, b: parameter.deep.must}}\n\
+        parameter: {given: *\"x\" | string, deep: {must: string, may?: string}, other?: int}\n";
+    platform
+        .publish_object(&definition("ComponentDefinition", "needy", Some("1.0.0"), needs))
+        .await?;
+    let needy = application("shop", none(), &[("first", "a@1"), ("main", "needy@1")]);
+    let place = "spec.components[1].properties.deep.must: expected string, got nothing";
+    is_refused(&platform, &needy, &["shop-main", place]).await?;
     let mut twice = application("shop", none(), &[("main", "a"), ("main", "a")]);
     is_refused(
         &platform,

@@ -124,6 +124,21 @@ fn text_of(request: &wire::RunFunctionRequest) -> String {
     composite["spec"]["text"].as_str().unwrap_or_default().to_owned()
 }
 
+/// The text in a ConfigMap that a function was shown.
+fn data_of(resource: &wire::Resource) -> String {
+    let fields = resource.resource.as_ref().map(|resource| &resource.fields);
+    let data = fields
+        .and_then(|fields| fields.get("data"))
+        .and_then(|data| data.kind.as_ref());
+    let Some(Kind::StructValue(data)) = data else {
+        return String::new();
+    };
+    match data.fields.get("text").and_then(|text| text.kind.as_ref()) {
+        Some(Kind::StringValue(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
 /// A function that composes a ConfigMap with the text of the composite resource.
 async fn echo(namespace: &str) -> FunctionServer {
     let namespace = namespace.to_owned();
@@ -182,6 +197,11 @@ async fn patch_and_transform_as_a_function_composes_and_follows_edits() -> Resul
     stage.publish(&pipeline(&stage, steps("two"))).await?;
     let again = stage.says("thing", "two").await?;
     assert_eq!(again["metadata"]["uid"], composed[0]["metadata"]["uid"]);
+    eventually("both revisions say that their pipelines are valid", || async {
+        let revisions = stage.revisions("base").await?;
+        Ok(revisions.len() == 2 && revisions.iter().all(|revision| holds(revision, "ValidPipeline")))
+    })
+    .await?;
     if stage.platform.cluster.backend() != Backend::Embedded {
         // What other tests leave behind, with functions that are gone, keeps the manager of a shared cluster busy.
         return Ok(());
@@ -465,6 +485,66 @@ async fn a_function_sees_what_it_asks_for_and_the_credentials_of_its_step() -> R
         anyhow::bail!("no credentials");
     };
     assert_eq!(data.data["key"], b"word");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_function_hears_of_changes_of_what_it_asked_to_see() -> Result<()> {
+    let stage = Stage::start().await?;
+    let namespace = stage.platform.namespace.clone();
+    let place = namespace.clone();
+    let server = FunctionServer::start(move |request| {
+        let mut response = passing_on(&request);
+        let labels = [("for".to_owned(), "functions".to_owned())].into();
+        let selector = wire::ResourceSelector {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            match_: Some(wire::Match::MatchLabels(wire::MatchLabels { labels })),
+            namespace: Some(place.clone()),
+        };
+        response.requirements = Some(wire::Requirements {
+            resources: [("all".to_owned(), selector)].into(),
+            ..wire::Requirements::default()
+        });
+        let all = request.required_resources.get("all");
+        let seen: Vec<String> = all.iter().flat_map(|found| &found.items).map(data_of).collect();
+        desire(&mut response, "seen", &place, &format!("sees {}", seen.join(" ")));
+        Reply::answer(response)
+    })
+    .await;
+    let write = async |name: &str, text: &str, audience: &str| {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"text": text},
+            "metadata": {"name": name, "labels": {"for": audience}}});
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps/{name}");
+        stage.applied(&path, &object).await
+    };
+    write("one", "a", "functions").await?;
+    install(&stage, "curious", json!({"endpoint": server.endpoint()})).await?;
+    use_pipeline(&stage, json!([step(&stage, "curious", "curious")])).await?;
+    // Nothing else happens to the composite resource. Crossplane 1.20 and 2.2 would not look again.
+    stage.says("thing", "sees a").await?;
+    write("one", "b", "functions").await?;
+    stage.says("thing", "sees b").await?;
+    write("two", "c", "functions").await?;
+    stage.says("thing", "sees b c").await?;
+    write("one", "b", "others").await?;
+    stage.says("thing", "sees c").await?;
+    stage
+        .delete(&format!("/api/v1/namespaces/{namespace}/configmaps/two"))
+        .await?;
+    stage.says("thing", "sees ").await?;
+    if stage.platform.cluster.backend() != Backend::Embedded {
+        return Ok(());
+    }
+    stage.platform.idle().await?;
+    let asked = server.asked().len();
+    write("three", "d", "others").await?;
+    stage.platform.idle().await?;
+    assert_eq!(
+        server.asked().len(),
+        asked,
+        "it looks at nothing that has changed"
+    );
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use crate::{
     Application, Component, DefinitionKind, Definitions, Environment, Failure, Failures, Manifest, Origin,
     Reason, Rendered, RenderedComponent, Stage, Template,
 };
+use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Data, Diagnostic, Diagnostics, Instance, Lookup};
 use serde_json::Value;
 use std::sync::Arc;
@@ -182,10 +183,24 @@ pub(crate) fn concrete(instance: &mut Instance<'_>, at: Lookup, output: &str) ->
     match tree {
         Ok(tree) if tree.to_data().is_ok() => Ok(tree),
         tree => match instance.export_at(at) {
-            Err(diagnostics) => Err(incomplete(diagnostics)),
+            Err(diagnostics) => Err(missing(instance).unwrap_or_else(|| incomplete(diagnostics))),
             Ok(_) => tree,
         },
     }
+}
+
+/// The parameters that are neither given nor have a default. Not all of them need be what an output lacks, but whoever gives them gets
+/// further.
+fn missing(instance: &mut Instance<'_>) -> Option<Reason> {
+    let parameter = instance.lookup(&["parameter"])?;
+    let Diagnostics(mut problems) = instance.export_at(parameter).err()?;
+    problems.retain(|problem| problem.severity == Severity::Incomplete);
+    for problem in &mut problems {
+        if let Some(expected) = problem.message.strip_prefix("incomplete value ") {
+            problem.message = format!("expected {expected}, got nothing");
+        }
+    }
+    (!problems.is_empty()).then_some(Reason::Missing(Diagnostics(problems)))
 }
 
 /// Shows a trait what there is so far.

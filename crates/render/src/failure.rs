@@ -34,6 +34,9 @@ pub enum Reason {
     /// The template and the properties do not go together.
     #[error("{0}")]
     Invalid(Diagnostics),
+    /// An output needs parameters that are not given, and have no default.
+    #[error("{0}")]
+    Missing(Diagnostics),
     /// The template has no `output`.
     #[error("the template has no output")]
     NoOutput,

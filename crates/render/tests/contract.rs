@@ -144,8 +144,28 @@ fn every_component_that_fails_is_told_with_its_place_in_the_definition() {
         ),
         ("web", 6)
     );
-    assert!(matches!(&failures.0[1].reason, Reason::Incomplete { output, .. } if output == "output"));
+    let missing = failures.0[1].reason.to_string();
+    assert_eq!(
+        missing,
+        "parameter.image: expected string, got nothing\n    web:6:19"
+    );
     assert!(matches!(&failures.0[2].reason, Reason::NotFound { reference, .. } if reference == "nonesuch"));
+}
+
+#[test]
+fn an_output_that_lacks_something_else_than_a_parameter_is_incomplete() {
+    let definitions = component(
+        "output: {apiVersion: \"v1\", kind: \"K\", image: string}\nparameter: {image?: string, tag: *\"a\" | string}\n",
+    );
+    let components = json!([{"name": "a", "type": "web"}]);
+    let failures = render(&application(components), &definitions, &Environment::default()).unwrap_err();
+    let Reason::Incomplete { output, diagnostics } = &failures.0[0].reason else {
+        panic!("{failures}")
+    };
+    assert_eq!(
+        (output.as_str(), diagnostics.0[0].path.as_str()),
+        ("output", "output.image")
+    );
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl JsonSchema for CompositionRevisionSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompositionRevisionStatus {
-    /// `Intact`: it holds what was published. `ValidPipeline`: its functions can be called.
+    /// `Intact`: it holds what was published. `ValidPipeline`: the steps of its pipeline can be run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::conditions")]
     pub conditions: Vec<Condition>,

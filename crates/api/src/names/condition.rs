@@ -33,7 +33,7 @@ pub const SYNCED: &str = "Synced";
 /// Composite resources: it is not being held back for changing too often.
 pub const RESPONSIVE: &str = "Responsive";
 
-/// Composition revisions: the functions of the pipeline can be called.
+/// Composition revisions: the steps of the pipeline can be run. Whether their functions answer is found out when they are called.
 pub const VALID_PIPELINE: &str = "ValidPipeline";
 
 /// Composition revisions: it holds what was published.

@@ -165,3 +165,9 @@ pub const DELETE_COMPOSITE: &str = "DeleteCompositeResource";
 
 /// Connection details were copied into the claim's namespace, or could not be.
 pub const PROPAGATE_CONNECTION: &str = "PropagateConnectionSecret";
+
+/// The steps of a pipeline can be run.
+pub const VALID_PIPELINE: &str = "ValidPipeline";
+
+/// The steps of a pipeline cannot be run; the message says which, and why.
+pub const INVALID_PIPELINE: &str = "InvalidPipeline";

@@ -198,18 +198,21 @@ impl Version {
         })
     }
 
-    /// Removes what the schema does not have; the paths of what was removed.
+    /// Removes what the schema does not have, and every `null` that it does not allow; the paths of what it does not have.
+    ///
+    /// Done to what is decoded: what a client sends, what is stored, what a webhook answers. What an apply leaves is not decoded, so a container
+    /// that it empties while somebody else owns it is `null`, and refused.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
         let dropped =
             cambium_schema::coerce_embedded(&self.schema, object, &FieldPath::root(), Malformed::Drop);
         let mut unknown = dropped.unwrap_or_default();
         unknown.extend(cambium_schema::prune(&self.schema, object));
+        cambium_schema::drop_nulls(&self.schema, object);
         unknown
     }
 
     /// Fills in the schema's defaults.
     pub(crate) fn default(&self, object: &mut Value) {
-        cambium_schema::drop_nulls(&self.schema, object);
         cambium_schema::default(&self.schema, object);
     }
 

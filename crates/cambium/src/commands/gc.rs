@@ -3,9 +3,10 @@
 use anyhow::Result;
 use cambium_api::names::annotation;
 use cambium_composites::revision::LabelEdits;
-use cambium_lineage::{KeepReason, Retention, Users};
-use cambium_oam::Stored;
+use cambium_lineage::{KeepReason, Retention, RevisionName, Users};
+use cambium_oam::application::{Recorded, superfluous};
 use cambium_oam::definition::{Observed, plan};
+use cambium_oam::{Consuming, Stored};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -26,8 +27,7 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
     }
     let client = client::connect(&options.cluster).await?;
     let world = World::read(&client).await?;
-    let mut rows = vec![heading(["NAMESPACE", "REVISION", "VERSION", "ACTION", "WHY"])];
-    let mut all = Vec::new();
+    let mut verdicts = Verdicts::default();
     let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
     for (artifact, shelf) in world
         .catalogue
@@ -61,30 +61,89 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
                 (false, None) if one.deleting => vec!["its deletion waits for those who use it".to_owned()],
                 (false, None) => vec!["its definition is gone; those who use it keep it".to_owned()],
             };
-            let action = if goes { "delete" } else { "keep" };
-            rows.push(vec![
-                artifact.namespace.clone(),
-                name.to_string(),
-                one.revision
-                    .version()
-                    .map_or_else(|| "<none>".to_owned(), ToString::to_string),
-                action.to_owned(),
-                why.join("; "),
-            ]);
-            all.push(json!({
+            let about = json!({
                 "namespace": artifact.namespace, "revision": name, "version": one.revision.version(),
-                "action": action, "why": why,
-            }));
+            });
+            verdicts.add(goes, why, about);
         }
     }
-    if options.namespace.is_none() {
-        of_compositions(&Fleet::read(&client).await?, options, &mut rows, &mut all);
+    for (key, recorded) in world.recorded.iter().filter(|(key, _)| wanted(&key.namespace)) {
+        of_application(key, &world, recorded, options, &mut verdicts);
     }
-    answer(&rows, &all, options.output)
+    if options.namespace.is_none() {
+        of_compositions(&Fleet::read(&client).await?, options, &mut verdicts);
+    }
+    answer(&verdicts.rows, &verdicts.all, options.output)
+}
+
+/// What becomes of each revision, for a person and for a program.
+struct Verdicts {
+    rows: Vec<Vec<String>>,
+    all: Vec<Value>,
+}
+
+impl Default for Verdicts {
+    fn default() -> Self {
+        Self {
+            rows: vec![heading(["NAMESPACE", "REVISION", "VERSION", "ACTION", "WHY"])],
+            all: Vec::new(),
+        }
+    }
+}
+
+impl Verdicts {
+    fn add(&mut self, goes: bool, why: Vec<String>, mut about: Value) {
+        let action = if goes { "delete" } else { "keep" };
+        let shown = |field: &str| about[field].as_str().unwrap_or("<none>").to_owned();
+        let [namespace, revision, version] = ["namespace", "revision", "version"].map(shown);
+        self.rows.push(vec![
+            namespace,
+            revision,
+            version,
+            action.to_owned(),
+            why.join("; "),
+        ]);
+        about["action"] = json!(action);
+        about["why"] = json!(why);
+        self.all.push(about);
+    }
+}
+
+/// The revisions of an application: the current one and the newest of the others stay.
+fn of_application(
+    key: &Consuming,
+    world: &World,
+    recorded: &[Recorded],
+    options: &Gc,
+    verdicts: &mut Verdicts,
+) {
+    let application = world.applications.get(key);
+    let current =
+        application.and_then(|application| application["status"]["latestRevision"]["name"].as_str());
+    let current: Option<RevisionName> = current.and_then(|name| name.parse().ok());
+    let going = current
+        .as_ref()
+        .map(|current| superfluous(recorded, current, options.application_revision_limit))
+        .unwrap_or_default();
+    for one in recorded {
+        let name = one.revision.name();
+        let goes = going.iter().any(|(gone, _)| gone == name);
+        let why = match &current {
+            None if application.is_none() => "its Application is gone, and Kubernetes collects it",
+            None => "its Application has no current revision yet",
+            Some(current) if current == name => "it is what its Application is now",
+            Some(_) if goes => "it is not current, and newer ones are kept to roll back to",
+            Some(_) => "it is one of the newest to roll back to",
+        };
+        let about = json!({
+            "namespace": key.namespace, "application": key.name, "revision": name, "number": one.revision.number(),
+        });
+        verdicts.add(goes, vec![why.to_owned()], about);
+    }
 }
 
 /// The revisions of compositions, which are in no namespace.
-fn of_compositions(fleet: &Fleet, options: &Gc, rows: &mut Vec<Vec<String>>, all: &mut Vec<Value>) {
+fn of_compositions(fleet: &Fleet, options: &Gc, verdicts: &mut Verdicts) {
     for (name, shelf) in fleet.catalogue.iter() {
         let uses = fleet.consumers.uses(&fleet.catalogue, name, Users::SHOWN);
         let composition = fleet.compositions.get(name);
@@ -112,29 +171,20 @@ fn of_compositions(fleet: &Fleet, options: &Gc, rows: &mut Vec<Vec<String>>, all
         for stored in shelf.revisions() {
             let name = stored.revision.name();
             let reasons = planned.kept.iter().find(|(kept, _)| kept == name);
-            let (action, why) = match reasons {
-                Some((_, reasons)) if reasons.is_empty() => (
-                    "delete",
-                    vec!["nobody uses it, and newer ones are kept".to_owned()],
-                ),
-                Some((_, reasons)) => ("keep", reasons.iter().map(text).collect()),
+            let (goes, why) = match reasons {
+                Some((_, reasons)) if reasons.is_empty() => {
+                    (true, vec!["nobody uses it, and newer ones are kept".to_owned()])
+                }
+                Some((_, reasons)) => (false, reasons.iter().map(text).collect()),
                 None => (
-                    "keep",
+                    false,
                     vec!["it belongs to no Composition that is there".to_owned()],
                 ),
             };
-            let none = || "<none>".to_owned();
-            rows.push(vec![
-                none(),
-                name.to_string(),
-                none(),
-                action.to_owned(),
-                why.join("; "),
-            ]);
-            all.push(json!({
+            let about = json!({
                 "composition": stored.composition, "revision": name, "number": stored.revision.number(),
-                "action": action, "why": why,
-            }));
+            });
+            verdicts.add(goes, why, about);
         }
     }
 }

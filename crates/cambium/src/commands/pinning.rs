@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_composites::{ByRevision, CompositionFetcher as _, Field, Wish};
+use cambium_composites::{ByRevision, CompositionFetcher as _, Field, Refusal, Wish};
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -22,17 +22,29 @@ pub(crate) async fn pin(options: &Pin) -> Result<()> {
     let revision = match &options.to {
         Some(wanted) => {
             let composition = Wish::of(&kind.definition, composite).composition(&fleet.catalogue);
-            let composition = composition.map_err(|refusal| WrongUse(refusal.to_string()))?;
+            let composition = composition.map_err(unfit)?;
             let lineage = fleet
                 .catalogue
                 .get(&composition)
                 .map(|shelf| shelf.lineage(&composition));
-            let mut revisions = lineage.into_iter().flat_map(|lineage| lineage.revisions());
-            let named = revisions.find(|revision| {
+            let revisions = lineage.map(|lineage| lineage.revisions()).unwrap_or_default();
+            let named = revisions.iter().find(|revision| {
                 revision.name().as_str() == wanted || revision.number().to_string() == *wanted
             });
-            // One that is not in the lineage is refused below, with the reason.
-            named.map_or_else(|| wanted.clone(), |revision| revision.name().to_string())
+            match named {
+                Some(revision) => revision.name().to_string(),
+                // One that is there and is not the composition's own is refused below, with the reason.
+                None if fleet.catalogue.revision(wanted).is_some() => wanted.clone(),
+                None => {
+                    let names: Vec<&str> = revisions.iter().map(|one| one.name().as_str()).collect();
+                    let there = match names.is_empty() {
+                        true => "it has none".to_owned(),
+                        false => format!("there are {}", names.join(", ")),
+                    };
+                    let message = format!("composition/{composition} has no revision {wanted}; {there}");
+                    return Err(NotFound(message).into());
+                }
+            }
         }
         None => layout.revision_ref(composite).map(str::to_owned).ok_or_else(|| {
             NotFound(format!(
@@ -45,7 +57,7 @@ pub(crate) async fn pin(options: &Pin) -> Result<()> {
     pinned.policy = UpdatePolicy::Manual;
     pinned.revision = Some(revision.clone());
     let fetched = ByRevision.fetch(&fleet.catalogue, &pinned);
-    fetched.map_err(|refusal| WrongUse(refusal.to_string()))?;
+    fetched.map_err(unfit)?;
     let patch = layout.patch([
         (Field::UpdatePolicy, json!("Manual")),
         (Field::RevisionRef, json!({"name": revision})),
@@ -67,7 +79,7 @@ pub(crate) async fn follow(options: &Follow) -> Result<()> {
     let mut wish = Wish::of(&kind.definition, composite);
     wish.policy = UpdatePolicy::Automatic;
     let fetched = ByRevision.fetch(&fleet.catalogue, &wish);
-    let fetched = fetched.map_err(|refusal| WrongUse(refusal.to_string()))?;
+    let fetched = fetched.map_err(unfit)?;
     let patch = kind
         .definition
         .layout()
@@ -81,6 +93,21 @@ pub(crate) async fn follow(options: &Follow) -> Result<()> {
     );
     output::note(&said(&options.subject, &what, options.dry_run));
     Ok(())
+}
+
+/// What is not there, or what cannot be used.
+fn unfit(refusal: Refusal) -> anyhow::Error {
+    let text = refusal.to_string();
+    match refusal {
+        Refusal::NoComposition(_)
+        | Refusal::MissingComposition(_)
+        | Refusal::NoRevision(_)
+        | Refusal::NoMatch { .. }
+        | Refusal::MissingRevision(_) => NotFound(text).into(),
+        Refusal::ForeignRevision { .. } | Refusal::Altered(_) | Refusal::Incompatible { .. } => {
+            WrongUse(text).into()
+        }
+    }
 }
 
 fn said(subject: &str, what: &str, dry_run: bool) -> String {

@@ -254,6 +254,21 @@ pub(crate) fn application(name: &str, components: &[(&str, &str)]) -> Value {
 
 /// Applies an object by server-side apply, into a namespace unless it names one or the namespace is empty.
 pub(crate) async fn apply(client: &Client, namespace: &str, object: &Value) -> kube::Result<Value> {
+    apply_with(client, namespace, object, &PatchParams::apply("tests").force()).await
+}
+
+/// Asks whether an object would be accepted.
+pub(crate) async fn try_out(client: &Client, namespace: &str, object: &Value) -> kube::Result<Value> {
+    let params = PatchParams::apply("tests").force().dry_run();
+    apply_with(client, namespace, object, &params).await
+}
+
+async fn apply_with(
+    client: &Client,
+    namespace: &str,
+    object: &Value,
+    params: &PatchParams,
+) -> kube::Result<Value> {
     let object: DynamicObject = serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
     let resource = resource(object.types.as_ref().unwrap());
     let namespace = object.namespace().unwrap_or_else(|| namespace.to_owned());
@@ -261,21 +276,33 @@ pub(crate) async fn apply(client: &Client, namespace: &str, object: &Value) -> k
         true => Api::all_with(client.clone(), &resource),
         false => Api::namespaced_with(client.clone(), &namespace, &resource),
     };
-    let params = PatchParams::apply("tests").force();
     let applied = api
-        .patch(&object.name_any(), &params, &Patch::Apply(&object))
+        .patch(&object.name_any(), params, &Patch::Apply(&object))
         .await?;
     serde_json::to_value(applied).map_err(kube::Error::SerdeError)
 }
 
 /// One of our own objects.
 pub(crate) async fn get(client: &Client, namespace: &str, kind: &str, name: &str) -> anyhow::Result<Value> {
+    let object = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": kind, "metadata": {"name": name}});
+    live(client, namespace, &object).await
+}
+
+/// An object as it is now, in a namespace unless it names one or the namespace is empty.
+pub(crate) async fn live(client: &Client, namespace: &str, object: &Value) -> anyhow::Result<Value> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let types = TypeMeta {
-        api_version: "core.oam.dev/v1beta1".to_owned(),
-        kind: kind.to_owned(),
+        api_version: text(&object["apiVersion"]),
+        kind: text(&object["kind"]),
     };
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource(&types));
-    Ok(serde_json::to_value(api.get(name).await?)?)
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or(namespace);
+    let api: Api<DynamicObject> = match namespace {
+        "" => Api::all_with(client.clone(), &resource(&types)),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource(&types)),
+    };
+    Ok(serde_json::to_value(
+        api.get(&text(&object["metadata"]["name"])).await?,
+    )?)
 }
 
 /// Waits until one of our objects is ready as it is written now.

@@ -63,6 +63,24 @@ pub(super) fn revision_status(
             "somebody edited it after it was published; it is not used",
         ),
     }
+    // Said once: what it is about does not change.
+    let is_said = before
+        .conditions
+        .iter()
+        .any(|known| known.type_ == condition::VALID_PIPELINE);
+    if !is_said && stored.content.spec()["mode"] == "Pipeline" {
+        match stored.content.steps() {
+            Ok(_) => conditions.set(condition::VALID_PIPELINE, true, reason::VALID_PIPELINE, ""),
+            Err(problems) => {
+                conditions.set(
+                    condition::VALID_PIPELINE,
+                    false,
+                    reason::INVALID_PIPELINE,
+                    problems,
+                );
+            }
+        }
+    }
     let after = CompositionRevisionStatus {
         conditions: conditions.done(),
         current: Some(is_current),

@@ -1,5 +1,7 @@
 //! Definitions to test with.
 
+#![allow(dead_code, reason = "each test uses some of it")]
+
 use cambium_api::crossplane::CompositeResourceDefinition;
 use serde_json::{Value, json};
 

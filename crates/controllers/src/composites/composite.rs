@@ -128,6 +128,7 @@ impl Run<'_> {
         templates: &Composition,
     ) -> kube::Result<Outcome> {
         let layout = self.defined.definition.layout();
+        self.context.state.required.settle(&self.key, &[]);
         let referred = self.referred();
         let bases = templates
             .templates()

@@ -5,6 +5,7 @@
 //!  Compositions, CompositionRevisions ─────────────► Catalogue ───┼─► who is concerned ──► queues ──► reconcile
 //!  composite resources, claims ────────────────────► Consumers ───┤
 //!  what composite resources are composed of ───────► owners ──────┤
+//!  what functions ask to see besides ──────────────► Required ────┤
 //!  Functions ──────────────────────────────────────► who waits ───┘
 //! ```
 
@@ -16,16 +17,17 @@ mod definition;
 mod functions;
 mod gate;
 mod pipeline;
+mod required;
 mod seen;
 mod state;
 mod waiting;
 
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Mapper, Resource, Watch};
+use crate::runtime::{Cache, Children, Events, Glances, Mapper, Resource, Watch};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function};
 use cambium_api::names::label;
-use cambium_composites::{ByRevision, CompositionFetcher, FromComposition};
+use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -61,6 +63,8 @@ pub(crate) struct Context {
     kinds: Children,
     /// What composite resources are composed of, by kind.
     composed: Children,
+    /// What functions ask to see besides, by kind.
+    required: Glances,
     mapper: Mapper,
     events: Events,
     settings: Settings,
@@ -79,7 +83,8 @@ impl Context {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
         };
-        let state = Arc::new(State::new(fetcher, settings.label_edits));
+        let pace = settings.automatic_moves_per_second.map(Pace::new);
+        let state = Arc::new(State::new(fetcher, settings.label_edits, pace));
         let cache = |resource: ApiResource, changed: fn(&State, &crate::runtime::Change)| {
             let state = state.clone();
             Cache::new(resource, move |change| changed(&state, &change))
@@ -102,6 +107,12 @@ impl Context {
             calls: functions::Calls::default(),
             kinds: children(None, State::composite_changed),
             composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
+            required: {
+                let state = state.clone();
+                Glances::new(watching.clone(), move |gvk, heard| {
+                    state.required_heard(gvk, &heard)
+                })
+            },
             state,
             client,
             watching,
@@ -196,6 +207,7 @@ impl Context {
     pub(crate) fn kind_changed(&self, crd: &str, group: &str, gone: bool) {
         if gone {
             self.composed.forget(group);
+            self.required.forget(group);
         }
         self.state.kind_changed(crd, group);
     }

@@ -3,7 +3,7 @@
 use super::composite::{Composer, Run};
 use super::seen::Seen;
 use crate::runtime::mapper::ResolveError;
-use crate::runtime::{Outcome, Record};
+use crate::runtime::{Key, Outcome, Record};
 use cambium_compose::function::{
     CredentialData, Credentials, Request, Requirements, Resource, ResourceSelector, Resources, Response,
 };
@@ -37,20 +37,26 @@ impl Run<'_> {
         let observed = pipeline::observed(&self.composite, details, &known);
         let mut run = pipeline::Run::new(steps, observed, credentials);
         let mut next = run.start();
+        let mut looked = Vec::new();
         let done = loop {
             next = match next {
                 Next::Call(step, request) => match self.ask(step, &request).await {
                     Ok(response) => run.answered(response),
                     Err(why) => run.failed(&why),
                 },
-                Next::Need(_, requirements) => match self.find(&requirements).await {
-                    Ok(found) => run.found(found),
-                    Err(why) => run.failed(&why),
-                },
+                Next::Need(_, requirements) => {
+                    looked.extend(requirements.extra_resources.values().cloned());
+                    looked.extend(requirements.required_resources.values().cloned());
+                    match self.find(&requirements).await {
+                        Ok(found) => run.found(found),
+                        Err(why) => run.failed(&why),
+                    }
+                }
                 Next::Done(done) => break done,
                 Next::Failed(failed) => return self.fail(wish, fetched, *failed).await,
             };
         };
+        self.context.state.required.settle(&self.key, &looked);
         let wanted = pipeline::wanted(&done.desired, &self.composite, &known);
         let composer = Composer::Functions(pipeline::report(&self.composite, &done));
         let outcome = self
@@ -155,6 +161,9 @@ impl Run<'_> {
             self.context.state.kinds_missed.add(group, &self.key);
         }
         let resource = resolved.map_err(|error| error.to_string())?;
+        // Heard of before it is read, so that nothing that happens to it is missed.
+        self.context.state.required.look(&self.key, selector);
+        self.context.required.listen(&resource).await;
         let client = self.context.client.clone();
         let namespace = selector.namespace.as_deref().unwrap_or_default();
         let found: kube::Result<Vec<DynamicObject>> = match &selector.match_name {
@@ -182,6 +191,8 @@ impl Run<'_> {
                 |object: &DynamicObject| (object.metadata.namespace.clone(), object.metadata.name.clone());
             place(left).cmp(&place(right))
         });
+        let there = found.iter().map(|object| Key::of(&object.metadata)).collect();
+        self.context.state.required.found(&self.key, selector, there);
         let items = found.into_iter().map(|object| Resource {
             resource: match Record::new(object.into(), &resource.api_resource).value() {
                 Value::Object(fields) => fields,

@@ -1,16 +1,18 @@
 //! What is known of compositions and composite resources, and who is told of changes.
 
 mod claims;
+mod moves;
 
+use super::required::Required;
 use super::waiting::{Told, Waiting};
-use crate::runtime::{Change, Origin, Queue, Record, Resource};
+use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
 use crate::state::same_intent;
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_api::names::condition;
 use cambium_composites::definition::{self, Definition};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{
-    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Selector, Wish,
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Pace, Selector, Wish,
 };
 use cambium_objects::{Object, is_within};
 use kube::api::ApiResource;
@@ -22,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Uses change in bursts; a composition's status says where they led.
+/// What changes in bursts is looked at when it has come to rest.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// Which composite resource or claim.
@@ -40,6 +42,8 @@ pub(crate) struct State {
     pub(super) kinds_missed: Waiting,
     /// Composite resources that could not have a function called.
     pub(super) functions_missed: Waiting,
+    /// What functions look at.
+    pub(super) required: Required,
     /// What functions said about composite resources.
     pub(super) told: Told,
     fetcher: Box<dyn CompositionFetcher + Send + Sync>,
@@ -52,6 +56,8 @@ pub(crate) struct State {
     pub(super) composites: Queue<CompositeKey>,
     /// Claims to look at.
     pub(super) claims: Queue<CompositeKey>,
+    /// When those whom a publish concerns are looked at; at once without it.
+    pace: Option<Mutex<Pace>>,
     /// Whether everything was seen once. Before that, nobody can say who is concerned.
     ready: AtomicBool,
     /// Told when other kinds are defined than before.
@@ -113,13 +119,18 @@ impl Defined {
 }
 
 impl State {
-    pub(super) fn new(fetcher: Box<dyn CompositionFetcher + Send + Sync>, edits: LabelEdits) -> Self {
+    pub(super) fn new(
+        fetcher: Box<dyn CompositionFetcher + Send + Sync>,
+        edits: LabelEdits,
+        pace: Option<Pace>,
+    ) -> Self {
         Self {
             defined: RwLock::default(),
             catalogue: RwLock::default(),
             consumers: RwLock::default(),
             kinds_missed: Waiting::default(),
             functions_missed: Waiting::default(),
+            required: Required::default(),
             told: Told::default(),
             fetcher,
             edits,
@@ -127,6 +138,7 @@ impl State {
             compositions: Queue::default(),
             composites: Queue::default(),
             claims: Queue::default(),
+            pace: pace.map(Mutex::new),
             ready: AtomicBool::new(false),
             kinds_changed: watch::Sender::new(()),
             rewritten: Mutex::default(),
@@ -268,7 +280,7 @@ impl State {
             && !before.definition.says_the_same(&after.definition)
         {
             let all = self.consumers().of_kind(&after.type_);
-            self.composites.add_all(all);
+            self.move_in_turn(all);
             let claims = after.claim_type.as_ref();
             let claims = claims.map(|type_| self.consumers().of_kind(type_));
             self.claims.add_all(claims.into_iter().flatten());
@@ -363,6 +375,7 @@ impl State {
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
                 self.told.forget(&key);
+                self.required.settle(&key, &[]);
                 let changed = self.consumers_mut().remove(&key);
                 self.uses_changed(&changed);
             }
@@ -375,6 +388,7 @@ impl State {
         match claims {
             _ if nothing_new => {}
             true => self.claims.add(key),
+            false if self.is_behind(&key) => self.move_in_turn([key]),
             false => self.composites.add(key),
         }
         // Whoever wrote it: a claim shows what its composite resource says.
@@ -430,17 +444,17 @@ impl State {
         }
     }
 
-    /// Wakes the composite resources that would get another revision.
-    fn tell_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
-        if !self.is_ready() {
-            return;
-        }
-        let concerned = {
-            let catalogue = self.catalogue();
-            self.consumers()
-                .concerned(&catalogue, self.fetcher(), composition, types)
+    /// Something that functions ask to see may have changed. Some objects change all the time: those who look at them do so now and then.
+    pub(super) fn required_heard(&self, gvk: &GroupVersionKind, heard: &Heard) {
+        let api_version = gvk.api_version();
+        let kind = (api_version.as_str(), gvk.kind.as_str());
+        let concerned = match heard {
+            Heard::Changed(object, labels) => self.required.of(kind, object, labels),
+            Heard::Missed => self.required.of_kind(kind),
         };
-        self.composites.add_all(concerned);
+        for key in concerned {
+            self.composites.add_after(key, SETTLE);
+        }
     }
 
     /// Wakes the compositions whose revisions are used by others than before.

@@ -190,7 +190,7 @@ impl Cache {
     }
 
     /// An object as the watch shows it.
-    pub(super) fn seen(&self, object: Object) -> Key {
+    pub(crate) fn seen(&self, object: Object) -> Key {
         let (key, record) = self.record(object);
         let mut ahead = self.ahead();
         if ahead.has_deleted(&key, &record) {

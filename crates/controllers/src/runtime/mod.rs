@@ -8,7 +8,7 @@
 //!
 //! - [`Cache`] holds the objects of one resource as compact [`Record`]s, and tells each real change once.
 //! - [`watch`] keeps a cache up to date, through disconnects and relists; [`Children`] starts watches of kinds
-//!   as they are needed, and [`Mapper`] finds out which kinds there are.
+//!   as they are needed, [`Glances`] hears of changes and keeps nothing, and [`Mapper`] finds out which kinds there are.
 //! - [`Queue`] gives each key to one worker at a time.
 //! - [`lease`] says who may write; [`Events`] says what happened; [`patience`] bounds how long a request takes.
 //!
@@ -17,6 +17,7 @@
 pub mod cache;
 pub mod children;
 pub mod events;
+pub mod glance;
 pub mod lease;
 pub mod mapper;
 mod patience;
@@ -27,6 +28,7 @@ pub mod watch;
 pub use cache::{Cache, Change, Origin};
 pub use children::Children;
 pub use events::{Event, Events};
+pub use glance::{Glances, Heard};
 pub use lease::{Election, Leadership, run_while_leader};
 pub use mapper::{Mapper, Resource};
 pub use patience::patience;

@@ -133,6 +133,26 @@ impl<K: Key> Queue<K> {
         self.0.changed.notify_one();
     }
 
+    /// Wants each of these keys to run at a time of its own: whatever `when` says, given when the key runs anyway. Nothing leaves that as it is.
+    pub fn add_each_at(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        mut when: impl FnMut(&K, Option<Instant>) -> Option<Instant>,
+    ) {
+        let (mut state, now) = (self.state(), Instant::now());
+        for key in keys {
+            let anyway = match state.queued.contains(&key) {
+                true => Some(now),
+                false => state.alarm_of.get(&key).map(|(at, _)| *at),
+            };
+            if let Some(at) = when(&key, anyway) {
+                state.set_alarm(key, at);
+            }
+        }
+        drop(state);
+        self.0.changed.notify_one();
+    }
+
     /// Wants a key to run again after a failure; says after how long.
     pub fn retry(&self, key: K) -> Duration {
         let failures = {

@@ -306,23 +306,20 @@ async fn clear(raw: &Raw) -> Result<()> {
     let definitions = format!("{GROUP_PATH}/compositeresourcedefinitions");
     for definition in items(raw, &definitions).await? {
         let spec = &definition["spec"];
-        let group = spec["group"].as_str().unwrap();
+        let (group, version) = (&spec["group"], &spec["versions"][0]["name"]);
+        let served = format!("/apis/{}/{}", group.as_str().unwrap(), version.as_str().unwrap());
         for names in ["names", "claimNames"] {
             let Some(plural) = spec[names]["plural"].as_str() else {
                 continue;
             };
-            for object in items(raw, &format!("/apis/{group}/v1/{plural}")).await? {
+            for object in items(raw, &format!("{served}/{plural}")).await? {
                 let place = match object["metadata"]["namespace"].as_str() {
                     Some(namespace) => format!("/namespaces/{namespace}"),
                     None => String::new(),
                 };
                 let name = object["metadata"]["name"].as_str().unwrap();
-                raw.patch(
-                    "merge",
-                    &format!("/apis/{group}/v1{place}/{plural}/{name}"),
-                    &free,
-                )
-                .await?;
+                raw.patch("merge", &format!("{served}{place}/{plural}/{name}"), &free)
+                    .await?;
             }
         }
         let path = format!(

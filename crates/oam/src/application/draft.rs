@@ -8,7 +8,8 @@ use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType, DefinitionUse};
 use cambium_lineage::{Chosen, Digest, InUse, Movement, Policy};
 use cambium_render::{
-    Application, ClusterVersion, DefinitionKind, Definitions, Environment, Manifest, Rendered, render,
+    Application, ClusterVersion, DefinitionKind, Definitions, Environment, Failure, Manifest, Reason,
+    Rendered, render,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -360,16 +361,9 @@ fn work(
         ..Default::default()
     };
     let rendered = render(&application, &definitions, &environment).map_err(|failures| {
+        let failures = failures.0.into_iter();
         failures
-            .0
-            .iter()
-            .map(|failure| Refused {
-                reason: match failure.reason {
-                    cambium_render::Reason::Invalid(_) => reason::INVALID_PROPERTIES,
-                    _ => reason::RENDER_FAILED,
-                },
-                message: failure.to_string(),
-            })
+            .map(|failure| not_rendered(&application, failure))
             .collect::<Vec<_>>()
     })?;
     Ok(Work {
@@ -382,6 +376,46 @@ fn work(
         snapshot,
         uses,
     })
+}
+
+/// Why a component is not rendered. What is wrong with its parameters is told where they are given: in its properties.
+fn not_rendered(application: &Application, mut failure: Failure) -> Refused {
+    let properties = properties_path(application, &failure);
+    let reason = match &mut failure.reason {
+        Reason::Invalid(diagnostics) | Reason::Missing(diagnostics) => {
+            for problem in &mut diagnostics.0 {
+                let below = problem.path.strip_prefix("parameter");
+                if let Some(below) = below.filter(|below| below.is_empty() || below.starts_with(['.', '['])) {
+                    problem.path = format!("{properties}{below}");
+                }
+            }
+            reason::INVALID_PROPERTIES
+        }
+        _ => reason::RENDER_FAILED,
+    };
+    Refused {
+        reason,
+        message: failure.to_string(),
+    }
+}
+
+/// Where the properties of what failed are in the application.
+fn properties_path(application: &Application, failure: &Failure) -> String {
+    let components = &application.components;
+    let index = components
+        .iter()
+        .position(|component| component.name == failure.component);
+    let index = index.unwrap_or_default();
+    let traits = components
+        .get(index)
+        .map_or(&[][..], |component| &component.traits);
+    let failed = traits
+        .iter()
+        .position(|trait_| Some(&trait_.definition) == failure.trait_.as_ref());
+    match failed {
+        Some(trait_) => format!("spec.components[{index}].traits[{trait_}].properties"),
+        None => format!("spec.components[{index}].properties"),
+    }
 }
 
 /// What templates see as `context.revision`: it changes when the component or one of its definitions does.

@@ -1,0 +1,54 @@
+//! Who follows what is published, and when.
+
+use super::{CompositeKey, State};
+use cambium_api::crossplane::TypeReference;
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+use tokio::time::Instant;
+
+impl State {
+    /// Wakes the composite resources that would get another revision, each in its turn.
+    pub(super) fn tell_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
+        if !self.is_ready() {
+            return;
+        }
+        let concerned = {
+            let catalogue = self.catalogue();
+            self.consumers()
+                .concerned(&catalogue, self.fetcher(), composition, types)
+        };
+        self.move_in_turn(concerned);
+    }
+
+    /// Whether a manager that starts finds that a composite resource did not have its turn.
+    pub(super) fn is_behind(&self, key: &CompositeKey) -> bool {
+        if self.pace.is_none() || self.is_ready() {
+            return false;
+        }
+        let catalogue = self.catalogue();
+        self.consumers().is_concerned(&catalogue, self.fetcher(), key)
+    }
+
+    /// Wakes composite resources as fast as their kinds may move. Those that have no revision yet do not move, and do not wait; nor does
+    /// whoever is woken by something else.
+    pub(super) fn move_in_turn(&self, keys: impl IntoIterator<Item = CompositeKey>) {
+        let Some(pace) = &self.pace else {
+            return self.composites.add_all(keys);
+        };
+        let (moving, new): (Vec<_>, Vec<_>) = {
+            let consumers = self.consumers();
+            keys.into_iter()
+                .partition(|key| consumers.revision(key).is_some())
+        };
+        self.composites.add_all(new);
+        let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now().into_std();
+        self.composites.add_each_at(moving, |key, anyway| {
+            let turn = pace.turn(&key.type_, now, anyway.map(Instant::into_std))?;
+            Some(Instant::from_std(turn))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

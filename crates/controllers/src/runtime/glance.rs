@@ -1,0 +1,130 @@
+//! Hears that objects change, and keeps none of them.
+//!
+//! For kinds of which few objects matter to few: only metadata is sent, and nothing is stored. Whoever hears of a change reads what it
+//! needs.
+
+use super::mapper::Resource;
+use super::record::Key;
+use futures::StreamExt as _;
+use kube::api::{Api, DynamicObject};
+use kube::core::{GroupVersionKind, PartialObjectMeta};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Client, ResourceExt as _};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// All that is sent of an object.
+type Metadata = PartialObjectMeta<DynamicObject>;
+
+/// What was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// An object has changed, or is gone: which, and its labels now or at last.
+    Changed(Key, BTreeMap<String, String>),
+    /// Changes may have been missed.
+    Missed,
+}
+
+/// Told what was heard of each kind.
+pub type Handler = Arc<dyn Fn(&GroupVersionKind, Heard) + Send + Sync>;
+
+/// Kinds that are listened to, each from its first use on. Dropping it ends that.
+pub struct Glances {
+    client: Client,
+    handler: Handler,
+    kinds: Mutex<HashMap<GroupVersionKind, Kind>>,
+}
+
+struct Kind {
+    state: watch::Receiver<State>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Kind {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Starting,
+    Listening,
+    /// The server does not show the kind. It is asked again.
+    Refused,
+}
+
+impl Glances {
+    /// Listens to nothing yet.
+    pub fn new(client: Client, handler: impl Fn(&GroupVersionKind, Heard) + Send + Sync + 'static) -> Self {
+        Self {
+            client,
+            handler: Arc::new(handler),
+            kinds: Mutex::default(),
+        }
+    }
+
+    /// Listens to a kind from now on: what changes after this is heard, unless the server does not allow it.
+    pub async fn listen(&self, resource: &Resource) {
+        let mut state = {
+            let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+            let kind = kinds
+                .entry(resource.gvk())
+                .or_insert_with(|| self.start(resource));
+            kind.state.clone()
+        };
+        // An error says that nobody listens any more.
+        let _ = state.wait_for(|state| *state != State::Starting).await;
+    }
+
+    /// Stops listening to the kinds of a group.
+    pub fn forget(&self, group: &str) {
+        let gone: Vec<GroupVersionKind> = {
+            let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+            let gone: Vec<_> = kinds.keys().filter(|gvk| gvk.group == group).cloned().collect();
+            kinds.retain(|gvk, _| gvk.group != group);
+            gone
+        };
+        for gvk in gone {
+            (self.handler)(&gvk, Heard::Missed);
+        }
+    }
+
+    fn start(&self, resource: &Resource) -> Kind {
+        let api: Api<Metadata> = Api::all_with(self.client.clone(), &resource.api_resource);
+        let (told, state) = watch::channel(State::Starting);
+        let task = tokio::spawn(follow(api, resource.gvk(), self.handler.clone(), told));
+        Kind { state, task }
+    }
+}
+
+async fn follow(api: Api<Metadata>, gvk: GroupVersionKind, handler: Handler, state: watch::Sender<State>) {
+    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(Event::Apply(object) | Event::Delete(object)) => handler(&gvk, changed(&object)),
+            Ok(Event::Init | Event::InitApply(_)) => {}
+            Ok(Event::InitDone) => {
+                if state.send_replace(State::Listening) != State::Starting {
+                    handler(&gvk, Heard::Missed);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(kind = %gvk.kind, %error, "cannot be listened to, and will be asked again");
+                state.send_if_modified(|state| {
+                    let starting = *state == State::Starting;
+                    *state = if starting { State::Refused } else { *state };
+                    starting
+                });
+            }
+        }
+    }
+}
+
+fn changed(object: &Metadata) -> Heard {
+    let key = Key::of(&object.metadata);
+    Heard::Changed(key, object.labels().clone())
+}
