@@ -182,7 +182,8 @@ impl Consumers {
                 }
                 None => true,
             },
-            Err(_) => !consumer.failed,
+            // It may be another reason than it was.
+            Err(_) => true,
         }
     }
 

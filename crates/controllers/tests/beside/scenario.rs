@@ -23,6 +23,8 @@ pub(crate) struct Differs {
     pub(crate) at: String,
     /// Why.
     pub(crate) because: String,
+    /// Whether it is seen only sometimes: Crossplane gets there by trying again, sooner or later.
+    pub(crate) sometimes: bool,
 }
 
 /// Reads all scenarios in a directory. `$GROUP` and `$NAME` stand for what a scenario has for itself.
@@ -53,6 +55,7 @@ fn read(name: &str, text: &str) -> Result<Scenario> {
                 .as_str()
                 .context("differs: because")?
                 .to_owned(),
+            sometimes: differs["sometimes"] == true,
         })
     });
     Ok(Scenario {

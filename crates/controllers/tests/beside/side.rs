@@ -173,9 +173,8 @@ impl Side {
         for path in self.kinds(scenario) {
             objects.extend(self.list(&path).await?);
         }
-        let (snapshot, names) = Snapshot::of(scenario, objects);
-        self.names.insert(scenario.name.clone(), names);
-        Ok(snapshot)
+        let names = self.names.entry(scenario.name.clone()).or_default();
+        Ok(Snapshot::of(scenario, objects, names))
     }
 
     /// The objects of all scenarios that are of the same kinds.

@@ -11,37 +11,38 @@ pub(crate) struct Snapshot(pub(crate) BTreeMap<String, BTreeMap<String, Value>>)
 type Names = BTreeMap<String, String>;
 
 impl Snapshot {
-    /// What there is of a scenario, and what objects are really called.
-    pub(crate) fn of(scenario: &Scenario, objects: Vec<Value>) -> (Self, Names) {
+    /// What there is of a scenario; learns what objects are really called. What is gone may still be spoken of.
+    pub(crate) fn of(scenario: &Scenario, objects: Vec<Value>, names: &mut Names) -> Self {
         let mut own: Vec<Value> = objects
             .into_iter()
             .filter(|object| belongs(scenario, object))
             .collect();
         own.sort_by_key(|object| text(&object["metadata"]["name"]).to_owned());
-        let names = names(&own);
+        learn(names, &own);
         // The longest first: the name of what is composed begins with the name of what it is composed for.
         let mut real: Vec<(String, String)> = names
             .iter()
             .map(|(name, real)| (real.clone(), name.clone()))
             .collect();
         real.extend(own.iter().map(|object| {
-            let known = format!("uid of {}", called(object, &names));
+            let known = format!("uid of {}", called(object, names));
             (text(&object["metadata"]["uid"]).to_owned(), known)
         }));
         real.sort_by_key(|(real, _)| std::cmp::Reverse(real.len()));
         let mut snapshot = BTreeMap::new();
         for object in own {
-            let called = called(&object, &names);
-            let mut words = plain(object).to_string();
-            for (real, name) in real.iter().filter(|(real, _)| !real.is_empty()) {
-                words = words.replace(real, name);
-            }
+            let translate = |words: String| {
+                let known = real.iter().filter(|(real, _)| !real.is_empty());
+                known.fold(words, |words, (real, name)| words.replace(real, name))
+            };
+            let called = translate(called(&object, names));
+            let words = translate(plain(object).to_string());
             let object: Value = serde_json::from_str(&words).unwrap_or_default();
             let mut leaves = BTreeMap::new();
             flatten(&object, String::new(), &mut leaves);
             snapshot.insert(called, leaves);
         }
-        (Self(snapshot), names)
+        Self(snapshot)
     }
 }
 
@@ -61,8 +62,7 @@ fn belongs(scenario: &Scenario, object: &Value) -> bool {
 }
 
 /// What generated names stand for: what is composed by what composes it, revisions by number, composite resources by their claims.
-fn names(objects: &[Value]) -> Names {
-    let mut names = Names::new();
+fn learn(names: &mut Names, objects: &[Value]) {
     for object in objects {
         let real = text(&object["metadata"]["name"]);
         let name = match text(&object["kind"]) {
@@ -82,6 +82,8 @@ fn names(objects: &[Value]) -> Names {
         let real = text(&composite["metadata"]["name"]);
         let known = names.iter().find(|(_, known)| *known == real);
         let composite_name = known.map_or(real, |(name, _)| name).to_owned();
+        let prefix = composite["metadata"]["labels"]["crossplane.io/composite"].as_str();
+        let prefix = prefix.unwrap_or(real);
         let references = composite["spec"]["resourceRefs"].as_array().into_iter().flatten();
         for (place, reference) in references.enumerate() {
             let referred = text(&reference["name"]);
@@ -91,13 +93,18 @@ fn names(objects: &[Value]) -> Names {
             let resource = there.and_then(|object| {
                 object["metadata"]["annotations"]["crossplane.io/composition-resource-name"].as_str()
             });
+            if resource.is_some() {
+                // It says itself what it is called, whatever it was called before.
+                names.retain(|_, known| known != referred);
+            }
             let resource = resource.map_or_else(|| place.to_string(), str::to_owned);
-            if referred.starts_with(&format!("{real}-")) {
+            // Who was seen under its own name keeps it.
+            let known = there.is_none() && names.values().any(|known| known == referred);
+            if referred.starts_with(&format!("{prefix}-")) && !known {
                 names.insert(format!("{composite_name}:{resource}"), referred.to_owned());
             }
         }
     }
-    names
 }
 
 fn called(object: &Value, names: &Names) -> String {
@@ -132,6 +139,10 @@ fn plain(mut object: Value) -> Value {
     ] {
         remove(&mut object["metadata"]["labels"], field);
     }
+    if let Some(finalizers) = object["metadata"]["finalizers"].as_array_mut() {
+        // Two controllers of Crossplane's add theirs, whichever comes first.
+        finalizers.sort_by_key(Value::to_string);
+    }
     let owners = object["metadata"]["ownerReferences"].as_array_mut();
     owners
         .into_iter()
@@ -154,6 +165,9 @@ fn plain(mut object: Value) -> Value {
         let by_type = conditions.iter().map(|condition| {
             let mut condition = condition.clone();
             remove(&mut condition, "lastTransitionTime");
+            if condition["message"] == "" {
+                remove(&mut condition, "message");
+            }
             (text(&condition["type"]).to_owned(), condition)
         });
         object["status"]["conditions"] = Value::Object(by_type.collect());
@@ -161,8 +175,21 @@ fn plain(mut object: Value) -> Value {
     if object["kind"] == "CustomResourceDefinition" {
         // The API server's own.
         remove(&mut object, "status");
+        undescribe(&mut object["spec"]["versions"]);
     }
     object
+}
+
+/// Takes away what only people read.
+fn undescribe(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.retain(|name, value| name != "description" || !value.is_string());
+            fields.values_mut().for_each(undescribe);
+        }
+        Value::Array(items) => items.iter_mut().for_each(undescribe),
+        _ => {}
+    }
 }
 
 fn remove(value: &mut Value, field: &str) {
