@@ -2,6 +2,7 @@
 
 mod cue;
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -16,58 +17,75 @@ pub(crate) fn run(name: Option<&str>, options: &[String]) -> Result<()> {
         Some("apiserver") => apiserver(),
         Some("cue") => cue::run(),
         _ => bail!(
-            "usage: cargo xtask bench apiserver|cue|definitions [--peer] [APPLICATIONS…]|compositions [COMPOSITES:REVISIONS…]"
+            "usage: cargo xtask bench apiserver|cue|definitions [APPLICATIONS…|--peer [APPLICATIONS]]|\
+             compositions [COMPOSITES:REVISIONS…|--peer [COMPOSITES]]"
         ),
     }
 }
 
 /// What publishing costs, as applications grow in number; with `--peer`, beside KubeVela on the same Kubernetes.
 fn definitions(options: &[String]) -> Result<()> {
-    let (program, cambium) = programs()?;
-    let peer = options.iter().any(|option| option == "--peer");
-    let mut sizes: Vec<String> = options
-        .iter()
-        .filter(|option| *option != "--peer")
-        .cloned()
-        .collect();
-    let mut load = Command::new(program);
-    if peer {
-        let Some(assets) = kubernetes::built()? else {
-            bail!("no Kubernetes to run them on: `cargo xtask kubernetes` builds one");
-        };
-        let (core, crds) = peers::kubevela_core()?;
-        let size = sizes.pop().unwrap_or_else(|| "100".to_owned());
-        load.arg("rivals")
-            .args([cambium.into(), core, crds, assets])
-            .arg(size);
-    } else {
-        if sizes.is_empty() {
-            sizes = ["100", "1000", "10000"].map(str::to_owned).to_vec();
-        }
-        load.arg("definitions").arg(cambium).args(sizes);
+    if let [peer, size @ ..] = options
+        && peer == "--peer"
+    {
+        return beside(
+            "kubevela",
+            peers::kubevela_core()?,
+            size.first().map_or("100", String::as_str),
+        );
     }
-    if !load.status()?.success() {
-        bail!("the load program failed");
-    }
-    Ok(())
+    alone("definitions", options, &["100", "1000", "10000"])
 }
 
-/// What an edit of a composition costs, as composite resources and old revisions grow in number.
+/// What an edit of a composition costs, as composite resources and old revisions grow in number; with `--peer`, beside Crossplane on the
+/// same Kubernetes.
 fn compositions(options: &[String]) -> Result<()> {
+    if let [peer, size @ ..] = options
+        && peer == "--peer"
+    {
+        return beside(
+            "crossplane",
+            peers::crossplane()?,
+            size.first().map_or("1000", String::as_str),
+        );
+    }
+    let cases = [
+        "100:1",
+        "1000:1",
+        "1000:100",
+        "1000:1000",
+        "10000:1",
+        "10000:1000",
+    ];
+    alone("compositions", options, &cases)
+}
+
+/// Ours on the embedded server, in these cases or in the usual ones.
+fn alone(name: &str, cases: &[String], usual: &[&str]) -> Result<()> {
     let (program, cambium) = programs()?;
     let mut load = Command::new(program);
-    load.arg("compositions").arg(cambium);
-    match options.is_empty() {
-        true => load.args([
-            "100:1",
-            "1000:1",
-            "1000:100",
-            "1000:1000",
-            "10000:1",
-            "10000:1000",
-        ]),
-        false => load.args(options),
+    load.args([name, &cambium]);
+    match cases.is_empty() {
+        true => load.args(usual),
+        false => load.args(cases),
     };
+    succeed(&mut load)
+}
+
+/// Ours and another, each on a Kubernetes of its own.
+fn beside(name: &str, (rival, crds): (PathBuf, PathBuf), size: &str) -> Result<()> {
+    let Some(assets) = kubernetes::built()? else {
+        bail!("no Kubernetes to run them on: `cargo xtask kubernetes` builds one");
+    };
+    let (program, cambium) = programs()?;
+    let mut load = Command::new(program);
+    load.args(["rivals", name])
+        .args([cambium.into(), rival, crds, assets])
+        .arg(size);
+    succeed(&mut load)
+}
+
+fn succeed(load: &mut Command) -> Result<()> {
     if !load.status()?.success() {
         bail!("the load program failed");
     }
@@ -107,8 +125,5 @@ fn apiserver() -> Result<()> {
             &mut load
         }
     };
-    if !load.status()?.success() {
-        bail!("the load program failed");
-    }
-    Ok(())
+    succeed(&mut load)
 }

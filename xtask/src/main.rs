@@ -15,14 +15,15 @@ const USAGE: &str = "usage: cargo xtask <task>
   types        regenerates crates/builtin/src/generated from the published Kubernetes modules
   kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
   conformance [--backend embedded|kubernetes] [--focus REGEX] [--procs N] [--list] [--write-docs]   Kubernetes' own specs against a server
-  peers        builds the Go programs that tests talk to (crates/testing/peers) and KubeVela's CLI into the same cache
+  peers        builds the Go programs that tests talk to (crates/testing/peers), KubeVela's CLI and Crossplane into the same cache
   cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
   cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module
   bench apiserver   the embedded API server beside Kubernetes, under the same load
   bench cue         crates/cue beside Go's cue library, on the same definitions
   bench definitions [APPLICATIONS…]       what publishing a version costs, as applications grow in number
   bench definitions --peer [APPLICATIONS]  the same on Kubernetes, beside KubeVela's controller
-  bench compositions [COMPOSITES:REVISIONS…]  what an edit of a composition costs, as both grow in number";
+  bench compositions [COMPOSITES:REVISIONS…]  what an edit of a composition costs, as both grow in number
+  bench compositions --peer [COMPOSITES]      the same on Kubernetes, beside Crossplane";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {

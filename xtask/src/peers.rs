@@ -1,4 +1,5 @@
-//! `cargo xtask peers`: Go programs that are clients as the world writes them, for tests to talk to, and KubeVela's own CLI.
+//! `cargo xtask peers`: Go programs that are clients as the world writes them, for tests to talk to, KubeVela's own CLI, and Crossplane's
+//! own controllers.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,13 @@ const KUBEVELA: Module = Module {
     version: "v1.10.9",
 };
 
-/// Builds every program under `crates/testing/peers` (Go's own cache knows what has changed), and KubeVela's CLI once.
+/// The last Crossplane that composes by itself; its composing is the measure.
+const CROSSPLANE: Module = Module {
+    path: "github.com/crossplane/crossplane",
+    version: "v1.20.11",
+};
+
+/// Builds every program under `crates/testing/peers` (Go's own cache knows what has changed), and KubeVela's CLI and Crossplane once.
 #[expect(clippy::print_stdout, reason = "the places are this task's answer")]
 pub(crate) fn build() -> Result<()> {
     let bin = kubernetes::cache()?.join("peers");
@@ -25,6 +32,7 @@ pub(crate) fn build() -> Result<()> {
         println!("{}", binary.display());
     }
     println!("{}", kubevela()?.display());
+    println!("{}", crossplane()?.0.display());
     Ok(())
 }
 
@@ -51,4 +59,24 @@ pub(crate) fn kubevela_core() -> Result<(PathBuf, PathBuf)> {
         go::build(&source, "./cmd/core", &binary)?;
     }
     Ok((binary, source.join("charts/vela-core/crds")))
+}
+
+/// Crossplane's controllers, built if they are not there, and the directory of its CRDs beside them: a test looks for both.
+pub(crate) fn crossplane() -> Result<(PathBuf, PathBuf)> {
+    let root = kubernetes::cache()?.join("crossplane").join(CROSSPLANE.version);
+    let (binary, crds) = (root.join("bin/crossplane"), root.join("crds"));
+    if !crds.is_dir() {
+        let aside = root.join("crds.new");
+        std::fs::create_dir_all(&aside)?;
+        for entry in std::fs::read_dir(CROSSPLANE.download()?.join("cluster/crds"))? {
+            let entry = entry?;
+            // Written anew: what Go has downloaded cannot be changed, nor could a copy of it.
+            std::fs::write(aside.join(entry.file_name()), std::fs::read(entry.path())?)?;
+        }
+        std::fs::rename(&aside, &crds)?;
+    }
+    if !binary.is_file() {
+        go::build(&CROSSPLANE.download()?, "./cmd/crossplane", &binary)?;
+    }
+    Ok((binary, crds))
 }

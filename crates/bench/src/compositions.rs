@@ -1,6 +1,5 @@
 //! What an edit of a composition costs: composite resources follow it, and all of them move.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,16 +7,15 @@ use anyhow::{Context as _, Result};
 use cambium_apiserver::ApiServer;
 use cambium_controllers::{Manager, Settings};
 use cambium_testing::faults::Faults;
-use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use crate::definitions::{IDLE, install, processor_time, serve, settle};
+use crate::moves::Moves;
 
 /// What was measured with so many composite resources and so many old revisions.
 pub(crate) struct Measured {
@@ -53,7 +51,7 @@ pub(crate) async fn measure(composites: usize, revisions: usize) -> Result<Measu
     for revision in 1..=revisions {
         publish(&client, &format!("old {revision}")).await?;
     }
-    let moved = Moves::watch(&client);
+    let moved = watch(&client);
     publish(&client, "before").await?;
     settle(&manager).await;
     faults.recorder().clear();
@@ -135,7 +133,7 @@ pub(crate) async fn memory(
         .spawn()?;
     let measured = async {
         define(&client).await?;
-        let moved = Moves::watch(&client);
+        let moved = watch(&client);
         publish(&client, "before").await?;
         create_one(&client, "first").await?;
         moved.all_at("before", 1).await;
@@ -171,14 +169,14 @@ async fn start(client: &Client) -> Result<Arc<Manager>> {
     Ok(manager)
 }
 
-fn api(client: &Client, group: &str, kind: &str) -> Api<DynamicObject> {
+pub(crate) fn api(client: &Client, group: &str, kind: &str) -> Api<DynamicObject> {
     let gvk = GroupVersionKind::gvk(group, "v1", kind);
     Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk))
 }
 
-const GROUP: &str = "bench.example.org";
+pub(crate) const GROUP: &str = "bench.example.org";
 
-async fn define(client: &Client) -> Result<()> {
+pub(crate) async fn define(client: &Client) -> Result<()> {
     let params = PatchParams::apply("bench").force();
     let definitions = api(
         client,
@@ -212,7 +210,7 @@ async fn define(client: &Client) -> Result<()> {
 }
 
 /// Waits until the API server has a kind.
-async fn served(client: &Client, group: &str, kind: &str) {
+pub(crate) async fn served(client: &Client, group: &str, kind: &str) {
     while api(client, group, kind).list(&Default::default()).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -253,14 +251,14 @@ async fn publish(client: &Client, says: &str) -> Result<()> {
     }
 }
 
-async fn create(client: &Client, composites: usize) -> Result<()> {
+pub(crate) async fn create(client: &Client, composites: usize) -> Result<()> {
     for number in 0..composites {
         create_one(client, &format!("thing-{number:05}")).await?;
     }
     Ok(())
 }
 
-async fn create_one(client: &Client, name: &str) -> Result<()> {
+pub(crate) async fn create_one(client: &Client, name: &str) -> Result<()> {
     let object: DynamicObject = serde_json::from_value(json!({
         "apiVersion": format!("{GROUP}/v1"), "kind": "XThing", "metadata": {"name": name},
         "spec": {"size": 10, "region": "north", "compositionRef": {"name": "things"}},
@@ -285,47 +283,14 @@ async fn pin_all(client: &Client, composites: usize) -> Result<()> {
     Ok(())
 }
 
-/// What each composed ConfigMap says, as a watch tells it.
-struct Moves(watch::Receiver<HashMap<String, String>>);
-
-impl Moves {
-    fn watch(client: &Client) -> Self {
-        let (tell, moves) = watch::channel(HashMap::new());
-        let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
-        let composed = watcher::Config::default().labels("crossplane.io/composite");
-        tokio::spawn(async move {
-            let mut events = watcher::watcher(api, composed).boxed();
-            while let Some(event) = events.next().await {
-                let Ok(Event::Apply(object) | Event::InitApply(object)) = event else {
-                    continue;
-                };
-                let name = object.metadata.name.clone().unwrap_or_default();
-                let says = object.data.unwrap_or_default().remove("says").unwrap_or_default();
-                tell.send_modify(|moves| drop(moves.insert(name, says)));
-            }
-        });
-        Self(moves)
-    }
-
-    async fn first_at(&self, says: &str) {
-        let mut moves = self.0.clone();
-        let _ = moves
-            .wait_for(|moves| moves.values().any(|known| known == says))
-            .await;
-    }
-
-    async fn all_at(&self, says: &str, count: usize) {
-        let mut moves = self.0.clone();
-        while moves
-            .borrow_and_update()
-            .values()
-            .filter(|known| *known == says)
-            .count()
-            < count
-        {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
+/// What each composed ConfigMap says.
+fn watch(client: &Client) -> Moves {
+    let resource = ApiResource::erase::<ConfigMap>(&());
+    let api = Api::namespaced_with(client.clone(), "default", &resource);
+    let composed = watcher::Config::default().labels("crossplane.io/composite");
+    Moves::watch(api, composed, |object| {
+        object.data["data"]["says"].as_str().map(str::to_owned)
+    })
 }
 
 /// Prints what was measured, one column for each case.

@@ -1,20 +1,19 @@
 //! What publishing costs: applications follow a definition, a version is published, all of them move.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use cambium_apiserver::ApiServer;
 use cambium_controllers::{Manager, Settings};
 use cambium_testing::faults::Faults;
-use futures::StreamExt as _;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+
+use crate::moves::Moves;
 
 /// What was measured with so many applications.
 pub(crate) struct Measured {
@@ -49,7 +48,7 @@ pub(crate) async fn measure(applications: usize) -> Result<Measured> {
     let running = manager.clone();
     let work = tokio::spawn(async move { running.run().await });
 
-    let moved = Moves::watch(&client);
+    let moved = watch(&client);
     publish(&client, "1.0.0").await?;
     let begin = Instant::now();
     create(&client, applications).await?;
@@ -121,7 +120,7 @@ pub(crate) async fn memory(cambium: &std::path::Path, applications: usize) -> Re
         .stderr(std::process::Stdio::null())
         .spawn()?;
     let measured = async {
-        let moved = Moves::watch(&client);
+        let moved = watch(&client);
         publish(&client, "1.0.0").await?;
         create_one(&client, "first").await?;
         moved.all_at("1.0.0", 1).await;
@@ -290,54 +289,14 @@ async fn create_one(client: &Client, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// How many applications run each version, as a watch tells it.
-struct Moves(watch::Receiver<std::collections::HashMap<String, String>>);
-
-impl Moves {
-    fn watch(client: &Client) -> Self {
-        let (tell, moves) = watch::channel(std::collections::HashMap::new());
-        let api = api_of(client, "Application");
-        tokio::spawn(async move {
-            let mut events = watcher::watcher(api, watcher::Config::default()).boxed();
-            while let Some(event) = events.next().await {
-                let Ok(Event::Apply(object) | Event::InitApply(object)) = event else {
-                    continue;
-                };
-                let status = &object.data["status"];
-                let version = status["references"][0]["version"].as_str().unwrap_or_default();
-                let running = status["status"] == "running";
-                if running {
-                    let name = object.metadata.name.clone().unwrap_or_default();
-                    tell.send_modify(|moves| drop(moves.insert(name, version.to_owned())));
-                }
-            }
-        });
-        Self(moves)
-    }
-
-    async fn first_at(&self, version: &str) {
-        let mut moves = self.0.clone();
-        let _ = moves
-            .wait_for(|moves| moves.values().any(|known| known == version))
-            .await;
-    }
-
-    async fn all_at(&self, version: &str, count: usize) {
-        let counted = AtomicUsize::new(0);
-        let mut moves = self.0.clone();
-        loop {
-            let there = moves
-                .borrow_and_update()
-                .values()
-                .filter(|known| *known == version)
-                .count();
-            counted.store(there, Ordering::Relaxed);
-            if there >= count {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
+/// Which version each application runs.
+fn watch(client: &Client) -> Moves {
+    let config = watcher::Config::default();
+    Moves::watch(api_of(client, "Application"), config, |application| {
+        let status = &application.data["status"];
+        let version = status["references"][0]["version"].as_str().unwrap_or_default();
+        (status["status"] == "running").then(|| version.to_owned())
+    })
 }
 
 /// What this process has used of its processors.

@@ -6,6 +6,8 @@
 //! wire      the client: one TLS connection, requests one after the other
 //! load      what is measured
 //! growth    what company costs: many objects of another kind, many idle watches
+//! moves     who has followed a publish or an edit, as a watch tells it
+//! rivals    controllers beside the ones that people run today
 //! table     what is printed
 //! ```
 
@@ -13,6 +15,7 @@ mod compositions;
 mod definitions;
 mod growth;
 mod load;
+mod moves;
 mod rivals;
 mod table;
 mod target;
@@ -21,6 +24,9 @@ mod wire;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use cambium_testing::Crossplane;
+
+use rivals::{Rival, applications, composites};
 
 /// `cargo xtask bench definitions`: how the cost of publishing grows with the number of applications.
 #[expect(clippy::print_stdout, reason = "the figures are the program's answer")]
@@ -81,22 +87,33 @@ fn compositions(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// `cargo xtask bench definitions --peer`: the same on Kubernetes, beside KubeVela.
+/// `cargo xtask bench definitions --peer` and `compositions --peer`: the same on Kubernetes, beside KubeVela or Crossplane.
 fn rivals(mut arguments: impl Iterator<Item = String>) -> Result<()> {
-    let usage = "usage: cambium-bench rivals CAMBIUM VELA-CORE VELA-CRDS KUBERNETES-BINARIES APPLICATIONS";
+    let usage =
+        "usage: cambium-bench rivals kubevela|crossplane CAMBIUM RIVAL RIVAL-CRDS KUBERNETES-BINARIES COUNT";
+    let rival = arguments.next().context(usage)?;
     let mut path = || arguments.next().map(PathBuf::from).context(usage);
-    let (cambium, vela, crds, assets) = (path()?, path()?, path()?, path()?);
-    let applications: usize = arguments.next().context(usage)?.parse()?;
-    let rivals = [
-        rivals::Rival::Cambium { binary: cambium },
-        rivals::Rival::KubeVela { binary: vela, crds },
-    ];
+    let (cambium, binary, crds, assets) = (path()?, path()?, path()?, path()?);
+    let count: usize = arguments.next().context(usage)?.parse()?;
+    let cambium = Rival::Cambium { binary: cambium };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut columns = Vec::new();
-    for rival in &rivals {
-        columns.push(runtime.block_on(rivals::measure(rival, &assets, applications))?);
+    match rival.as_str() {
+        "kubevela" => {
+            let mut columns = Vec::new();
+            for rival in [cambium, Rival::KubeVela { binary, crds }] {
+                columns.push(runtime.block_on(applications::measure(&rival, &assets, count))?);
+            }
+            applications::print(&columns, count);
+        }
+        "crossplane" => {
+            let mut columns = Vec::new();
+            for rival in [cambium, Rival::Crossplane(Crossplane { binary, crds })] {
+                columns.push(runtime.block_on(composites::measure(&rival, &assets, count))?);
+            }
+            composites::print(&columns, count);
+        }
+        _ => anyhow::bail!(usage),
     }
-    rivals::print(&columns, applications);
     Ok(())
 }
 

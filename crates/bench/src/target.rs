@@ -34,11 +34,6 @@ impl Target {
         self.directory.path().join(name)
     }
 
-    /// How long its audit log is.
-    pub(crate) fn audit(&self) -> Result<u64> {
-        Ok(std::fs::metadata(self.file("audit.log"))?.len())
-    }
-
     /// A kubeconfig for one of its users.
     pub(crate) fn kubeconfig(&self, user: &str) -> Result<PathBuf> {
         let server = format!("https://127.0.0.1:{}", self.address.port);

@@ -188,7 +188,8 @@ impl Consumers {
                 }
                 None => true,
             },
-            Err(_) => !consumer.failed,
+            // It may be another reason than it was.
+            Err(_) => true,
         }
     }
 

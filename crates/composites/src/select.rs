@@ -48,7 +48,9 @@ pub enum Refusal {
     #[error("cannot select Composition: no compatible Compositions found{}", .0.as_ref().map_or(String::new(), |labels| format!(" with the labels {labels}")))]
     NoComposition(Option<Selector>),
     /// The composition is not there.
-    #[error("cannot fetch Composition: cannot get Composition: there is no Composition {0:?}")]
+    #[error(
+        "cannot fetch Composition: cannot get Composition: Composition.apiextensions.crossplane.io {0:?} not found"
+    )]
     MissingComposition(String),
     /// The composition has no revision yet.
     #[error("cannot fetch Composition: no compatible CompositionRevisions found: {0:?} has no revision yet")]
@@ -65,7 +67,7 @@ pub enum Refusal {
     },
     /// The revision is not there.
     #[error(
-        "cannot fetch Composition: cannot get CompositionRevision: there is no CompositionRevision {0:?}; name one that is there, or set compositionUpdatePolicy: Automatic"
+        "cannot fetch Composition: cannot get CompositionRevision: CompositionRevision.apiextensions.crossplane.io {0:?} not found; name one that is there, or set compositionUpdatePolicy: Automatic"
     )]
     MissingRevision(String),
     /// The revision is one of another composition.

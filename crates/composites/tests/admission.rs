@@ -265,7 +265,7 @@ fn pins_must_lead_to_a_revision_that_fits() {
     let table = [
         (
             pin("base", "nowhere"),
-            "there is no CompositionRevision \"nowhere\"; name one that is there",
+            "CompositionRevision.apiextensions.crossplane.io \"nowhere\" not found; name one that is there",
         ),
         (
             pin("base", "other-1"),

@@ -180,7 +180,7 @@ async fn pins(stage: &Stage, field: &str) -> Result<()> {
     let attempts = [
         (
             pin(&base, "nowhere"),
-            "there is no CompositionRevision \"nowhere\"",
+            "CompositionRevision.apiextensions.crossplane.io \"nowhere\" not found",
         ),
         (
             pin(&base, &stage.current("other").await?),

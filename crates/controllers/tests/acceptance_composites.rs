@@ -449,16 +449,20 @@ async fn one_bad_resource_says_why_and_does_not_stop_its_siblings() -> Result<()
         (&json!("False"), &json!("Creating"))
     );
     assert_eq!(ready["message"], "Unready resources: needy, unknown");
-    // One name for each, however often it was tried.
-    let references = thing["spec"]["resourceRefs"].as_array().map(Vec::len);
-    ensure!(references == Some(1), "{references:?}");
+    // Each has its place, and one name however often it was tried; what nobody serves has none.
+    let references = thing["spec"]["resourceRefs"].clone();
+    let named = |place: usize| references[place]["name"].as_str();
+    ensure!(references.as_array().map(Vec::len) == Some(3), "{references}");
+    ensure!(named(1).is_some() && named(2).is_none(), "{references}");
+    let needy = named(1).unwrap_or_default().to_owned();
     stage
         .edit(
             &stage.path("thing"),
             json!({"spec": {"parts": {"missing": "found"}}}),
         )
         .await?;
-    stage.says("thing", "found").await?;
+    let made = stage.says("thing", "found").await?;
+    assert_eq!(made["metadata"]["name"], needy.as_str());
     Ok(())
 }
 

@@ -8,6 +8,7 @@
 
 mod clock;
 mod cluster;
+mod crossplane;
 pub mod faults;
 mod network;
 mod peer;
@@ -20,11 +21,12 @@ mod webhook;
 
 pub use clock::virtual_clock;
 pub use cluster::{Backend, TestCluster};
+pub use crossplane::{Crossplane, RunningCrossplane};
 pub use faults::{Fault, Faults, Filter, Recorder, for_every_call};
 pub use network::NetworkCluster;
 pub use peer::peer;
 pub use raw::{Answer, Raw};
-pub use real::kubernetes_kubeconfig;
+pub use real::{Kubernetes, kubernetes_kubeconfig};
 pub use skip::skip;
 pub use wait::{eventually, eventually_some};
 pub use watch::Watch;

@@ -43,7 +43,10 @@ pub async fn kubernetes_kubeconfig(directory: &Path) -> Result<PathBuf> {
 
 /// A client to it.
 pub(crate) async fn client() -> Result<Client> {
-    let kubeconfig = ask(ControlPlane::kubeconfig).await?;
+    client_with(ask(ControlPlane::kubeconfig).await?).await
+}
+
+async fn client_with(kubeconfig: Kubeconfig) -> Result<Client> {
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;
     crate::eventually("the default namespace is there", || async {
@@ -54,9 +57,30 @@ pub(crate) async fn client() -> Result<Client> {
     Ok(client)
 }
 
+/// A real control plane of one's own, for a test that compares two. It ends with this value.
+pub struct Kubernetes(ControlPlane);
+
+impl Kubernetes {
+    /// Starts one; an error says why there is none.
+    pub async fn start() -> Result<Self> {
+        Ok(Self(tokio::task::spawn_blocking(ControlPlane::start).await??))
+    }
+
+    /// A client with all rights.
+    pub async fn client(&self) -> Result<Client> {
+        client_with(self.0.kubeconfig()).await
+    }
+
+    /// Where it keeps its things; `kubeconfig` among them.
+    pub fn directory(&self) -> &Path {
+        &self.0.directory
+    }
+}
+
 struct ControlPlane {
     port: u16,
     token: String,
+    directory: PathBuf,
     /// Ended when this process ends: each waits on a pipe from us, and takes the directory with it.
     _children: Vec<Child>,
 }
@@ -113,11 +137,17 @@ impl ControlPlane {
             "--secure-port=0".to_owned(),
         ];
         let mut children = vec![
-            spawn(&assets.join("etcd"), &etcd_arguments, &root.join("etcd.log"))?,
+            spawn(
+                &assets.join("etcd"),
+                &etcd_arguments,
+                &root.join("etcd.log"),
+                None,
+            )?,
             spawn(
                 &assets.join("kube-apiserver"),
                 &api_arguments,
                 &root.join("kube-apiserver.log"),
+                None,
             )?,
         ];
         wait_for(api, &mut children, &root.join("kube-apiserver.log"))?;
@@ -125,10 +155,12 @@ impl ControlPlane {
             &assets.join("kube-controller-manager"),
             &manager_arguments,
             &root.join("kcm.log"),
+            None,
         )?);
         Ok(Self {
             port: api,
             token,
+            directory: root,
             _children: children,
         })
     }
@@ -173,14 +205,23 @@ impl ControlPlane {
 
 /// A shell waits for our end of its pipe to close, then ends the program and removes what it wrote:
 /// nothing outlives the test binary, even if that is killed.
-fn spawn(program: &Path, arguments: &[String], log: &Path) -> Result<Child> {
+pub(crate) fn spawn(
+    program: &Path,
+    arguments: &[String],
+    log: &Path,
+    kubeconfig: Option<&Path>,
+) -> Result<Child> {
     const SCRIPT: &str = "exec 3<&0; \"$0\" \"$@\" < /dev/null & child=$!; \
                           (read -r _ <&3; kill -9 $child; sleep 1; rm -rf \"$DIRECTORY\") & wait $child";
     if !program.exists() {
         bail!("{} does not exist", program.display());
     }
     let output = std::fs::File::create(log)?;
-    let child = Command::new("sh")
+    let mut shell = Command::new("sh");
+    if let Some(kubeconfig) = kubeconfig {
+        shell.env("KUBECONFIG", kubeconfig);
+    }
+    let child = shell
         .arg("-c")
         .arg(SCRIPT)
         .arg(program)
@@ -214,7 +255,7 @@ fn wait_for(port: u16, children: &mut [Child], log: &Path) -> Result<()> {
 }
 
 /// Ports that were free a moment ago.
-fn free_ports<const N: usize>() -> Result<[u16; N]> {
+pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
     let listeners: Vec<TcpListener> = (0..N)
         .map(|_| TcpListener::bind("127.0.0.1:0"))
         .collect::<std::io::Result<_>>()?;

@@ -84,8 +84,8 @@ pub fn conclude(
     happened: &Happened,
     now: Timestamp,
 ) -> Concluded {
-    let all = plan.failed.iter().chain(&happened.failed).chain(&report.problems);
-    let unsynced: Vec<(&str, &str)> = all.map(|(name, why)| (name.as_str(), why.as_str())).collect();
+    let unsynced: Vec<(String, String)> = plan.failed.iter().chain(&happened.failed).cloned().collect();
+    let failure = failure_text(&unsynced, &report.problems);
     let (definition, composite) = (observed.definition, observed.composite);
     let mut status = status(
         definition,
@@ -93,16 +93,13 @@ pub fn conclude(
         &report.composite["status"],
         now,
         |conditions| {
-            match unsynced.is_empty() {
-                true => conditions.set(condition::SYNCED, true, reason::RECONCILE_SUCCESS, ""),
-                false => conditions.set(
-                    condition::SYNCED,
-                    false,
-                    reason::RECONCILE_ERROR,
-                    unsynced_text(&unsynced),
-                ),
+            match &failure {
+                None => conditions.set(condition::SYNCED, true, reason::RECONCILE_SUCCESS, ""),
+                Some(text) => conditions.set(condition::SYNCED, false, reason::RECONCILE_ERROR, text),
             }
             match (report.ready, report.unready.is_empty()) {
+                // Who cannot be read cannot be judged: it stays as it was.
+                _ if !report.problems.is_empty() => {}
                 (Some(true), _) | (None, true) => {
                     conditions.set(condition::READY, true, reason::AVAILABLE, "")
                 }
@@ -119,17 +116,16 @@ pub fn conclude(
     custom::show_to_claim(&mut status, definition.layout(), &report.conditions);
     let mut notes: Vec<Note> = plan.moved_note().into_iter().collect();
     // A failure is told once: as long as the condition says the same, it is known.
-    let before = message_of(composite, condition::SYNCED);
-    if !unsynced.is_empty() && before != Some(unsynced_text(&unsynced).as_str()) {
-        let told = unsynced.iter();
-        notes.extend(told.map(|(_, why)| Note::warning(reason::COMPOSE_RESOURCES, *why)));
+    if failure.is_some() && message_of(composite, condition::SYNCED) != failure.as_deref() {
+        let told = unsynced.iter().chain(&report.problems);
+        notes.extend(told.map(|(_, why)| Note::warning(reason::COMPOSE_RESOURCES, why.as_str())));
     }
     Concluded {
         record: patched(composite, &report.composite),
         status,
         details: report.details.clone(),
         notes,
-        retry: !unsynced.is_empty(),
+        retry: failure.is_some(),
     }
 }
 
@@ -245,12 +241,22 @@ fn message_of<'a>(composite: &'a Value, type_: &str) -> Option<&'a str> {
     condition["message"].as_str()
 }
 
-/// Which resources are not as they should be, and why.
-fn unsynced_text(unsynced: &[(&str, &str)]) -> String {
-    let mut names: Vec<&str> = unsynced.iter().map(|(name, _)| *name).collect();
-    names.dedup();
-    let reasons: Vec<&str> = unsynced.iter().take(LISTED).map(|(_, why)| *why).collect();
-    format!("Unsynced resources: {}: {}", some_of(&names), reasons.join("; "))
+/// What could not be read back from resources, and which are not as they should be, and why; nothing if all is well.
+fn failure_text(unsynced: &[(String, String)], problems: &[(String, String)]) -> Option<String> {
+    let reasons = |of: &[(String, String)]| {
+        let reasons: Vec<&str> = of.iter().take(LISTED).map(|(_, why)| why.as_str()).collect();
+        reasons.join("; ")
+    };
+    let read = (!problems.is_empty()).then(|| format!("cannot compose resources: {}", reasons(problems)));
+    let written = (!unsynced.is_empty()).then(|| {
+        let mut names: Vec<&str> = unsynced.iter().map(|(name, _)| name.as_str()).collect();
+        names.dedup();
+        format!("Unsynced resources: {}: {}", some_of(&names), reasons(unsynced))
+    });
+    match (read, written) {
+        (Some(read), Some(written)) => Some(format!("{read}; {written}")),
+        (read, written) => read.or(written),
+    }
 }
 
 fn some_of(names: &[&str]) -> String {

@@ -130,13 +130,7 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
                 plan.resources.push(apply);
             }
             Err(message) => {
-                // What is there already stays known.
-                let known = observed.live.iter().find(|(_, live)| {
-                    live["metadata"]["annotations"][annotation::COMPOSITION_RESOURCE_NAME]
-                        == wanted.name.as_str()
-                        && controller_of(live).is_some_and(|(owner, _)| owner == uid)
-                });
-                references.extend(known.map(|(object, _)| reference(object, composite)));
+                references.extend(kept(observed, wanted));
                 plan.failed.push((wanted.name.clone(), message));
             }
         }
@@ -192,6 +186,40 @@ pub fn selection(observed: &Observed<'_>) -> Plan {
     let mut plan = Plan::default();
     record(observed, layout, references, &mut plan);
     plan
+}
+
+/// What is said about a resource that cannot be made now. What is there of it stays known, and what is not there yet keeps its place: by
+/// that, resources without names are told apart.
+fn kept(observed: &Observed<'_>, wanted: &Wanted) -> Option<Value> {
+    let (composite, layout) = (observed.composite, observed.definition.layout());
+    let uid = composite["metadata"]["uid"].as_str().unwrap_or_default();
+    let there = observed.live.iter().find(|(_, live)| {
+        live["metadata"]["annotations"][annotation::COMPOSITION_RESOURCE_NAME] == wanted.name.as_str()
+            && controller_of(live).is_some_and(|(owner, _)| owner == uid)
+    });
+    if let Some((object, _)) = there {
+        return Some(reference(object, composite));
+    }
+    let mut object = match &wanted.outcome {
+        Ok(manifest) => Object::of(manifest),
+        Err(_) => wanted.meant.clone()?,
+    };
+    match observed.scopes.get(&object.kind()) {
+        Some(Ok(true)) => (!object.namespace.is_empty()).then(|| reference(&object, composite)),
+        Some(Ok(false)) if composite["metadata"]["namespace"].is_string() => None,
+        Some(Ok(false)) => {
+            object.namespace.clear();
+            Some(reference(&object, composite))
+        }
+        // A kind that nobody serves has no objects. Those that were seen once stay known below.
+        _ => {
+            let known = layout.resource_refs(composite).into_iter();
+            let mut same =
+                known.filter(|known| known.kind == object.kind && known.api_version == object.api_version);
+            let none = same.all(|known| known.name.is_none());
+            none.then(|| json!({"apiVersion": object.api_version, "kind": object.kind}))
+        }
+    }
 }
 
 /// Puts a resource where it belongs, and looks whether it may be there.
@@ -270,22 +298,51 @@ fn reference(object: &Object, composite: &Value) -> Value {
     reference
 }
 
-/// What the composite resource must say before anything is made: what it uses, what it is composed of, and that it is ours.
-fn record(observed: &Observed<'_>, layout: Layout, references: Vec<Value>, plan: &mut Plan) {
-    let (composite, wish) = (observed.composite, observed.wish);
-    let mut fields: Vec<(Field, Value)> = Vec::new();
-    let composition = &observed.fetched.composition;
+/// What a composite resource says that cannot be composed yet: that it is ours, and what it would be composed by, if that is known. A merge
+/// patch.
+pub fn hold(layout: Layout, composite: &Value, fetched: Option<&Fetched>) -> Option<Value> {
+    let fields = fetched.map_or_else(Vec::new, |fetched| chosen(layout, composite, fetched).0);
+    patch(layout, composite, fields, finalizers(composite))
+}
+
+/// What it is composed by, where it does not say so yet; and the revisions that it moves from and to.
+fn chosen(layout: Layout, composite: &Value, fetched: &Fetched) -> (Vec<(Field, Value)>, Option<Move>) {
+    let mut fields = Vec::new();
+    let composition = &fetched.composition;
     if layout.composition_ref(composite) != Some(composition) {
         fields.push((Field::CompositionRef, json!({"name": composition})));
     }
-    if let Some(stored) = &observed.fetched.revision {
+    let mut moved = None;
+    if let Some(stored) = &fetched.revision {
         let name = stored.revision.name().to_string();
         let before = layout.revision_ref(composite);
         if before != Some(&name) {
-            plan.moved = Some((before.map(str::to_owned), name.clone()));
+            moved = Some((before.map(str::to_owned), name.clone()));
             fields.push((Field::RevisionRef, json!({"name": name})));
         }
     }
+    (fields, moved)
+}
+
+type Move = (Option<String>, String);
+
+/// The finalizers with ours, if it is not there yet.
+fn finalizers(composite: &Value) -> Map<String, Value> {
+    let held = composite["metadata"]["finalizers"].as_array();
+    let mut held = held.cloned().unwrap_or_default();
+    let mut metadata = Map::new();
+    if !held.iter().any(|name| name == finalizer::COMPOSITE) {
+        held.push(json!(finalizer::COMPOSITE));
+        metadata.insert("finalizers".to_owned(), json!(held));
+    }
+    metadata
+}
+
+/// What the composite resource must say before anything is made: what it uses, what it is composed of, and that it is ours.
+fn record(observed: &Observed<'_>, layout: Layout, references: Vec<Value>, plan: &mut Plan) {
+    let (composite, wish) = (observed.composite, observed.wish);
+    let (mut fields, moved) = chosen(layout, composite, observed.fetched);
+    plan.moved = moved;
     if let Some(selector) = &wish.revision_selector
         && layout.get(composite, Field::RevisionSelector).is_none()
         && wish.policy == UpdatePolicy::Automatic
@@ -304,16 +361,7 @@ fn record(observed: &Observed<'_>, layout: Layout, references: Vec<Value>, plan:
         let secret = json!({"name": composite["metadata"]["uid"], "namespace": namespace});
         fields.push((Field::ConnectionSecretRef, secret));
     }
-    let mut metadata = Map::new();
-    let held = composite["metadata"]["finalizers"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    if !held.iter().any(|name| name == finalizer::COMPOSITE) {
-        let mut held = held;
-        held.push(json!(finalizer::COMPOSITE));
-        metadata.insert("finalizers".to_owned(), json!(held));
-    }
+    let mut metadata = finalizers(composite);
     if composite["metadata"]["labels"][label::COMPOSITE]
         .as_str()
         .is_none_or(str::is_empty)
@@ -321,19 +369,27 @@ fn record(observed: &Observed<'_>, layout: Layout, references: Vec<Value>, plan:
         let labels = json!({label::COMPOSITE: composite["metadata"]["name"]});
         metadata.insert("labels".to_owned(), labels);
     }
+    plan.record = patch(layout, composite, fields, metadata);
+}
+
+/// A merge patch of what a composite resource is told, if it is told anything. Whoever changed it in the meantime wins, and it is looked at
+/// again.
+fn patch(
+    layout: Layout,
+    composite: &Value,
+    fields: Vec<(Field, Value)>,
+    mut metadata: Map<String, Value>,
+) -> Option<Value> {
     if fields.is_empty() && metadata.is_empty() {
-        return;
+        return None;
     }
     let mut patch = match fields.is_empty() {
         true => json!({}),
         false => layout.patch(fields),
     };
-    // Whoever changed it in the meantime wins, and it is looked at again.
-    metadata.insert(
-        "resourceVersion".to_owned(),
-        composite["metadata"]["resourceVersion"].clone(),
-    );
-    metadata.insert("uid".to_owned(), composite["metadata"]["uid"].clone());
+    for field in ["resourceVersion", "uid"] {
+        metadata.insert(field.to_owned(), composite["metadata"][field].clone());
+    }
     patch["metadata"] = Value::Object(metadata);
-    plan.record = Some(patch);
+    Some(patch)
 }

@@ -2,7 +2,7 @@
 
 use super::Object;
 use crate::Layout;
-use cambium_api::names::annotation;
+use cambium_api::names::{annotation, label};
 use cambium_compose::{Composition, desired};
 use cambium_lineage::Digest;
 use serde_json::{Value, json};
@@ -17,6 +17,8 @@ pub struct Wanted {
     pub outcome: Result<Value, String>,
     /// Whether somebody who read the composition gave it its name, and not we.
     pub named: bool,
+    /// The object that is there for it, or will be, though it cannot be made now.
+    pub meant: Option<Object>,
 }
 
 /// How resources that are there are told apart.
@@ -90,14 +92,33 @@ impl Called<'_> {
 pub fn wanted(composition: &Composition, composite: &Value, known: &BTreeMap<String, Value>) -> Vec<Wanted> {
     let desired = desired(composition, composite, known).into_iter();
     desired
-        .map(|desired| {
+        .zip(composition.templates())
+        .map(|(desired, template)| {
             let outcome = desired.outcome.map_err(|error| {
                 let name = &desired.name;
                 format!("cannot render FromComposite patches for composed resource {name:?}: {error}")
             });
-            name_it(desired.name, outcome, composite)
+            let there = known.get(&desired.name).map(Object::of);
+            let meant = there.or_else(|| Some(to_be(&desired.name, template.base.as_ref()?, composite)));
+            Wanted {
+                meant,
+                ..name_it(desired.name, outcome, composite)
+            }
         })
         .collect()
+}
+
+/// The object that a template will make once it can.
+fn to_be(name: &str, base: &Value, composite: &Value) -> Object {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let own = &composite["metadata"];
+    let prefix = text(&own["labels"][label::COMPOSITE]).or_else(|| text(&own["name"]));
+    let namespace = text(&own["namespace"]).or_else(|| text(&base["metadata"]["namespace"]));
+    Object {
+        namespace: namespace.unwrap_or_default(),
+        name: generated(&format!("{}-", prefix.unwrap_or_default()), name, composite),
+        ..Object::of(base)
+    }
 }
 
 /// Gives an object without a name one that is always the same for this resource of this composite resource.
@@ -107,9 +128,18 @@ pub(crate) fn name_it(name: String, mut outcome: Result<Value, String>, composit
         && object["metadata"]["name"].as_str().is_none_or(str::is_empty)
     {
         named = false;
-        let identity = Digest::of(&json!([composite["metadata"]["uid"], name])).hex();
         let prefix = object["metadata"]["generateName"].as_str().unwrap_or_default();
-        object["metadata"]["name"] = json!(format!("{prefix}{}", &identity[..SUFFIX]));
+        object["metadata"]["name"] = json!(generated(prefix, &name, composite));
     }
-    Wanted { name, outcome, named }
+    Wanted {
+        name,
+        outcome,
+        named,
+        meant: None,
+    }
+}
+
+fn generated(prefix: &str, name: &str, composite: &Value) -> String {
+    let identity = Digest::of(&json!([composite["metadata"]["uid"], name])).hex();
+    format!("{prefix}{}", &identity[..SUFFIX])
 }

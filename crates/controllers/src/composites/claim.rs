@@ -1,5 +1,6 @@
 //! Claims: each has a composite resource, which is kept like it; what that decides and says is shown.
 
+use super::connection::{CONNECTION, not_ours};
 use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::runtime::events::{Event, Severity};
@@ -20,9 +21,6 @@ use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// The type of the Secrets that hold connection details.
-const CONNECTION: &str = "connection.crossplane.io/v1alpha1";
 
 /// Looks at one claim: observe, decide, act.
 pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outcome {
@@ -213,18 +211,7 @@ impl Run<'_> {
         let here: Api<Secret> = Api::namespaced(client(), &self.at.namespace);
         let uid = self.claim["metadata"]["uid"].as_str();
         if let Some(live) = here.get_opt(to.name).await? {
-            let why = match controller_of(&live) {
-                Some(owner) if Some(owner) != uid => Some(format!(
-                    "existing secret is not controlled by UID {:?}",
-                    uid.unwrap_or_default()
-                )),
-                None if live.type_.as_deref() != Some(CONNECTION) => Some(format!(
-                    "refusing to modify uncontrolled secret of type {:?}",
-                    live.type_.as_deref().unwrap_or_default()
-                )),
-                _ => None,
-            };
-            if let Some(why) = why {
+            if let Some(why) = not_ours(&live, uid.unwrap_or_default()) {
                 let why = format!("cannot create or update connection secret: {why}");
                 return Ok(Err(cannot(why)));
             }

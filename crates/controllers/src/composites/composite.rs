@@ -1,5 +1,6 @@
 //! Composite resources: selects, composes, records, applies, collects, and says how it went.
 
+use super::connection::Published;
 use super::seen::Seen;
 use super::state::Defined;
 use super::{CompositeKey, Context};
@@ -12,7 +13,7 @@ use cambium_api::names::{annotation, finalizer};
 use cambium_compose::{Composition, ObservedResource};
 use cambium_composites::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
-    conclude, field_manager, paused_status, plan, refused_status, wanted,
+    conclude, field_manager, hold, paused_status, plan, refused_status, wanted,
 };
 use cambium_composites::{Fetched, Wish};
 use cambium_objects::merge_patch;
@@ -97,7 +98,7 @@ impl Run<'_> {
         let fetched = match fetched {
             Ok(fetched) => fetched,
             // Whoever changes that wakes us.
-            Err(refusal) => return self.refuse(&refusal.to_string(), Outcome::Done).await,
+            Err(refusal) => return self.refuse(&refusal.to_string(), None).await,
         };
         let content = fetched.content.clone();
         let composed = match content.mode() {
@@ -115,7 +116,7 @@ impl Run<'_> {
             Ok(outcome) => outcome,
             Err(problems) => {
                 let message = format!("refusing to use invalid Composition: {problems}");
-                self.refuse(&message, Outcome::Done).await
+                self.refuse(&message, Some(&fetched)).await
             }
         }
     }
@@ -199,8 +200,12 @@ impl Run<'_> {
         let concluded = conclude(&observed, &report, &plan, &happened, self.context.now());
         let retry = concluded.retry || moved;
         self.say(report.notes);
-        self.finish(concluded).await?;
-        Ok(if retry { Outcome::Retry } else { Outcome::Done })
+        let finished = self.finish(concluded).await?;
+        Ok(if retry || !finished {
+            Outcome::Retry
+        } else {
+            Outcome::Done
+        })
     }
 
     /// Record, then act: what it will be composed of is durable before any of it is made.
@@ -278,8 +283,8 @@ impl Run<'_> {
         delete_judged(&api, cache.as_deref(), &key, uid).await
     }
 
-    /// Writes what is left to be written, once.
-    async fn finish(&mut self, concluded: Concluded) -> kube::Result<()> {
+    /// Writes what is left to be written, once; whether all of it could be.
+    async fn finish(&mut self, concluded: Concluded) -> kube::Result<bool> {
         if let Some(mut patch) = concluded.record {
             if patch["metadata"].is_null() {
                 patch["metadata"] = json!({});
@@ -292,15 +297,36 @@ impl Run<'_> {
                 .await?;
             self.learn(written, true);
         }
-        self.publish(&concluded.details).await?;
+        let (mut status, mut finished) = (concluded.status, true);
+        match self.publish(&concluded.details).await? {
+            Published::AsBefore => {}
+            Published::Anew => {
+                status["connectionDetails"] = json!({"lastPublishedTime": self.context.now().to_string()});
+            }
+            Published::Refused(why) => {
+                status["conditions"] = self.composite["status"]["conditions"].clone();
+                let mut said = self.composite.clone();
+                said["status"] = status;
+                status = refused_status(&self.defined.definition, &said, &why, self.context.now());
+                finished = false;
+            }
+        }
         for note in concluded.notes {
             self.tell(note);
         }
-        self.write_status(&concluded.status).await
+        self.write_status(&status).await?;
+        Ok(finished)
     }
 
     /// Says why nothing can be composed. What is composed stays as it is.
-    async fn refuse(&mut self, message: &str, outcome: Outcome) -> kube::Result<Outcome> {
+    async fn refuse(&mut self, message: &str, fetched: Option<&Fetched>) -> kube::Result<Outcome> {
+        if let Some(patch) = hold(self.defined.definition.layout(), &self.composite, fetched) {
+            let written = self
+                .api()
+                .patch(&self.at.name, &self.composite_params(), &Patch::Merge(patch))
+                .await?;
+            self.learn(written, true);
+        }
         let status = refused_status(
             &self.defined.definition,
             &self.composite,
@@ -308,7 +334,7 @@ impl Run<'_> {
             self.context.now(),
         );
         self.write_status(&status).await?;
-        Ok(outcome)
+        Ok(Outcome::Done)
     }
 
     /// Lets a composite resource go. What it was composed of goes with it, by its owner references.

@@ -11,6 +11,9 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// The type of Secrets that hold connection details.
+pub(super) const CONNECTION: &str = "connection.crossplane.io/v1alpha1";
+
 impl Run<'_> {
     /// Reads the connection secrets of what was made, if the templates read from any.
     pub(super) async fn read_secrets(
@@ -73,13 +76,13 @@ impl Run<'_> {
     }
 
     /// Writes the connection secret, if it has changed.
-    pub(super) async fn publish(&mut self, details: &ConnectionDetails) -> kube::Result<()> {
+    pub(super) async fn publish(&mut self, details: &ConnectionDetails) -> kube::Result<Published> {
         let definition = &self.defined.definition;
         let Some(secret) = definition.layout().connection_secret_ref(&self.composite) else {
-            return Ok(());
+            return Ok(Published::AsBefore);
         };
         let Some(namespace) = secret.namespace else {
-            return Ok(());
+            return Ok(Published::AsBefore);
         };
         let allowed = definition.connection_secret_keys();
         let data: BTreeMap<String, ByteString> = details
@@ -88,27 +91,24 @@ impl Run<'_> {
             .map(|(key, value)| (key.clone(), ByteString(value.clone())))
             .collect();
         let api: Api<Secret> = Api::namespaced(self.context.client.clone(), namespace);
-        let live = api.get_opt(secret.name).await?;
-        let uid = self.composite["metadata"]["uid"].as_str();
-        let ours = |live: &Secret| {
-            let mut owners = live.metadata.owner_references.iter().flatten();
-            owners.any(|owner| owner.controller == Some(true) && Some(owner.uid.as_str()) == uid)
-        };
-        match &live {
-            Some(live) if !ours(live) => {
-                let text = format!(
-                    "cannot publish connection details: Secret {namespace}/{} exists and is somebody else's",
-                    secret.name
-                );
-                self.tell(Note::warning(reason::PUBLISH_CONNECTION, text));
-                return Ok(());
+        let uid = self.composite["metadata"]["uid"].as_str().unwrap_or_default();
+        if let Some(live) = api.get_opt(secret.name).await? {
+            if let Some(why) = not_ours(&live, uid) {
+                let why = format!("cannot publish connection details: cannot apply connection secret: {why}");
+                if self.composite["status"]["conditions"]
+                    .as_array()
+                    .is_none_or(|known| known.iter().all(|known| known["message"] != why.as_str()))
+                {
+                    self.tell(Note::warning(reason::PUBLISH_CONNECTION, why.as_str()));
+                }
+                return Ok(Published::Refused(why));
             }
-            Some(live) if live.data.clone().unwrap_or_default() == data => return Ok(()),
-            None if data.is_empty() => return Ok(()),
-            _ => {}
+            if live.data.unwrap_or_default() == data {
+                return Ok(Published::AsBefore);
+            }
         }
         let manifest = json!({
-            "apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1",
+            "apiVersion": "v1", "kind": "Secret", "type": CONNECTION,
             "metadata": {"name": secret.name, "namespace": namespace, "ownerReferences": [{
                 "apiVersion": self.composite["apiVersion"], "kind": self.composite["kind"],
                 "name": self.at.name, "uid": uid, "controller": true, "blockOwnerDeletion": true,
@@ -118,6 +118,32 @@ impl Run<'_> {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         api.patch(secret.name, &params, &Patch::Apply(&manifest)).await?;
         self.context.state.tell_claim(&self.composite);
-        Ok(())
+        Ok(Published::Anew)
+    }
+}
+
+/// What became of connection details.
+pub(super) enum Published {
+    /// Nothing is published, or nothing new.
+    AsBefore,
+    /// They were written.
+    Anew,
+    /// Why they were not.
+    Refused(String),
+}
+
+/// Why a Secret is not to be written by who has this UID, if it is not.
+pub(super) fn not_ours(live: &Secret, uid: &str) -> Option<String> {
+    let mut owners = live.metadata.owner_references.iter().flatten();
+    let controller = owners.find(|owner| owner.controller == Some(true));
+    let type_ = live.type_.as_deref().unwrap_or_default();
+    match controller {
+        Some(controller) if controller.uid != uid => {
+            Some(format!("existing secret is not controlled by UID {uid:?}"))
+        }
+        None if type_ != CONNECTION => Some(format!(
+            "refusing to modify uncontrolled secret of type {type_:?}"
+        )),
+        _ => None,
     }
 }

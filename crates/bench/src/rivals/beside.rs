@@ -1,0 +1,34 @@
+//! What is printed of rivals: a row for each measure, a column for each of them, and the ratio.
+
+/// What was measured of rivals, ours first.
+pub(crate) struct Beside<'a, T> {
+    columns: &'a [T],
+}
+
+impl<'a, T> Beside<'a, T> {
+    /// Prints the heading.
+    #[expect(clippy::print_stdout, reason = "the table is the program's answer")]
+    pub(crate) fn heading(columns: &'a [T], title: &str, name: impl Fn(&T) -> &'static str) -> Self {
+        let names: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{:>12}", name(column)))
+            .collect();
+        println!("{title:<44}{}", names.join(""));
+        Self { columns }
+    }
+
+    /// Prints a row, with so many digits.
+    #[expect(clippy::print_stdout, reason = "the table is the program's answer")]
+    pub(crate) fn row(&self, name: &str, digits: usize, cell: impl Fn(&T) -> f64) {
+        let values: Vec<f64> = self.columns.iter().map(cell).collect();
+        let cells: Vec<String> = values
+            .iter()
+            .map(|value| format!("{value:>12.digits$}"))
+            .collect();
+        let ratio = match values.as_slice() {
+            [ours, theirs] if *ours > 0.0 => format!("{:>11.1}x", theirs / ours),
+            _ => String::new(),
+        };
+        println!("{name:<44}{}{ratio}", cells.join(""));
+    }
+}
