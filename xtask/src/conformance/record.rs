@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(reason, "Expected success, but got an error: no route");
         assert!(matches!(
             Outcome::read(&json!({"State": "passed"})),
-            Outcome::Passed
+            Some(Outcome::Passed)
         ));
         let skipped = json!({"State": "skipped", "Failure": {"Message": "not here"}});
         assert!(matches!(Outcome::read(&skipped), Some(Outcome::Skipped(reason)) if reason == "not here"));
