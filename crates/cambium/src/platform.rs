@@ -102,7 +102,8 @@ impl Platform {
     }
 }
 
-async fn ensure_namespace(client: &Client, name: &str) -> anyhow::Result<()> {
+/// Creates a namespace unless it is there.
+pub(crate) async fn ensure_namespace(client: &Client, name: &str) -> anyhow::Result<()> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     if namespaces.get_opt(name).await?.is_some() {
         return Ok(());

@@ -139,12 +139,12 @@ fn composition_enforced_before_named_before_default_before_selected() {
         (
             json!({}),
             json!({"compositionRef": {"name": "nothing"}}),
-            "cannot fetch Composition: cannot get Composition: there is no Composition \"nothing\"",
+            "cannot fetch Composition: cannot get Composition: Composition.apiextensions.crossplane.io \"nothing\" not found",
         ),
         (
             json!({"enforcedCompositionRef": {"name": "nothing"}}),
             json!({"compositionRef": base}),
-            "cannot fetch Composition: cannot get Composition: there is no Composition \"nothing\"",
+            "cannot fetch Composition: cannot get Composition: Composition.apiextensions.crossplane.io \"nothing\" not found",
         ),
         (
             json!({}),
@@ -268,7 +268,11 @@ fn revision_by_policy_selector_and_name() {
 fn a_pin_must_be_there_be_the_compositions_be_intact_and_fit() {
     let rows = [
         // The composition, the revision, and what is wrong with it.
-        ("base", "nothing", "there is no CompositionRevision \"nothing\""),
+        (
+            "base",
+            "nothing",
+            "CompositionRevision.apiextensions.crossplane.io \"nothing\" not found",
+        ),
         (
             "base",
             "other-1",
@@ -302,7 +306,10 @@ fn a_pin_must_be_there_be_the_compositions_be_intact_and_fit() {
         "compositionRevisionRef": reference("gone-1")});
     assert_eq!(get(&ByRevision, &json!({}), &pinned), "gone-1");
     let following = json!({"compositionRef": reference("gone")});
-    assert!(get(&ByRevision, &json!({}), &following).contains("there is no Composition \"gone\""));
+    assert!(
+        get(&ByRevision, &json!({}), &following)
+            .contains("Composition.apiextensions.crossplane.io \"gone\" not found")
+    );
     // An enforced composition does not let a pin to another one's revision through.
     let enforced = json!({"enforcedCompositionRef": reference("other")});
     let pinned = json!({"compositionUpdatePolicy": "Manual", "compositionRevisionRef": reference("base-1")});
@@ -345,7 +352,10 @@ fn without_revisions_the_composition_is_used_as_it_is() {
         );
     }
     for (composition, expected) in [
-        ("gone", "there is no Composition"),
+        (
+            "gone",
+            "Composition.apiextensions.crossplane.io \"gone\" not found",
+        ),
         ("alien", "alien composes XSea"),
     ] {
         let machinery = json!({"compositionRef": reference(composition)});

@@ -74,6 +74,12 @@ async fn revision_of(stage: &Stage, composition: &str) -> Result<Value> {
 #[tokio::test]
 async fn the_examples_of_the_seed_give_the_objects_that_it_shows() -> Result<()> {
     let stage = Stage::start().await?;
+    // Where the examples have connection secrets put.
+    let namespace =
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "crossplane-system"}});
+    stage
+        .applied("/api/v1/namespaces/crossplane-system", &namespace)
+        .await?;
     defined(&stage).await?;
     the_composition_gives_its_revision(&stage).await?;
     the_claim_follows_the_composition_that_it_selects(&stage).await

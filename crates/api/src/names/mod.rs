@@ -10,6 +10,8 @@ pub mod reason;
 
 /// The namespace where definitions for everybody live.
 pub const SYSTEM_NAMESPACE: &str = "vela-system";
+/// Where compositions written for Crossplane have connection secrets put: it is always there with Crossplane.
+pub const CROSSPLANE_NAMESPACE: &str = "crossplane-system";
 
 /// The workload type of a component definition whose template says what it makes.
 pub const AUTODETECT_WORKLOAD: &str = "autodetects.core.oam.dev";

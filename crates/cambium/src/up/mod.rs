@@ -9,13 +9,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use cambium_api::names::SYSTEM_NAMESPACE;
+use cambium_api::names::{CROSSPLANE_NAMESPACE, SYSTEM_NAMESPACE};
 use cambium_apiserver::store::OpenError;
 use cambium_controllers::Settings;
 use kube::Client;
 
 use crate::cli::Up;
-use crate::platform::{Plan, Platform, Served};
+use crate::platform::{Plan, Platform, Served, ensure_namespace};
 use cluster::Cluster;
 
 /// What a user can mend.
@@ -92,6 +92,7 @@ async fn up(options: &Up) -> anyhow::Result<()> {
 /// Our kinds, controllers and webhooks, in a cluster of this process.
 async fn platform(cluster: &Cluster) -> anyhow::Result<Platform> {
     let client = Client::new(cluster.server.clone(), "default");
+    ensure_namespace(&client, CROSSPLANE_NAMESPACE).await?;
     let plan = Plan {
         namespace: SYSTEM_NAMESPACE.to_owned(),
         settings: Settings::default(),
