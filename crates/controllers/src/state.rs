@@ -94,8 +94,11 @@ impl State {
             }
             None => self.catalogue_mut().undeclare(&artifact),
         }
-        if !(change.origin == Origin::Ourselves && same_intent(change)) {
-            self.definitions.add(artifact.clone());
+        match change.origin {
+            _ if !same_intent(change) => self.definitions.add(artifact.clone()),
+            Origin::Ourselves => {}
+            // Its status: ours, if the watch was faster than the answer to the write.
+            _ => self.definitions.add_after(artifact.clone(), SETTLE),
         }
         if change.before.is_none() || change.after.is_none() {
             self.tell_concerned(&artifact);
@@ -143,8 +146,11 @@ impl State {
         let going = |stored: &Option<Arc<Stored>>| stored.as_ref().is_some_and(|stored| stored.deleting);
         let settled = same_revision && going(&before) == going(&after);
         for artifact in artifacts {
-            if !(change.origin == Origin::Ourselves && settled) {
-                self.definitions.add(artifact.clone());
+            match change.origin {
+                Origin::Ourselves if settled => {}
+                // Its status: ours, if the watch was faster than the answer to the write.
+                _ if settled && same_intent(change) => self.definitions.add_after(artifact.clone(), SETTLE),
+                _ => self.definitions.add(artifact.clone()),
             }
             if !same_revision {
                 self.tell_concerned(artifact);

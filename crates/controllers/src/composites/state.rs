@@ -300,9 +300,12 @@ impl State {
             both.filter_map(|live| live.composite_type).collect()
         };
         self.catalogue_mut().declare(name, live);
-        if !(change.origin == Origin::Ourselves && same_intent(change)) {
+        if !same_intent(change) {
             self.compositions.add(name.clone());
             self.tell_concerned(name, &types);
+        } else if change.origin != Origin::Ourselves {
+            // Its status: ours, if the watch was faster than the answer to the write.
+            self.compositions.add_after(name.clone(), SETTLE);
         }
     }
 
@@ -338,8 +341,11 @@ impl State {
         let types: BTreeSet<TypeReference> =
             both.filter_map(|stored| stored.composite_type.clone()).collect();
         for composition in compositions {
-            if !(change.origin == Origin::Ourselves && same) {
-                self.compositions.add(composition.clone());
+            match change.origin {
+                Origin::Ourselves if same => {}
+                // Its status: ours, if the watch was faster than the answer to the write.
+                _ if same && same_intent(change) => self.compositions.add_after(composition.clone(), SETTLE),
+                _ => self.compositions.add(composition.clone()),
             }
             if !same {
                 self.tell_concerned(composition, &types);
