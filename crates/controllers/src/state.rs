@@ -1,6 +1,6 @@
 //! What all controllers know, and how they learn of changes.
 
-use crate::runtime::{Change, Key, Origin, Queue, Record};
+use crate::runtime::{Change, Key, Origin, Queue, Record, queue};
 use cambium_api::names::label;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_oam::application::Recorded;
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Uses change in bursts; a definition's status says where they led.
-const SETTLE: Duration = Duration::from_secs(1);
+/// What changes in bursts is looked at when it has come to rest: a status says where it led.
+pub(crate) const SETTLE: Duration = Duration::from_secs(1);
 
 /// What is known of a cluster. Locks are taken in the order of the fields.
 #[derive(Default)]
@@ -94,12 +94,7 @@ impl State {
             }
             None => self.catalogue_mut().undeclare(&artifact),
         }
-        match change.origin {
-            _ if !same_intent(change) => self.definitions.add(artifact.clone()),
-            Origin::Ourselves => {}
-            // Its status: ours, if the watch was faster than the answer to the write.
-            _ => self.definitions.add_after(artifact.clone(), SETTLE),
-        }
+        look(&self.definitions, artifact.clone(), change, same_intent(change));
         if change.before.is_none() || change.after.is_none() {
             self.tell_concerned(&artifact);
         }
@@ -146,12 +141,7 @@ impl State {
         let going = |stored: &Option<Arc<Stored>>| stored.as_ref().is_some_and(|stored| stored.deleting);
         let settled = same_revision && going(&before) == going(&after);
         for artifact in artifacts {
-            match change.origin {
-                Origin::Ourselves if settled => {}
-                // Its status: ours, if the watch was faster than the answer to the write.
-                _ if settled && same_intent(change) => self.definitions.add_after(artifact.clone(), SETTLE),
-                _ => self.definitions.add(artifact.clone()),
-            }
+            look(&self.definitions, artifact.clone(), change, settled);
             if !same_revision {
                 self.tell_concerned(artifact);
             }
@@ -284,6 +274,16 @@ impl State {
 
 pub(crate) fn consuming(key: &Key) -> Consuming {
     Consuming::new(&key.namespace, &key.name)
+}
+
+/// Queues a look at something that has changed, if that is to be looked at. `same` says whether it means what it meant before.
+pub(crate) fn look<K: queue::Key>(queue: &Queue<K>, key: K, change: &Change, same: bool) {
+    match change.origin {
+        Origin::Ourselves if same => {}
+        // Only its status: ours, if the watch was faster than the answer to the write.
+        _ if same && same_intent(change) => queue.add_after(key, SETTLE),
+        _ => queue.add(key),
+    }
 }
 
 /// Whether what people ask for is the same: generation, labels, annotations, finalizers, deletion.

@@ -6,7 +6,7 @@ mod moves;
 use super::required::Required;
 use super::waiting::{Told, Waiting};
 use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
-use crate::state::same_intent;
+use crate::state::{SETTLE, look, same_intent};
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_api::names::condition;
 use cambium_composites::definition::{self, Definition};
@@ -21,11 +21,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
 use tokio::sync::watch;
-
-/// What changes in bursts is looked at when it has come to rest.
-const SETTLE: Duration = Duration::from_secs(1);
 
 /// Which composite resource or claim.
 pub(crate) type CompositeKey = Arc<Consuming>;
@@ -272,9 +268,7 @@ impl State {
                 .map(|selector| Selector::new(selector.match_labels.clone().unwrap_or_default()));
             self.consumers_mut().set_default(&after.type_, labels);
         }
-        if !(change.origin == Origin::Ourselves && same_intent(change)) {
-            self.definitions.add(name);
-        }
+        look(&self.definitions, name, change, same_intent(change));
         // What it enforces or adds may be something else now.
         if let (Some(before), Some(after)) = (before, after)
             && !before.definition.says_the_same(&after.definition)
@@ -300,12 +294,9 @@ impl State {
             both.filter_map(|live| live.composite_type).collect()
         };
         self.catalogue_mut().declare(name, live);
+        look(&self.compositions, name.clone(), change, same_intent(change));
         if !same_intent(change) {
-            self.compositions.add(name.clone());
             self.tell_concerned(name, &types);
-        } else if change.origin != Origin::Ourselves {
-            // Its status: ours, if the watch was faster than the answer to the write.
-            self.compositions.add_after(name.clone(), SETTLE);
         }
     }
 
@@ -341,12 +332,7 @@ impl State {
         let types: BTreeSet<TypeReference> =
             both.filter_map(|stored| stored.composite_type.clone()).collect();
         for composition in compositions {
-            match change.origin {
-                Origin::Ourselves if same => {}
-                // Its status: ours, if the watch was faster than the answer to the write.
-                _ if same && same_intent(change) => self.compositions.add_after(composition.clone(), SETTLE),
-                _ => self.compositions.add(composition.clone()),
-            }
+            look(&self.compositions, composition.clone(), change, same);
             if !same {
                 self.tell_concerned(composition, &types);
             }
