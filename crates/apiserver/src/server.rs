@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::admission::Hooks;
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
+use crate::fairness::{Belonging, Fairness};
 use crate::loopback::Loopback;
 use crate::registry::Registry;
 use crate::request::{IncludeObject, Options, ResourcePath};
@@ -29,6 +30,7 @@ pub(crate) struct Server {
     pub(crate) sources: Sources,
     pub(crate) tokens: Tokens,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) fairness: Fairness,
     pub(crate) namespaces: Arc<str>,
     pub(crate) definitions: Arc<str>,
     pub(crate) openapi: openapi::Cache,
@@ -52,6 +54,7 @@ impl Server {
         webhooks: Webhooks,
     ) -> Self {
         Self {
+            fairness: Fairness::new(&store),
             store,
             sources,
             tokens,
@@ -120,13 +123,17 @@ where
 {
     let headers = request.headers().clone();
     let warnings = Arc::new(Warnings::default());
-    let mut response = match route(server, caller, request, &warnings).await {
+    let mut belonging = None;
+    let mut response = match route(server, caller, request, &warnings, &mut belonging).await {
         Ok(response) => response,
         Err(status) => {
             let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
             wire::status_response(Encoding::of_failure(accept), &status)
         }
     };
+    if let Some(belonging) = belonging {
+        belonging.tell(response.headers_mut());
+    }
     for warning in warnings.take() {
         let text: String = warning.chars().filter(|c| !c.is_control()).collect();
         let text = text.replace('\\', r"\\").replace('"', r#"\""#);
@@ -142,6 +149,7 @@ async fn route<B>(
     caller: Option<Arc<User>>,
     request: Request<B>,
     warnings: &Arc<Warnings>,
+    belonging: &mut Option<Belonging>,
 ) -> Result<Response>
 where
     B: http_body::Body<Data = Bytes> + Send,
@@ -160,6 +168,11 @@ where
         verb,
         resource: path.as_ref().map(ResourceAction::of),
         path: uri.path(),
+    };
+    // Held until the answer is made; what is streamed afterwards needs no seat.
+    let _seat = match server.fairness.admit(&user, &action, belonging).await {
+        Ok(seat) => seat,
+        Err(too_many) => return Ok(too_many.response()),
     };
     if let Err(why) = server.authorizer.authorize(&user, &action) {
         return Err(refusal(&user, &action, &why));

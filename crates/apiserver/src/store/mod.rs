@@ -13,6 +13,7 @@
 //! in it, and it is read once, at start.
 
 mod bucket;
+mod derived;
 mod engine;
 mod entry;
 mod queue;
@@ -25,6 +26,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use tokio::sync::mpsc;
+
+pub(crate) use derived::Derived;
 
 pub use bucket::{Bucket, Event, EventKind, TooOld};
 pub use engine::{Expect, Write, WriteError};

@@ -1,0 +1,162 @@
+//! Flow schemas and priority levels: those that every cluster has are kept, and each flow schema says whether its
+//! level exists.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::work::{self, Controller, Queue, Step};
+use crate::fairness::bootstrap::{self, Suggestion, Upkeep};
+use crate::fairness::{FLOW_SCHEMAS, PRIORITY_LEVELS};
+use crate::loopback::Loopback;
+use crate::object;
+use crate::server::Server;
+use crate::store::Event;
+
+const ROOT: &str = "/apis/flowcontrol.apiserver.k8s.io/v1";
+
+/// Starts the controller.
+pub(super) fn start(server: &Arc<Server>) {
+    let (known, feed) = (server.store.revision(), server.store.feed());
+    let flows = Flows {
+        server: server.clone(),
+        client: server
+            .loopback("api-priority-and-fairness")
+            .with_agent("api-priority-and-fairness-config-consumer-v1"),
+        suggestions: bootstrap::objects(),
+    };
+    let mut queue = Queue::new();
+    for suggestion in &flows.suggestions {
+        queue.add(Key::of(suggestion));
+    }
+    for entry in server.store.bucket(&FLOW_SCHEMAS.into()).list("").0 {
+        queue.add(Key::FlowSchema(entry.key.clone()));
+    }
+    tokio::spawn(work::run(server.clone(), feed, known, flows, queue));
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    FlowSchema(Arc<str>),
+    Level(Arc<str>),
+}
+
+impl Key {
+    fn of(suggestion: &Suggestion) -> Self {
+        match suggestion.is_level() {
+            true => Self::Level(suggestion.name().into()),
+            false => Self::FlowSchema(suggestion.name().into()),
+        }
+    }
+}
+
+struct Flows {
+    server: Arc<Server>,
+    client: Loopback,
+    suggestions: Vec<Suggestion>,
+}
+
+impl Controller for Flows {
+    type Key = Key;
+
+    fn note(&mut self, event: &Event, queue: &mut Queue<Key>) {
+        match &*event.bucket {
+            FLOW_SCHEMAS => queue.add(Key::FlowSchema(event.entry.key.clone())),
+            PRIORITY_LEVELS => {
+                queue.add(Key::Level(event.entry.key.clone()));
+                // Those that name it may lead somewhere now, or nowhere.
+                for entry in self.server.store.bucket(&FLOW_SCHEMAS.into()).list("").0 {
+                    queue.add(Key::FlowSchema(entry.key.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn decide(&mut self, key: &Key, _: &mut Queue<Key>) -> Step {
+        let (bucket, plural, name) = match key {
+            Key::FlowSchema(name) => (FLOW_SCHEMAS, "flowschemas", name),
+            Key::Level(name) => (PRIORITY_LEVELS, "prioritylevelconfigurations", name),
+        };
+        let stored = self.get(bucket, name);
+        let client = self.client.clone();
+        let path = format!("{ROOT}/{plural}");
+        let suggestion = self
+            .suggestions
+            .iter()
+            .find(|suggestion| Key::of(suggestion) == *key);
+        match suggestion.and_then(|suggestion| suggestion.upkeep(stored.as_ref())) {
+            Some(Upkeep::Create(object)) => {
+                return Step::act(async move { client.create(&path, &object).await.map(drop) });
+            }
+            Some(Upkeep::Update(object)) => {
+                let path = format!("{path}/{name}");
+                return Step::act(async move { client.update(&path, &object).await.map(drop) });
+            }
+            None => {}
+        }
+        let (Key::FlowSchema(_), Some(schema)) = (key, stored) else {
+            return Step::rest();
+        };
+        let level = object::at(&schema, "spec.priorityLevelConfiguration.name");
+        let level = level.and_then(Value::as_str).unwrap_or_default();
+        let exists = self.get(PRIORITY_LEVELS, level).is_some();
+        let Some(condition) = dangling(&schema, level, exists, self.server.sources.now()) else {
+            return Step::rest();
+        };
+        let path = format!("{path}/{name}/status");
+        let patch = json!({"status": {"conditions": [condition]}});
+        Step::act(async move { client.merge_patch(&path, &patch).await.map(drop) })
+    }
+}
+
+impl Flows {
+    fn get(&self, bucket: &str, name: &str) -> Option<Value> {
+        let entry = self.server.store.bucket(&bucket.into()).get(name);
+        entry.map(|entry| entry.value())
+    }
+}
+
+/// The condition that a flow schema should have; `None` when it has it.
+fn dangling(schema: &Value, level: &str, exists: bool, now: jiff::Timestamp) -> Option<Value> {
+    let (status, reason, why) = match exists {
+        true => ("False", "Found", "and it exists"),
+        false => ("True", "NotFound", "but there is no such object"),
+    };
+    let message =
+        format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?} {why}");
+    let conditions = object::at(schema, "status.conditions").and_then(Value::as_array);
+    let stored = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == "Dangling");
+    let same = stored.is_some_and(|stored| {
+        stored["status"] == status && stored["reason"] == reason && stored["message"] == message
+    });
+    (!same).then(|| {
+        json!({"type": "Dangling", "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": object::timestamp(now)})
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_schema_says_whether_its_level_exists() {
+        let mut schema = json!({"spec": {"priorityLevelConfiguration": {"name": "mine"}}});
+        let missing = dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(missing["status"], "True");
+        schema["status"] = json!({"conditions": [missing]});
+        assert_eq!(
+            dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH),
+            None
+        );
+        let found = dangling(&schema, "mine", true, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(
+            (&found["status"], &found["reason"]),
+            (&json!("False"), &json!("Found"))
+        );
+    }
+}

@@ -1,0 +1,484 @@
+//! FlowSchemas and PriorityLevelConfigurations, read; and where a request belongs.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use http::HeaderValue;
+use serde_json::Value;
+
+use crate::auth::{Action, ResourceAction, User};
+use crate::object;
+
+/// All flow schemas that lead somewhere, the most urgent first.
+pub(super) struct Rules {
+    flows: Vec<Flow>,
+    levels: Arc<Vec<Arc<Level>>>,
+}
+
+/// A flow schema: which requests it takes, and where they go.
+pub(super) struct Flow {
+    name: String,
+    pub(super) uid: HeaderValue,
+    pub(super) level: Arc<Level>,
+    precedence: i64,
+    distinguisher: Distinguisher,
+    rules: Vec<Rule>,
+}
+
+/// A priority level.
+#[derive(Debug)]
+pub(super) struct Level {
+    pub(super) name: String,
+    pub(super) uid: HeaderValue,
+    /// `None` where requests are exempt.
+    pub(super) limits: Option<Limits>,
+}
+
+/// How many requests of a level are carried out at one time, and how many wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// Its share of all seats.
+    pub(super) nominal: usize,
+    /// How many of these others may use while it does not.
+    pub(super) lendable: usize,
+    /// How many seats of others it may use.
+    pub(super) borrowing: usize,
+    /// `None` where nobody waits.
+    pub(super) queuing: Option<Queuing>,
+}
+
+/// The queues of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Queuing {
+    /// How many there are.
+    pub(super) queues: usize,
+    /// How many of them one flow may stand in.
+    pub(super) hand: usize,
+    /// How many requests one of them holds.
+    pub(super) length: usize,
+}
+
+/// What tells the flows of one schema apart.
+#[derive(Clone, Copy)]
+enum Distinguisher {
+    None,
+    User,
+    Namespace,
+}
+
+struct Rule {
+    subjects: Vec<Subject>,
+    resources: Vec<ResourceRule>,
+    paths: Vec<PathRule>,
+}
+
+enum Subject {
+    User(String),
+    Group(String),
+    /// Namespace and name.
+    ServiceAccount(String, String),
+}
+
+struct ResourceRule {
+    verbs: Texts,
+    groups: Texts,
+    resources: Texts,
+    namespaces: Texts,
+    cluster_scope: bool,
+}
+
+struct PathRule {
+    verbs: Texts,
+    paths: Vec<String>,
+}
+
+/// A list of texts, where `*` alone stands for every one.
+struct Texts(Vec<String>);
+
+impl Rules {
+    /// Reads the objects; flow schemas whose level is missing lead nowhere.
+    pub(super) fn read(schemas: &[Value], levels: &[Value], seats: usize) -> Self {
+        let all: i64 = levels.iter().map(shares).sum();
+        let levels: Vec<Arc<Level>> = levels
+            .iter()
+            .map(|level| Arc::new(read_level(level, all, seats)))
+            .collect();
+        let named: HashMap<&str, &Arc<Level>> =
+            levels.iter().map(|level| (level.name.as_str(), level)).collect();
+        let mut flows: Vec<Flow> = schemas
+            .iter()
+            .filter_map(|schema| {
+                let level = named.get(text(schema, "spec.priorityLevelConfiguration.name"))?;
+                Some(read_flow(schema, Arc::clone(level)))
+            })
+            .collect();
+        flows.sort_by(|one, other| (one.precedence, &one.name).cmp(&(other.precedence, &other.name)));
+        Self {
+            flows,
+            levels: Arc::new(levels),
+        }
+    }
+
+    /// The first flow schema that takes the request.
+    pub(super) fn classify(&self, user: &User, action: &Action<'_>) -> Option<&Flow> {
+        let takes = |rule: &Rule| {
+            rule.subjects.iter().any(|subject| subject.is(user))
+                && match &action.resource {
+                    Some(resource) => rule
+                        .resources
+                        .iter()
+                        .any(|rule| rule.takes(action.verb, resource)),
+                    None => rule.paths.iter().any(|rule| rule.takes(action)),
+                }
+        };
+        self.flows.iter().find(|flow| flow.rules.iter().any(takes))
+    }
+
+    pub(super) fn levels(&self) -> &Arc<Vec<Arc<Level>>> {
+        &self.levels
+    }
+}
+
+impl Flow {
+    /// A number for the flow of a request: equal for requests that should wait for each other.
+    pub(super) fn hash(&self, user: &User, action: &Action<'_>) -> u64 {
+        let distinguisher = match self.distinguisher {
+            Distinguisher::None => "",
+            Distinguisher::User => &user.name,
+            Distinguisher::Namespace => action.resource.as_ref().map_or("", |resource| resource.namespace),
+        };
+        let mut hasher = DefaultHasher::new();
+        (&self.name, distinguisher).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Subject {
+    fn is(&self, user: &User) -> bool {
+        match self {
+            Self::User(name) => name == "*" || *name == user.name,
+            Self::Group(name) => name == "*" || user.is_in(name),
+            Self::ServiceAccount(namespace, name) => {
+                let account = user.name.strip_prefix("system:serviceaccount:");
+                let account = account.and_then(|account| account.split_once(':'));
+                account.is_some_and(|(place, one)| place == namespace && (name == "*" || name == one))
+            }
+        }
+    }
+}
+
+impl ResourceRule {
+    fn takes(&self, verb: &str, action: &ResourceAction<'_>) -> bool {
+        self.verbs.have(verb)
+            && self.resources.have_resource(action)
+            && self.groups.have(action.group)
+            && match action.namespace {
+                "" => self.cluster_scope,
+                namespace => self.namespaces.have(namespace),
+            }
+    }
+}
+
+impl PathRule {
+    fn takes(&self, action: &Action<'_>) -> bool {
+        let below = |rule: &str| {
+            let prefix = rule.strip_suffix('*').unwrap_or(rule);
+            let rest = action.path.strip_prefix(prefix);
+            rest.is_some_and(|rest| prefix.ends_with('/') || rest.starts_with('/'))
+        };
+        self.verbs.have(action.verb)
+            && self
+                .paths
+                .iter()
+                .any(|rule| rule == "*" || rule == action.path || below(rule))
+    }
+}
+
+impl Texts {
+    fn have(&self, text: &str) -> bool {
+        self.0.iter().any(|one| one == text || one == "*")
+    }
+
+    fn have_resource(&self, action: &ResourceAction<'_>) -> bool {
+        match action.subresource {
+            "" => self.have(action.resource),
+            subresource => self
+                .0
+                .iter()
+                .any(|one| one == "*" || one.split_once('/') == Some((action.resource, subresource))),
+        }
+    }
+}
+
+fn read_level(level: &Value, all_shares: i64, seats: usize) -> Level {
+    let limits = (text(level, "spec.type") != "Exempt").then(|| {
+        // Rounded up, so that the smallest share is a seat.
+        let share = |part: i64, of: usize, whole: i64| {
+            let part = usize::try_from(part.max(0)).unwrap_or_default();
+            let whole = usize::try_from(whole.max(1)).unwrap_or(1);
+            of.saturating_mul(part).div_ceil(whole)
+        };
+        let nominal = share(shares(level), seats, all_shares);
+        let percent = |field: &str| {
+            number(level, &format!("spec.limited.{field}")).map(|part| share(part, nominal, 100))
+        };
+        let queuing = (text(level, "spec.limited.limitResponse.type") == "Queue").then(|| {
+            let count = |field: &str, usual: i64| {
+                let count = number(level, &format!("spec.limited.limitResponse.queuing.{field}"));
+                usize::try_from(count.unwrap_or(usual)).unwrap_or_default()
+            };
+            Queuing {
+                queues: count("queues", 64).max(1),
+                hand: count("handSize", 8).max(1),
+                length: count("queueLengthLimit", 50),
+            }
+        });
+        Limits {
+            nominal,
+            lendable: percent("lendablePercent").unwrap_or_default().min(nominal),
+            borrowing: percent("borrowingLimitPercent").unwrap_or(seats),
+            queuing,
+        }
+    });
+    Level {
+        name: object::name(level).to_owned(),
+        uid: uid(level),
+        limits,
+    }
+}
+
+fn shares(level: &Value) -> i64 {
+    let (field, usual) = match text(level, "spec.type") {
+        "Exempt" => ("spec.exempt.nominalConcurrencyShares", 0),
+        _ => ("spec.limited.nominalConcurrencyShares", 30),
+    };
+    number(level, field).unwrap_or(usual).max(0)
+}
+
+fn read_flow(schema: &Value, level: Arc<Level>) -> Flow {
+    Flow {
+        name: object::name(schema).to_owned(),
+        uid: uid(schema),
+        level,
+        precedence: number(schema, "spec.matchingPrecedence").unwrap_or(1000),
+        distinguisher: match text(schema, "spec.distinguisherMethod.type") {
+            "ByUser" => Distinguisher::User,
+            "ByNamespace" => Distinguisher::Namespace,
+            _ => Distinguisher::None,
+        },
+        rules: list(schema, "spec.rules").map(read_rule).collect(),
+    }
+}
+
+fn read_rule(rule: &Value) -> Rule {
+    Rule {
+        subjects: list(rule, "subjects").filter_map(read_subject).collect(),
+        resources: list(rule, "resourceRules")
+            .map(|rule| ResourceRule {
+                verbs: texts(rule, "verbs"),
+                groups: texts(rule, "apiGroups"),
+                resources: texts(rule, "resources"),
+                namespaces: texts(rule, "namespaces"),
+                cluster_scope: rule
+                    .get("clusterScope")
+                    .and_then(Value::as_bool)
+                    .unwrap_or_default(),
+            })
+            .collect(),
+        paths: list(rule, "nonResourceRules")
+            .map(|rule| PathRule {
+                verbs: texts(rule, "verbs"),
+                paths: texts(rule, "nonResourceURLs").0,
+            })
+            .collect(),
+    }
+}
+
+fn read_subject(subject: &Value) -> Option<Subject> {
+    let owned = |path: &str| text(subject, path).to_owned();
+    match text(subject, "kind") {
+        "User" => Some(Subject::User(owned("user.name"))),
+        "Group" => Some(Subject::Group(owned("group.name"))),
+        "ServiceAccount" => Some(Subject::ServiceAccount(
+            owned("serviceAccount.namespace"),
+            owned("serviceAccount.name"),
+        )),
+        _ => None,
+    }
+}
+
+fn uid(object: &Value) -> HeaderValue {
+    HeaderValue::from_str(object::meta_text(object, "uid")).unwrap_or(HeaderValue::from_static(""))
+}
+
+fn text<'a>(object: &'a Value, path: &str) -> &'a str {
+    object::at(object, path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn number(object: &Value, path: &str) -> Option<i64> {
+    object::at(object, path).and_then(Value::as_i64)
+}
+
+fn list<'a>(object: &'a Value, path: &str) -> impl Iterator<Item = &'a Value> {
+    object::at(object, path)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+}
+
+fn texts(object: &Value, field: &str) -> Texts {
+    Texts(
+        list(object, field)
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bootstrap;
+    use super::*;
+
+    fn rules() -> Rules {
+        let (levels, schemas) = bootstrap::objects()
+            .into_iter()
+            .partition::<Vec<_>, _>(|one| one.is_level());
+        let objects = |list: Vec<bootstrap::Suggestion>| -> Vec<Value> {
+            list.into_iter().map(|one| one.object).collect()
+        };
+        Rules::read(&objects(schemas), &objects(levels), 600)
+    }
+
+    fn path<'a>(path: &'a str) -> Action<'a> {
+        Action {
+            verb: "get",
+            resource: None,
+            path,
+        }
+    }
+
+    fn on<'a>(
+        verb: &'a str,
+        group: &'a str,
+        resource: &'a str,
+        subresource: &'a str,
+        namespace: &'a str,
+    ) -> Action<'a> {
+        Action {
+            verb,
+            resource: Some(ResourceAction {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name: "",
+            }),
+            path: "",
+        }
+    }
+
+    #[test]
+    fn requests_go_where_kubernetes_sends_them() {
+        let rules = rules();
+        let account = |namespace: &str| {
+            let (all, own) = (
+                "system:serviceaccounts",
+                format!("system:serviceaccounts:{namespace}"),
+            );
+            User::authenticated(&format!("system:serviceaccount:{namespace}:bot"), &[all, &own])
+        };
+        let node = User::authenticated("system:node:one", &["system:nodes"]);
+        let manager = User::authenticated("system:kube-controller-manager", &[]);
+        let somebody = User::authenticated("somebody", &[]);
+        for (user, action, expected) in [
+            (
+                &User::master("admin"),
+                on("get", "", "pods", "", "default"),
+                ("exempt", "exempt"),
+            ),
+            (&User::anonymous(), path("/healthz"), ("probes", "exempt")),
+            (&User::anonymous(), path("/livez/ping"), ("probes", "exempt")),
+            (
+                &User::anonymous(),
+                path("/livezzz"),
+                ("global-default", "global-default"),
+            ),
+            (
+                &manager,
+                on("update", "coordination.k8s.io", "leases", "", "kube-system"),
+                ("system-leader-election", "leader-election"),
+            ),
+            (
+                &manager,
+                on("list", "", "pods", "", ""),
+                ("kube-controller-manager", "workload-high"),
+            ),
+            (
+                &account("kube-system"),
+                on("list", "", "pods", "", ""),
+                ("kube-system-service-accounts", "workload-high"),
+            ),
+            (
+                &account("kube-system-2"),
+                on("list", "", "pods", "", ""),
+                ("service-accounts", "workload-low"),
+            ),
+            (
+                &node,
+                on("update", "", "nodes", "status", ""),
+                ("system-node-high", "node-high"),
+            ),
+            (
+                &node,
+                on("get", "", "nodes", "proxy", ""),
+                ("system-nodes", "system"),
+            ),
+            (
+                &somebody,
+                on("list", "apps", "deployments", "scale", "default"),
+                ("global-default", "global-default"),
+            ),
+        ] {
+            let flow = rules.classify(user, &action).unwrap();
+            assert_eq!(
+                (flow.name.as_str(), flow.level.name.as_str()),
+                expected,
+                "{user:?} {action:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn shares_become_seats() {
+        let rules = rules();
+        let limits = |name: &str| {
+            rules
+                .levels
+                .iter()
+                .find(|level| level.name == name)
+                .unwrap()
+                .limits
+        };
+        assert_eq!(limits("exempt"), None);
+        let low = limits("workload-low").unwrap();
+        assert_eq!((low.nominal, low.lendable, low.borrowing), (245, 221, 600));
+        assert_eq!(limits("catch-all").unwrap().queuing, None);
+    }
+
+    #[test]
+    fn flows_are_told_apart_as_their_schema_says() {
+        let rules = rules();
+        let (one, other) = (User::authenticated("one", &[]), User::authenticated("other", &[]));
+        let action = on("list", "", "pods", "", "default");
+        let flow = rules.classify(&one, &action).unwrap();
+        assert_ne!(flow.hash(&one, &action), flow.hash(&other, &action));
+        assert_eq!(
+            flow.hash(&one, &action),
+            flow.hash(&one, &on("get", "", "secrets", "", "other"))
+        );
+    }
+}
