@@ -11,11 +11,12 @@ pub const KUBERNETES_VERSION: &str = "v1.36.4";
 
 /// Serves health and version; `None` for other paths.
 pub(crate) fn serve(server: &Server, path: &str, query: &str) -> Option<Response> {
-    let mut parts = path.split('/').filter(|part| !part.is_empty());
-    let root = parts.next()?;
-    let name = parts.next();
+    let (root, name) = match path.trim_matches('/').split_once('/') {
+        Some((root, name)) => (root, name),
+        None => (path.trim_matches('/'), ""),
+    };
     match (root, name) {
-        ("version", None) => Some(version()),
+        ("version", "") => Some(version()),
         ("healthz" | "livez" | "readyz", name) => Some(checks(server, root, name, query)),
         _ => None,
     }
@@ -32,27 +33,92 @@ fn version() -> Response {
     value_response(StatusCode::OK, Encoding::Json, &value)
 }
 
-/// Each check by name: whether it holds.
-fn results(server: &Server) -> [(&'static str, bool); 3] {
-    [
-        ("ping", true),
-        ("store", server.store.is_healthy()),
-        ("controllers", server.is_ready()),
-    ]
+/// What a check looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Check {
+    /// Whether the server answers at all.
+    Answers,
+    /// Whether what was written last has reached the disk.
+    Store,
+    /// Whether what every cluster has was made, and the controllers run.
+    Started,
+    /// The same, asked only where readiness is asked.
+    Synced,
 }
 
-fn checks(server: &Server, root: &str, name: Option<&str>, query: &str) -> Response {
-    let live = root == "livez";
+/// The checks under upstream's names, which probes and dashboards ask for. Here there are fewer things that can be
+/// unwell, so several names stand for one of them.
+const CHECKS: [(&str, Check); 25] = [
+    ("ping", Check::Answers),
+    ("log", Check::Answers),
+    ("etcd", Check::Store),
+    ("informer-sync", Check::Synced),
+    (
+        "poststarthook/start-apiserver-admission-initializer",
+        Check::Started,
+    ),
+    ("poststarthook/generic-apiserver-start-informers", Check::Started),
+    (
+        "poststarthook/priority-and-fairness-config-consumer",
+        Check::Started,
+    ),
+    ("poststarthook/priority-and-fairness-filter", Check::Started),
+    ("poststarthook/storage-readiness", Check::Store),
+    ("poststarthook/start-apiextensions-informers", Check::Started),
+    ("poststarthook/start-apiextensions-controllers", Check::Started),
+    ("poststarthook/crd-informer-synced", Check::Started),
+    ("poststarthook/bootstrap-controller", Check::Started),
+    ("poststarthook/start-system-namespaces-controller", Check::Started),
+    (
+        "poststarthook/start-service-ip-repair-controllers",
+        Check::Started,
+    ),
+    ("poststarthook/rbac/bootstrap-roles", Check::Started),
+    (
+        "poststarthook/scheduling/bootstrap-system-priority-classes",
+        Check::Started,
+    ),
+    (
+        "poststarthook/start-cluster-authentication-info-controller",
+        Check::Started,
+    ),
+    ("poststarthook/start-kube-aggregator-informers", Check::Started),
+    ("poststarthook/apiservice-registration-controller", Check::Started),
+    (
+        "poststarthook/apiservice-status-local-available-controller",
+        Check::Started,
+    ),
+    (
+        "poststarthook/apiservice-status-remote-available-controller",
+        Check::Started,
+    ),
+    ("poststarthook/kube-apiserver-autoregistration", Check::Started),
+    ("autoregister-completion", Check::Started),
+    ("poststarthook/apiservice-openapi-controller", Check::Started),
+];
+
+impl Check {
+    fn holds(self, server: &Server) -> bool {
+        match self {
+            Self::Answers => true,
+            Self::Store => server.store.is_healthy(),
+            Self::Started | Self::Synced => server.is_ready(),
+        }
+    }
+}
+
+fn checks(server: &Server, root: &str, name: &str, query: &str) -> Response {
     let excluded: Vec<&str> = query
         .split('&')
         .filter_map(|pair| pair.strip_prefix("exclude="))
         .collect();
-    let list: Vec<_> = results(server)
+    let list: Vec<(&str, bool)> = CHECKS
         .into_iter()
-        .filter(|(check, _)| name.is_none_or(|name| name == *check) && !excluded.contains(check))
-        .filter(|(check, _)| !(live && *check == "controllers"))
+        .filter(|(check, _)| (name.is_empty() || name == *check) && !excluded.contains(check))
+        .filter(|(_, check)| root == "readyz" || *check != Check::Synced)
+        .map(|(name, check)| (name, check.holds(server)))
         .collect();
-    if name.is_some() && list.is_empty() {
+    if !name.is_empty() && list.is_empty() {
         return text_response(StatusCode::NOT_FOUND, "404 page not found\n");
     }
     let healthy = list.iter().all(|(_, holds)| *holds);

@@ -201,3 +201,27 @@ async fn an_address_is_its_own_name() {
         assert_eq!(code, expected, "{answer}");
     }
 }
+
+#[tokio::test]
+async fn health_has_the_names_that_probes_ask_for() {
+    let server = server().await;
+    let (code, text) = send(&server, Request::get("/readyz?verbose=1"), "").await;
+    let text = text.as_str().unwrap().to_owned();
+    assert_eq!(code, 200);
+    for line in [
+        "[+]etcd ok",
+        "[+]informer-sync ok",
+        "[+]poststarthook/rbac/bootstrap-roles ok",
+        "readyz check passed",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}: {text}");
+    }
+    for (path, expected) in [
+        ("/readyz/poststarthook/rbac/bootstrap-roles", 200),
+        ("/livez/etcd", 200),
+        ("/livez/informer-sync", 404),
+        ("/healthz/nonsense", 404),
+    ] {
+        assert_eq!(send(&server, Request::get(path), "").await.0, expected, "{path}");
+    }
+}
