@@ -60,12 +60,49 @@ pub(crate) async fn run(server: &Arc<Server>) {
             object: suggestion.object,
         }
     });
+    let authentication = Missing {
+        bucket: "/configmaps",
+        key: AUTHENTICATION.to_owned(),
+        path: "/api/v1/namespaces/kube-system/configmaps",
+        object: json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
+            "data": server.aggregation.authentication(),
+        }),
+    };
+    refresh_authentication(server, &client).await;
     make(
         server,
         &client,
-        [range, service].into_iter().chain(flows).collect(),
+        [range, service, authentication]
+            .into_iter()
+            .chain(flows)
+            .collect(),
     )
     .await;
+}
+
+/// Where backends read whom to believe.
+const AUTHENTICATION: &str = "kube-system/extension-apiserver-authentication";
+
+/// The front proxy has another certificate after each start.
+async fn refresh_authentication(server: &Server, client: &Loopback) {
+    if server
+        .store
+        .bucket(&"/configmaps".into())
+        .get(AUTHENTICATION)
+        .is_none()
+    {
+        return;
+    }
+    let path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+    let patch = json!({"data": server.aggregation.authentication()});
+    if let Err(refused) = client.merge_patch(path, &patch).await {
+        tracing::error!(
+            message = refused.message(),
+            "backends cannot be told whom to believe"
+        );
+    }
 }
 
 /// An object that should be there.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::aggregation::{self, Aggregation};
 use crate::auth::{Authorizer, MastersOnly, Tokens, User};
 use crate::controllers::Controllers;
 use crate::server::{Server, handle};
@@ -146,13 +147,22 @@ impl Builder {
         };
         let authorizer = self.authorizer.unwrap_or_else(|| Arc::new(MastersOnly));
         let webhooks = Webhooks::new(self.services);
-        let mut server = Server::new(store, self.sources, self.tokens, authorizer, webhooks);
+        let aggregation = Aggregation::new(&store);
+        let mut server = Server::new(
+            store,
+            self.sources,
+            self.tokens,
+            authorizer,
+            webhooks,
+            aggregation,
+        );
         server.body_patience = self.body_patience.unwrap_or(server.body_patience);
         let server = Arc::new(server);
         bootstrap::run(&server).await;
         let feed = server.store.feed();
         crd::load(&server).await;
         tokio::spawn(crd::run(server.clone(), feed));
+        tokio::spawn(aggregation::keep_local(server.clone()));
         controllers::start(&server, &self.controllers);
         server.set_ready();
         Ok(ApiServer {

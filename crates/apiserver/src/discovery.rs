@@ -10,26 +10,33 @@ use http::header::{ETAG, HeaderValue, VARY};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::aggregation::{self, Priority, Remote};
 use crate::registry::{Registry, Served};
+use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::wire::{Body, Encoding, Response, alternatives, bytes_response, text_response, value_response};
 
 /// Serves `/api`, `/apis`, and the lists below them.
-pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Result<Response> {
+pub(crate) fn serve(server: &Server, path: &str, accept: &str) -> Result<Response> {
+    let registry = &server.registry();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let plain = |value: Value| Ok(value_response(StatusCode::OK, Encoding::Json, &value));
     match parts.as_slice() {
-        [] => plain(root(registry)),
+        [] => plain(root(&groups(server))),
         ["api"] | ["apis"] => match aggregated(accept)? {
-            Some(version) => Ok(aggregate(registry, parts[0], version)),
+            Some(version) => Ok(aggregate(server, parts[0], version)),
             None if parts[0] == "api" => plain(core_versions()),
-            None => plain(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(registry)})),
+            None => {
+                let groups = groups(server);
+                let named = groups.iter().filter(|group| !group.name.is_empty());
+                let groups: Vec<Value> = named.map(Group::to_json).collect();
+                plain(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
+            }
         },
-        ["apis", group] => {
-            let found = groups(registry)
-                .into_iter()
-                .find(|one| one["name"] == json!(group));
-            let mut found = found.ok_or_else(Status::no_such_path)?;
+        ["apis", name] => {
+            let groups = groups(server);
+            let found = groups.iter().find(|group| group.name == *name);
+            let mut found = found.ok_or_else(Status::no_such_path)?.to_json();
             found["kind"] = json!("APIGroup");
             found["apiVersion"] = json!("v1");
             plain(found)
@@ -40,18 +47,84 @@ pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Result<Res
     }
 }
 
-fn root(registry: &Registry) -> Value {
+/// A group, and who answers each of its versions.
+struct Group {
+    name: String,
+    /// Preferred first.
+    versions: Vec<(String, Answering)>,
+}
+
+enum Answering {
+    Here,
+    Backend(Arc<Remote>),
+}
+
+impl Group {
+    fn to_json(&self) -> Value {
+        let group = &self.name;
+        let version = |(version, _): &(String, Answering)| json!({"groupVersion": format!("{group}/{version}"), "version": version});
+        json!({
+            "name": group,
+            "versions": self.versions.iter().map(version).collect::<Vec<_>>(),
+            "preferredVersion": self.versions.first().map(version),
+        })
+    }
+}
+
+/// Every group, those that clients should look at first in front.
+fn groups(server: &Server) -> Vec<Group> {
+    let mut versions: BTreeMap<String, BTreeMap<String, (Priority, Answering)>> = BTreeMap::new();
+    for served in server.registry().all() {
+        let group = versions.entry(served.group.to_string()).or_default();
+        let own = || {
+            let priority = aggregation::priority_of(&served.group, &served.version);
+            (priority, Answering::Here)
+        };
+        group.entry(served.version.to_string()).or_insert_with(own);
+    }
+    for remote in server.aggregation.remotes().iter() {
+        let group = versions.entry(remote.group.clone()).or_default();
+        let answering = Answering::Backend(remote.clone());
+        group.insert(remote.version.clone(), (remote.priority, answering));
+    }
+    let mut groups: Vec<(i64, Group)> = versions
+        .into_iter()
+        .map(|(name, versions)| {
+            let minimum = versions.values().map(|(priority, _)| priority.group).max();
+            let mut versions: Vec<_> = versions.into_iter().collect();
+            versions.sort_by_key(|(version, (priority, _))| {
+                aggregation::version_order(version, priority.version)
+            });
+            let answering = |(version, (_, answering))| (version, answering);
+            let versions = versions.into_iter().map(answering).collect();
+            (minimum.unwrap_or_default(), Group { name, versions })
+        })
+        .collect();
+    groups.sort_by_cached_key(|(minimum, group)| aggregation::order(&group.name, *minimum));
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+fn root(groups: &[Group]) -> Value {
     let mut paths = vec![
         "/api".to_owned(),
         "/api/v1".to_owned(),
         "/apis".to_owned(),
         "/apis/".to_owned(),
     ];
-    for served in registry.all().filter(|served| !served.group.is_empty()) {
-        paths.push(format!("/apis/{}", served.group));
-        paths.push(format!("/apis/{}", served.api_version));
+    for group in groups.iter().filter(|group| !group.name.is_empty()) {
+        paths.push(format!("/apis/{}", group.name));
+        let versions = group.versions.iter();
+        paths.extend(versions.map(|(version, _)| format!("/apis/{}/{version}", group.name)));
     }
-    paths.extend(["/healthz", "/livez", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
+    let others = [
+        "/healthz",
+        "/livez",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+    ];
+    paths.extend(others.map(str::to_owned));
     paths.sort();
     paths.dedup();
     json!({"paths": paths})
@@ -62,21 +135,6 @@ fn core_versions() -> Value {
         "kind": "APIVersions", "versions": ["v1"],
         "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1"}],
     })
-}
-
-/// The versions of each group, preferred first.
-fn versions(registry: &Registry) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
-    let mut map: BTreeMap<Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
-    for served in registry.all() {
-        let list = map.entry(served.group.clone()).or_default();
-        if !list.contains(&served.version) {
-            list.push(served.version.clone());
-        }
-    }
-    for list in map.values_mut() {
-        list.sort_by_key(|version| std::cmp::Reverse(priority(version)));
-    }
-    map
 }
 
 /// Kubernetes' order of versions: v10 > v2 > v1 > v2beta1 > v1alpha1 > anything else.
@@ -99,23 +157,6 @@ pub(crate) fn priority(version: &str) -> (u8, u64, u64, std::cmp::Reverse<String
     };
     let (level, major, minor) = parse().unwrap_or((0, 0, 0));
     (level, major, minor, std::cmp::Reverse(version.to_owned()))
-}
-
-fn groups(registry: &Registry) -> Vec<Value> {
-    let mut list = Vec::new();
-    for (group, versions) in versions(registry)
-        .into_iter()
-        .filter(|(group, _)| !group.is_empty())
-    {
-        let version =
-            |version: &Arc<str>| json!({"groupVersion": format!("{group}/{version}"), "version": version});
-        list.push(json!({
-            "name": group,
-            "versions": versions.iter().map(version).collect::<Vec<_>>(),
-            "preferredVersion": version(&versions[0]),
-        }));
-    }
-    list
 }
 
 fn resources(registry: &Registry, group: &str, version: &str) -> Result<Value> {
@@ -255,24 +296,30 @@ fn aggregated(accept: &str) -> Result<Option<&'static str>> {
     Err(Status::not_acceptable(&["application/json", "application/yaml"]))
 }
 
-fn aggregate(registry: &Registry, root: &str, api: &str) -> Response {
-    let core = root == "api";
+fn aggregate(server: &Server, root: &str, api: &str) -> Response {
+    let (core, registry) = (root == "api", server.registry());
     let mut items = Vec::new();
-    for (group, versions) in versions(registry)
-        .into_iter()
-        .filter(|(group, _)| group.is_empty() == core)
+    for group in groups(server)
+        .iter()
+        .filter(|group| group.name.is_empty() == core)
     {
-        let version = |version: &Arc<str>| {
-            let resources: Vec<Value> = registry
-                .of_version(&group, version)
-                .map(|served| aggregated_resource(served))
-                .collect();
-            json!({"version": version, "resources": resources, "freshness": "Current"})
+        let version = |(version, answering): &(String, Answering)| match answering {
+            Answering::Here => {
+                let resources: Vec<Value> = registry
+                    .of_version(&group.name, version)
+                    .map(|served| aggregated_resource(served))
+                    .collect();
+                json!({"version": version, "resources": resources, "freshness": "Current"})
+            }
+            Answering::Backend(remote) => server.aggregation.described(remote),
         };
-        let metadata = if core { json!({}) } else { json!({"name": group}) };
-        items.push(
-            json!({"metadata": metadata, "versions": versions.iter().map(version).collect::<Vec<_>>()}),
-        );
+        let metadata = if core {
+            json!({})
+        } else {
+            json!({"name": group.name})
+        };
+        let versions: Vec<Value> = group.versions.iter().map(version).collect();
+        items.push(json!({"metadata": metadata, "versions": versions}));
     }
     let list = json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{api}"),

@@ -21,6 +21,7 @@
 //! ```
 
 mod admission;
+mod aggregation;
 mod allocate;
 mod auth;
 mod bootstrap;

@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, Request};
 use tokio::sync::watch;
 
 use crate::admission::Hooks;
+use crate::aggregation::{self, Aggregation, Forwarded};
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
 use crate::fairness::{Belonging, Fairness};
 use crate::loopback::Loopback;
@@ -31,6 +32,7 @@ pub(crate) struct Server {
     pub(crate) tokens: Tokens,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) fairness: Fairness,
+    pub(crate) aggregation: Aggregation,
     pub(crate) namespaces: Arc<str>,
     pub(crate) definitions: Arc<str>,
     pub(crate) openapi: openapi::Cache,
@@ -41,6 +43,7 @@ pub(crate) struct Server {
     /// Watches that are open.
     pub(crate) watches: AtomicUsize,
     registry: ArcSwap<Registry>,
+    registry_changes: watch::Sender<()>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
 }
@@ -52,6 +55,7 @@ impl Server {
         tokens: Tokens,
         authorizer: Arc<dyn Authorizer>,
         webhooks: Webhooks,
+        aggregation: Aggregation,
     ) -> Self {
         Self {
             fairness: Fairness::new(&store),
@@ -63,10 +67,12 @@ impl Server {
             definitions: "apiextensions.k8s.io/customresourcedefinitions".into(),
             openapi: openapi::Cache::default(),
             webhooks,
+            aggregation,
             hooks: Hooks::default(),
             body_patience: wire::BODY_PATIENCE,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),
+            registry_changes: watch::channel(()).0,
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),
         }
@@ -82,6 +88,12 @@ impl Server {
         let mut registry = Registry::clone(&self.registry.load());
         change(&mut registry);
         self.registry.store(Arc::new(registry));
+        self.registry_changes.send_replace(());
+    }
+
+    /// Tells when there are other resources than before.
+    pub(crate) fn registry_changes(&self) -> watch::Receiver<()> {
+        self.registry_changes.subscribe()
     }
 
     /// A client inside the server, which goes through everything that other clients go through.
@@ -176,6 +188,17 @@ where
     };
     if let Err(why) = server.authorizer.authorize(&user, &action) {
         return Err(refusal(&user, &action, &why));
+    }
+    if let Some(remote) = server.aggregation.remotes().find(uri.path()) {
+        let (parts, body) = request.into_parts();
+        let forwarded = Forwarded {
+            method: parts.method,
+            target: uri.path_and_query().map_or("/", |target| target.as_str()),
+            headers: &parts.headers,
+            body: wire::read_body(body, server.body_patience).await?,
+            lasts: verb == "watch",
+        };
+        return aggregation::forward(server, remote, &user, forwarded).await;
     }
     let Some(path) = path else {
         return plain(
@@ -284,5 +307,5 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     if path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
         return openapi::serve(server, path, headers);
     }
-    discovery::serve(&server.registry(), path, accept)
+    discovery::serve(server, path, accept)
 }

@@ -8,12 +8,14 @@
 //! | [`garbage`] | the garbage collector: owner references, and the three ways to delete an owner |
 //! | [`namespaces`] | the namespace controller: empties a namespace that is being deleted |
 //! | [`accounts`] | the service account controller: `default` in every namespace |
+//! | [`api_services`] | the aggregator's checks of backends |
 //! | [`flows`] | the keeper of flow schemas and priority levels |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
 
 mod accounts;
+mod api_services;
 mod flows;
 mod garbage;
 mod namespaces;
@@ -40,6 +42,8 @@ pub struct Controllers {
     pub namespaces: bool,
     /// Keeps a `default` ServiceAccount in every namespace.
     pub service_accounts: bool,
+    /// Finds out whether the backends of APIServices can be reached.
+    pub api_services: bool,
     /// Keeps the flow schemas and priority levels of every cluster, and says which lead nowhere.
     pub flows: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
@@ -53,6 +57,7 @@ impl Controllers {
             garbage_collection: true,
             namespaces: true,
             service_accounts: true,
+            api_services: true,
             flows: true,
             workloads: Some(Simulation::default()),
         }
@@ -64,6 +69,7 @@ impl Controllers {
             garbage_collection: false,
             namespaces: false,
             service_accounts: false,
+            api_services: false,
             flows: false,
             workloads: None,
         }
@@ -86,6 +92,9 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.service_accounts {
         accounts::start(server);
+    }
+    if controllers.api_services {
+        api_services::start(server);
     }
     if controllers.flows {
         flows::start(server);

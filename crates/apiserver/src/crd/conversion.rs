@@ -85,7 +85,7 @@ impl Definition {
             .unwrap_or_default();
         let answer = server
             .webhooks
-            .call(&config, &review, TIMEOUT)
+            .call(server, &config, &review, TIMEOUT)
             .await
             .map_err(|error| fail(error.to_string()))?;
         if answer["kind"] != "ConversionReview" || answer["apiVersion"] != api {

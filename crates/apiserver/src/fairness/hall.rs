@@ -179,16 +179,21 @@ impl<W> Standing<W> {
 
 /// The queues that a flow may stand in: drawn without putting back, the same ones each time.
 fn hand(queuing: Queuing, flow: u64) -> Vec<usize> {
-    let mut deck: Vec<usize> = (0..queuing.queues).collect();
     let mut entropy = flow;
-    (0..queuing.hand.min(queuing.queues))
-        .map(|_| {
-            let left = deck.len() as u64;
-            let drawn = usize::try_from(entropy % left).unwrap_or_default();
-            entropy /= left;
-            deck.swap_remove(drawn)
-        })
-        .collect()
+    let mut drawn: Vec<usize> = Vec::with_capacity(queuing.hand);
+    for count in 0..queuing.hand.min(queuing.queues) {
+        let left = (queuing.queues - count) as u64;
+        let mut queue = usize::try_from(entropy % left).unwrap_or_default();
+        entropy /= left;
+        // The number counts those that are left: each one that was drawn before it pushes it on.
+        let place = drawn.iter().position(|&earlier| {
+            let stays = queue < earlier;
+            queue += usize::from(!stays);
+            stays
+        });
+        drawn.insert(place.unwrap_or(drawn.len()), queue);
+    }
+    drawn
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn name_rule(row: &Resource) -> NameRule {
         ("", "namespaces") => names::dns1123_label,
         ("", "services") => names::dns1035_label,
         ("apps", "statefulsets") => names::dns1123_label,
-        ("rbac.authorization.k8s.io", _) => names::path_segment,
+        ("rbac.authorization.k8s.io", _) | ("apiregistration.k8s.io", _) => names::path_segment,
         ("networking.k8s.io", "ipaddresses") => address,
         _ => names::dns1123_subdomain,
     }

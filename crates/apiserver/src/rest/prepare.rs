@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Call;
+use crate::aggregation;
 use crate::object;
 use crate::registry::{Origin, Served};
 
@@ -67,6 +68,9 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
         clear_status(&call.resource, value);
     }
     if let Origin::Builtin(row) = &call.resource.origin {
+        if row.kind == "APIService" && object::at(value, "spec.service").is_none_or(Value::is_null) {
+            value["status"] = aggregation::locally_available(sources.now());
+        }
         cambium_builtin::prepare_for_create(row, value);
     }
 }

@@ -1,7 +1,6 @@
 //! One call of one webhook.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +17,8 @@ use serde_json::Value;
 use tokio_rustls::TlsConnector;
 
 use super::connect::{Connector, ServiceReference, ServiceResolver};
+use super::services;
+use crate::server::Server;
 
 /// The largest answer that is read.
 const ANSWER_LIMIT: usize = 10 << 20;
@@ -28,7 +29,7 @@ const ANSWER_LIMIT: usize = 10 << 20;
 pub(crate) struct CallError(pub(crate) String);
 
 /// Whom a client trusts, and where it connects if not where the URL says.
-type Target = (String, Option<SocketAddr>);
+type Target = (String, Option<String>);
 
 type HttpsClient = Client<Connector, Full<Bytes>>;
 
@@ -50,11 +51,12 @@ impl Webhooks {
     /// Posts a review and reads the answer. `config` is the `clientConfig` of a webhook.
     pub(crate) async fn call(
         &self,
+        server: &Server,
         config: &Value,
         review: &Value,
         timeout: Duration,
     ) -> Result<Value, CallError> {
-        let (url, address) = self.place(config)?;
+        let (url, address) = self.place(server, config)?;
         let url = format!("{url}?timeout={}s", timeout.as_secs());
         let bundle = config.get("caBundle").and_then(Value::as_str).unwrap_or_default();
         let client = self.client(bundle, address)?;
@@ -91,7 +93,7 @@ impl Webhooks {
     }
 
     /// The URL to post to, and the address to connect to if it is not the URL's.
-    fn place(&self, config: &Value) -> Result<(String, Option<SocketAddr>), CallError> {
+    fn place(&self, server: &Server, config: &Value) -> Result<(String, Option<String>), CallError> {
         if let Some(url) = config.get("url").and_then(Value::as_str) {
             return Ok((url.to_owned(), None));
         }
@@ -109,16 +111,23 @@ impl Webhooks {
             name: text("name").to_owned(),
             port,
         };
-        let address = self.resolver.as_ref().and_then(|resolver| resolver(&reference));
-        let address = address.ok_or_else(|| CallError(format!("service {:?} not found", reference.name)))?;
+        let address = self.find(server, &reference)?;
         let host = format!("{}.{}.svc", reference.name, reference.namespace);
         let path = text("path").trim_start_matches('/');
         Ok((format!("https://{host}:{port}/{path}"), Some(address)))
     }
 
-    fn client(&self, bundle: &str, address: Option<SocketAddr>) -> Result<HttpsClient, CallError> {
+    /// The address behind a Service: as whoever built the server says, or as its objects do.
+    pub(crate) fn find(&self, server: &Server, reference: &ServiceReference) -> Result<String, CallError> {
+        match self.resolver.as_ref().and_then(|resolver| resolver(reference)) {
+            Some(address) => Ok(address.to_string()),
+            None => services::find(server, reference),
+        }
+    }
+
+    fn client(&self, bundle: &str, address: Option<String>) -> Result<HttpsClient, CallError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (bundle.to_owned(), address);
+        let key = (bundle.to_owned(), address.clone());
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
@@ -158,7 +167,7 @@ fn trusting(bundle: &str) -> Result<TlsConnector, CallError> {
 }
 
 /// The innermost error: what went wrong, without who passed it on.
-fn root_cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

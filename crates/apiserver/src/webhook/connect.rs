@@ -25,19 +25,19 @@ pub struct ServiceReference {
     pub port: u16,
 }
 
-/// Finds the address behind a Service; without one, no Service can be reached.
+/// Finds the address behind a Service; where it knows none, the Service's own objects are asked.
 pub type ServiceResolver = Arc<dyn Fn(&ServiceReference) -> Option<SocketAddr> + Send + Sync>;
 
 /// Connects to one kind of webhook: whom to trust, and where its Service is.
 #[derive(Clone)]
-pub(super) struct Connector {
-    pub(super) tls: TlsConnector,
+pub(crate) struct Connector {
+    pub(crate) tls: TlsConnector,
     /// An address that stands in for the URL's host.
-    pub(super) address: Option<SocketAddr>,
+    pub(crate) address: Option<String>,
 }
 
 /// A connection to a webhook.
-pub(super) struct Stream(TokioIo<TlsStream<TcpStream>>);
+pub(crate) struct Stream(TokioIo<TlsStream<TcpStream>>);
 
 impl tower_service::Service<Uri> for Connector {
     type Response = Stream;
@@ -53,11 +53,11 @@ impl tower_service::Service<Uri> for Connector {
         Box::pin(async move {
             let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
             let port = uri.port_u16().unwrap_or(443);
-            let stream = match address {
+            let stream = match &address {
                 Some(address) => TcpStream::connect(address).await,
                 None => TcpStream::connect((host.as_str(), port)).await,
             };
-            let shown = address.map_or_else(|| format!("{host}:{port}"), |address| address.to_string());
+            let shown = address.unwrap_or_else(|| format!("{host}:{port}"));
             let stream = stream
                 .map_err(|error| std::io::Error::new(error.kind(), format!("dial tcp {shown}: {error}")))?;
             stream.set_nodelay(true)?;

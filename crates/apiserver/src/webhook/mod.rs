@@ -2,6 +2,8 @@
 
 mod client;
 mod connect;
+mod services;
 
-pub(crate) use client::Webhooks;
+pub(crate) use client::{Webhooks, root_cause};
+pub(crate) use connect::Connector;
 pub use connect::{ServiceReference, ServiceResolver};

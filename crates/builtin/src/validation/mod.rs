@@ -9,10 +9,11 @@
 //! workload, batch, cron       what makes pods
 //! service, endpoints, ingress, network_policy
 //! configuration, storage      what pods use
-//! autoscaling, policy, access, webhook, cluster
+//! autoscaling, policy, access, webhook, flow, aggregation, cluster
 //! ```
 
 mod access;
+mod aggregation;
 mod at;
 mod autoscaling;
 mod batch;
@@ -20,6 +21,7 @@ mod cluster;
 mod configuration;
 mod cron;
 mod endpoints;
+mod flow;
 mod ingress;
 mod network_policy;
 mod pod;
@@ -89,6 +91,9 @@ pub fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fi
         ("storage.k8s.io", "CSIDriver") => storage::csi_driver(&at, errors),
         ("scheduling.k8s.io", "PriorityClass") => cluster::priority_class(&at, before, errors),
         ("node.k8s.io", "RuntimeClass") => cluster::runtime_class(&at, before, errors),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema") => flow::flow_schema(&at, errors),
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => flow::priority_level(&at, errors),
+        ("apiregistration.k8s.io", "APIService") => aggregation::api_service(&at, errors),
         ("coordination.k8s.io", "Lease") => cluster::lease(&at, errors),
         _ => {}
     }

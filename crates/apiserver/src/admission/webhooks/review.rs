@@ -44,7 +44,7 @@ pub(super) async fn ask(
     let review = json!({"kind": "AdmissionReview", "apiVersion": api_version, "request": request});
     let answer = match server
         .webhooks
-        .call(&hook.client_config, &review, hook.timeout)
+        .call(server, &hook.client_config, &review, hook.timeout)
         .await
     {
         Ok(answer) => {

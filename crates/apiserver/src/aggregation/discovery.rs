@@ -1,0 +1,100 @@
+//! What backends hold, as discovery tells it.
+
+use serde_json::{Value, json};
+
+use super::{Aggregation, Remote, proxy};
+use crate::server::Server;
+
+/// Asks a backend what its group and version holds, and remembers it; the error says why it is not available.
+pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String> {
+    let bytes = proxy::ask(server, remote, &remote.root(), "application/json").await?;
+    // A backend that answers is available, even if nobody understands what it says of itself.
+    let list: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let entry = described(&remote.group, &remote.version, &list);
+    let place = (remote.group.clone(), remote.version.clone());
+    server.aggregation.discovered().insert(place, entry);
+    Ok(())
+}
+
+impl Aggregation {
+    /// A group and version of a backend as aggregated discovery has it; stale when the backend cannot be asked.
+    pub(crate) fn described(&self, remote: &Remote) -> Value {
+        let place = (remote.group.clone(), remote.version.clone());
+        let known = self.discovered().get(&place).cloned();
+        let mut entry = known.unwrap_or_else(|| json!({"version": remote.version}));
+        entry["freshness"] = json!(if remote.available { "Current" } else { "Stale" });
+        entry
+    }
+}
+
+/// An `APIResourceList` as an entry of aggregated discovery.
+fn described(group: &str, version: &str, list: &Value) -> Value {
+    let all = || list["resources"].as_array().into_iter().flatten();
+    let name = |resource: &Value| resource["name"].as_str().unwrap_or_default().to_owned();
+    let kind = |resource: &Value| {
+        let or = |field: &str, own: &str| {
+            resource[field]
+                .as_str()
+                .filter(|text| !text.is_empty())
+                .unwrap_or(own)
+                .to_owned()
+        };
+        json!({"group": or("group", group), "version": or("version", version), "kind": resource["kind"]})
+    };
+    let resources: Vec<Value> = all()
+        .filter(|resource| !name(resource).is_empty() && !name(resource).contains('/'))
+        .map(|resource| {
+            let own = name(resource);
+            let mut entry = json!({
+                "resource": own, "responseKind": kind(resource),
+                "scope": if resource["namespaced"] == true { "Namespaced" } else { "Cluster" },
+                "singularResource": resource["singularName"].as_str().unwrap_or_default(),
+                "verbs": resource["verbs"],
+            });
+            for field in ["shortNames", "categories"] {
+                if resource[field].is_array() {
+                    entry[field] = resource[field].clone();
+                }
+            }
+            let subresources: Vec<Value> = all()
+                .filter_map(|other| {
+                    let whole = name(other);
+                    let below = whole.strip_prefix(&own)?.strip_prefix('/')?;
+                    Some(json!({"subresource": below, "responseKind": kind(other), "verbs": other["verbs"]}))
+                })
+                .collect();
+            if !subresources.is_empty() {
+                entry["subresources"] = Value::Array(subresources);
+            }
+            entry
+        })
+        .collect();
+    json!({"version": version, "resources": resources})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_list_becomes_an_aggregated_entry() {
+        let list = json!({"kind": "APIResourceList", "resources": [
+            {"name": "flunders", "singularName": "flunder", "namespaced": true, "kind": "Flunder", "verbs": ["get"], "shortNames": ["fl"]},
+            {"name": "flunders/scale", "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["update"]},
+            {"name": "", "kind": "Nonsense"},
+        ]});
+        assert_eq!(
+            described("wardle.example.com", "v1", &list),
+            json!({"version": "v1", "resources": [{
+                "resource": "flunders", "singularResource": "flunder", "scope": "Namespaced", "verbs": ["get"], "shortNames": ["fl"],
+                "responseKind": {"group": "wardle.example.com", "version": "v1", "kind": "Flunder"},
+                "subresources": [{"subresource": "scale", "verbs": ["update"],
+                    "responseKind": {"group": "autoscaling", "version": "v1", "kind": "Scale"}}],
+            }]})
+        );
+        assert_eq!(
+            described("a", "v1", &json!("nonsense")),
+            json!({"version": "v1", "resources": []})
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! An APIService for every group and version that this server answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{API_SERVICES, priorities};
+use crate::loopback::Loopback;
+use crate::object;
+use crate::server::Server;
+
+/// Says that an APIService is kept by the server: `onstart` for what it always has, `true` for what comes and goes.
+const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+const PATH: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+
+/// Whose a group and version is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Server,
+    Definition,
+}
+
+/// What has to be done.
+#[derive(Debug, PartialEq)]
+enum Write {
+    Create(Value),
+    Delete(String),
+}
+
+/// Makes what is missing, then follows the registry until the server stops.
+pub(crate) async fn keep(server: Arc<Server>) {
+    let client = server.loopback("kube-aggregator").with_agent("kube-apiserver");
+    let mut changes = server.registry_changes();
+    loop {
+        changes.mark_unchanged();
+        reconcile(&server, &client).await;
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return },
+            () = server.stopping() => return,
+        }
+    }
+}
+
+async fn reconcile(server: &Server, client: &Loopback) {
+    let mut served = BTreeMap::new();
+    for resource in server.registry().all() {
+        let origin = match resource.custom() {
+            Some(_) => Origin::Definition,
+            None => Origin::Server,
+        };
+        let entry = served.entry((resource.group.to_string(), resource.version.to_string()));
+        let known = entry.or_insert(origin);
+        if origin == Origin::Server {
+            *known = origin;
+        }
+    }
+    let stored = server.store.bucket(&API_SERVICES.into()).list("").0;
+    let stored: BTreeMap<String, bool> = stored
+        .iter()
+        .map(|entry| (entry.name().to_owned(), entry.label(AUTOMANAGED) == Some("true")))
+        .collect();
+    for write in plan(&served, &stored) {
+        let outcome = match &write {
+            Write::Create(object) => client.create(PATH, object).await,
+            Write::Delete(name) => client.delete(&format!("{PATH}/{name}"), &json!({})).await,
+        };
+        if let Err(refused) = outcome
+            && !matches!(refused.reason(), "AlreadyExists" | "NotFound")
+        {
+            tracing::warn!(message = refused.message(), "an APIService could not be kept");
+        }
+    }
+}
+
+/// What is missing is made; what was made for a CRD goes with it. `stored` says of each APIService whether it was made so.
+fn plan(served: &BTreeMap<(String, String), Origin>, stored: &BTreeMap<String, bool>) -> Vec<Write> {
+    let name = |(group, version): &(String, String)| format!("{version}.{group}");
+    let wanted: BTreeSet<String> = served.keys().map(name).collect();
+    let surplus = stored
+        .iter()
+        .filter(|(name, automatic)| **automatic && !wanted.contains(*name))
+        .map(|(name, _)| Write::Delete(name.clone()));
+    let missing = served
+        .iter()
+        // This group has none: it is how all others are known.
+        .filter(|(place, _)| place.0 != "apiregistration.k8s.io" && !stored.contains_key(&name(place)))
+        .map(|(place, origin)| Write::Create(api_service(&name(place), place, *origin)));
+    surplus.chain(missing).collect()
+}
+
+fn api_service(name: &str, (group, version): &(String, String), origin: Origin) -> Value {
+    let priority = priorities::of(group, version);
+    let automanaged = match origin {
+        Origin::Server => "onstart",
+        Origin::Definition => "true",
+    };
+    json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": name, "labels": {AUTOMANAGED: automanaged}},
+        "spec": {"group": group, "version": version,
+            "groupPriorityMinimum": priority.group, "versionPriority": priority.version},
+    })
+}
+
+/// What a new APIService says of itself if this server answers it.
+pub(crate) fn available(now: jiff::Timestamp) -> Value {
+    json!({"conditions": [{"type": "Available", "status": "True", "reason": "Local",
+        "message": "Local APIServices are always available", "lastTransitionTime": object::timestamp(now)}]})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(group: &str, version: &str) -> (String, String) {
+        (group.to_owned(), version.to_owned())
+    }
+
+    #[test]
+    fn what_is_missing_is_made_and_what_is_no_longer_answered_goes() {
+        let served = BTreeMap::from([
+            (place("", "v1"), Origin::Server),
+            (place("apiregistration.k8s.io", "v1"), Origin::Server),
+            (place("shop.example.com", "v1"), Origin::Definition),
+            (place("known.example.com", "v1"), Origin::Definition),
+        ]);
+        let stored = BTreeMap::from([
+            ("v1.known.example.com".to_owned(), true),
+            ("v1.gone.example.com".to_owned(), true),
+            ("v1beta1.metrics.k8s.io".to_owned(), false),
+        ]);
+        let writes = plan(&served, &stored);
+        let [Write::Delete(gone), Write::Create(core), Write::Create(shop)] = &writes[..] else {
+            panic!("{writes:?}");
+        };
+        assert_eq!(gone, "v1.gone.example.com");
+        assert_eq!(
+            core["metadata"],
+            json!({"name": "v1.", "labels": {AUTOMANAGED: "onstart"}})
+        );
+        assert_eq!(shop["metadata"]["labels"][AUTOMANAGED], "true");
+        assert_eq!(
+            (
+                &shop["spec"]["groupPriorityMinimum"],
+                &shop["spec"]["versionPriority"]
+            ),
+            (&json!(1000), &json!(100))
+        );
+    }
+}

@@ -1,0 +1,299 @@
+//! One request, carried to a backend and back.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, BodyStream, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio_rustls::TlsConnector;
+
+use super::Remote;
+use crate::auth::User;
+use crate::pki::Identity;
+use crate::server::Server;
+use crate::status::{Result, Status};
+use crate::webhook::{Connector, root_cause};
+use crate::wire::{Body, Response, text_response};
+
+/// How long a backend may take to begin its answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it may take to say what it is.
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+/// The largest description of itself that is read.
+const DISCOVERY_LIMIT: usize = 4 << 20;
+
+/// Headers that are between two neighbours, and those that say who somebody is: that is ours to say.
+const NOT_FORWARDED: [HeaderName; 10] = [
+    header::CONNECTION,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::AUTHORIZATION,
+    header::HOST,
+    // What comes back is compressed for the client by us.
+    header::ACCEPT_ENCODING,
+];
+
+type HttpsClient = Client<Connector, Full<Bytes>>;
+
+/// Connections to backends, by whom they trust and where they are.
+pub(super) struct Clients {
+    identity: Identity,
+    clients: Mutex<HashMap<(String, bool, String), HttpsClient>>,
+}
+
+/// A request that goes to a backend.
+pub(crate) struct Forwarded<'a> {
+    pub(crate) method: Method,
+    pub(crate) target: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: Bytes,
+    /// Whether the answer may keep coming for long, and begin late.
+    pub(crate) lasts: bool,
+}
+
+/// Carries a request to its backend.
+pub(crate) async fn forward(
+    server: &Server,
+    remote: &Remote,
+    user: &User,
+    request: Forwarded<'_>,
+) -> Result<Response> {
+    let unavailable = |why: &str| Ok(text_response(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")));
+    if !remote.available {
+        return unavailable("service unavailable");
+    }
+    if request.headers.contains_key(header::UPGRADE) {
+        return Err(Status::not_implemented(
+            "connections to aggregated API servers cannot be upgraded here",
+        ));
+    }
+    let mut headers: HeaderMap = request
+        .headers
+        .iter()
+        .filter(|(name, _)| !NOT_FORWARDED.contains(name) && !says_who(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    introduce(user, &mut headers);
+    let sent = send(
+        server,
+        remote,
+        request.method,
+        request.target,
+        headers,
+        request.body,
+    );
+    let answer = match request.lasts {
+        true => sent.await,
+        false => match tokio::time::timeout(PATIENCE, sent).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                return Err(Status::timeout(
+                    "the aggregated API server did not answer in time",
+                ));
+            }
+        },
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(why) => return unavailable(&format!("error trying to reach service: {why}")),
+    };
+    let (mut parts, body) = answer.into_parts();
+    if parts.status.is_redirection() && parts.headers.contains_key(header::LOCATION) {
+        let why = "the backend attempted to redirect this request, which is not permitted";
+        return Ok(text_response(StatusCode::BAD_GATEWAY, why));
+    }
+    for name in NOT_FORWARDED {
+        parts.headers.remove(name);
+    }
+    let frames = BodyStream::new(body).take_while(|frame| std::future::ready(frame.is_ok()));
+    let bytes = frames.filter_map(async |frame| frame.ok()?.into_data().ok());
+    Ok(Response::from_parts(parts, Body::stream(bytes)))
+}
+
+/// Asks a backend what it holds, as somebody who may know.
+pub(super) async fn ask(
+    server: &Server,
+    remote: &Remote,
+    path: &str,
+    accept: &'static str,
+) -> Result<Bytes, String> {
+    let mut headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
+    introduce(&User::master("system:kube-aggregator"), &mut headers);
+    let url = format!("https://{}{path}", host(remote));
+    let asked = async {
+        let answer = send(server, remote, Method::GET, path, headers, Bytes::new()).await?;
+        match answer.status().as_u16() {
+            200..=299 => {}
+            code => return Err(format!("bad status from {url}: {code}")),
+        }
+        let body = Limited::new(answer.into_body(), DISCOVERY_LIMIT).collect().await;
+        body.map(|body| body.to_bytes())
+            .map_err(|error| error.to_string())
+    };
+    match tokio::time::timeout(PROBE_PATIENCE, asked).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(why)) => Err(format!("failing or missing response from {url}: {why}")),
+        Err(_) => Err(format!("timed out waiting for {url}")),
+    }
+}
+
+async fn send(
+    server: &Server,
+    remote: &Remote,
+    method: Method,
+    target: &str,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<http::Response<hyper::body::Incoming>, String> {
+    let address = server
+        .webhooks
+        .find(server, &remote.service)
+        .map_err(|error| error.0)?;
+    let client = server.aggregation.clients.client(remote, &address)?;
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.headers_mut() = headers;
+    *request.uri_mut() = format!("https://{}{target}", host(remote))
+        .parse()
+        .map_err(|_| "the path is not valid".to_owned())?;
+    client.request(request).await.map_err(|error| root_cause(&error))
+}
+
+fn host(remote: &Remote) -> String {
+    let service = &remote.service;
+    format!("{}.{}.svc:{}", service.name, service.namespace, service.port)
+}
+
+fn says_who(name: &HeaderName) -> bool {
+    name.as_str().starts_with("x-remote-") || name.as_str().starts_with("impersonate-")
+}
+
+/// Says whose request it is.
+fn introduce(user: &User, headers: &mut HeaderMap) {
+    let mut add = |name: HeaderName, value: &str| {
+        // A name that is no header value cannot be told; a backend then sees nobody.
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.append(name, value);
+        }
+    };
+    add(HeaderName::from_static("x-remote-user"), &user.name);
+    if !user.uid.is_empty() {
+        add(HeaderName::from_static("x-remote-uid"), &user.uid);
+    }
+    for group in &user.groups {
+        add(HeaderName::from_static("x-remote-group"), group);
+    }
+}
+
+impl Clients {
+    pub(super) fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            clients: Mutex::default(),
+        }
+    }
+
+    fn client(&self, remote: &Remote, address: &str) -> Result<HttpsClient, String> {
+        let key = (remote.ca_bundle.clone(), remote.insecure, address.to_owned());
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let connector = Connector {
+            tls: self.tls(remote)?,
+            address: Some(address.to_owned()),
+        };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(PATIENCE)
+            .build(connector);
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+
+    fn tls(&self, remote: &Remote) -> Result<TlsConnector, String> {
+        let broken = |error: &dyn std::fmt::Display| format!("unable to load certificates: {error}");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| broken(&error))?;
+        let trusting = if remote.insecure {
+            let anybody = Arc::new(Anybody(
+                provider.signature_verification_algorithms.supported_schemes(),
+            ));
+            builder.dangerous().with_custom_certificate_verifier(anybody)
+        } else {
+            let pem = base64::engine::general_purpose::STANDARD.decode(&remote.ca_bundle);
+            let mut roots = RootCertStore::empty();
+            for certificate in CertificateDer::pem_slice_iter(&pem.map_err(|error| broken(&error))?) {
+                let added = certificate.map(|certificate| roots.add(certificate));
+                added
+                    .map_err(|error| broken(&error))?
+                    .map_err(|error| broken(&error))?;
+            }
+            builder.with_root_certificates(roots)
+        };
+        let chain =
+            CertificateDer::pem_slice_iter(self.identity.certificate.as_bytes()).collect::<Result<_, _>>();
+        let key =
+            PrivateKeyDer::from_pem_slice(self.identity.key.as_bytes()).map_err(|error| broken(&error))?;
+        let config = trusting
+            .with_client_auth_cert(chain.map_err(|error| broken(&error))?, key)
+            .map_err(|error| broken(&error))?;
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+}
+
+/// Believes everybody: what `insecureSkipTLSVerify` asks for.
+#[derive(Debug)]
+struct Anybody(Vec<SignatureScheme>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.clone()
+    }
+}

@@ -1,0 +1,325 @@
+//! Aggregation: groups that another API server answers.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Result, ensure};
+use base64::Engine as _;
+use cambium_testing::{HttpsServer, Raw, Respond, TestCluster, Watch, eventually, eventually_some};
+use futures::StreamExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Bytes, Frame};
+use serde_json::{Value, json};
+
+const SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+
+/// What a backend was asked, and by whom.
+#[derive(Debug, Clone, PartialEq)]
+struct Asked {
+    what: String,
+    user: Vec<String>,
+    groups: Vec<String>,
+}
+
+type Seen = Arc<Mutex<Vec<Asked>>>;
+type Response = hyper::Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+fn answer(code: u16, body: &Value) -> Response {
+    let response = hyper::Response::builder()
+        .status(code)
+        .header("content-type", "application/json");
+    response
+        .body(Full::new(Bytes::from(body.to_string())).boxed_unsync())
+        .unwrap()
+}
+
+/// An API server with one resource that holds one object.
+fn backend(group: String, seen: Seen) -> Respond {
+    Arc::new(move |request| {
+        let all = |name: &str| -> Vec<String> {
+            let values = request.headers().get_all(name).iter();
+            values.map(|value| value.to_str().unwrap().to_owned()).collect()
+        };
+        seen.lock().unwrap().push(Asked {
+            what: format!("{} {}", request.method(), request.uri()),
+            user: all("x-remote-user"),
+            groups: all("x-remote-group"),
+        });
+        let response = respond(&group, request.uri());
+        Box::pin(async move { response })
+    })
+}
+
+fn respond(group: &str, uri: &hyper::Uri) -> Response {
+    let root = format!("/apis/{group}/v1");
+    let object = json!({"apiVersion": format!("{group}/v1"), "kind": "Gadget", "metadata": {"name": "one"}});
+    match (uri.path().strip_prefix(&root), uri.query()) {
+        (Some(""), _) => answer(
+            200,
+            &json!({
+                "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}/v1"),
+                "resources": [{"name": "gadgets", "singularName": "gadget", "namespaced": false, "kind": "Gadget",
+                    "verbs": ["get", "list", "watch"], "shortNames": ["gd"]}],
+            }),
+        ),
+        (Some("/gadgets"), Some(query)) if query.contains("watch=true") => {
+            let event = format!("{}\n", json!({"type": "ADDED", "object": object}));
+            let first = futures::stream::once(async move { Ok(Frame::data(Bytes::from(event))) });
+            let frames = first.chain(futures::stream::pending());
+            let response = hyper::Response::builder().header("content-type", "application/json");
+            response.body(StreamBody::new(frames).boxed_unsync()).unwrap()
+        }
+        (Some("/gadgets/one"), _) => answer(200, &object),
+        (Some("/gadgets/elsewhere"), _) => {
+            let response = hyper::Response::builder()
+                .status(302)
+                .header("location", "https://127.0.0.1/");
+            response.body(Full::new(Bytes::new()).boxed_unsync()).unwrap()
+        }
+        _ => answer(
+            404,
+            &json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+            "code": 404, "message": "no such gadget"}),
+        ),
+    }
+}
+
+/// Registers a backend, by a Service that leads to loopback.
+async fn register(raw: &Raw, namespace: &str, group: &str, port: u16, spec: Value) -> Result<()> {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "gadgets"},
+        "spec": {"type": "ExternalName", "externalName": "localhost"}});
+    let made = raw
+        .post(&format!("/api/v1/namespaces/{namespace}/services"), &service)
+        .await?;
+    ensure!(matches!(made.code, 201 | 409), "{}", made.message());
+    let mut api_service = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": format!("v1.{group}")}, "spec": spec});
+    api_service["spec"]["group"] = json!(group);
+    api_service["spec"]["version"] = json!("v1");
+    api_service["spec"]["groupPriorityMinimum"] = json!(2000);
+    api_service["spec"]["versionPriority"] = json!(10);
+    api_service["spec"]["service"] = json!({"namespace": namespace, "name": "gadgets", "port": port});
+    let made = raw.post(SERVICES, &api_service).await?;
+    ensure!(made.code == 201, "{}", made.message());
+    Ok(())
+}
+
+/// The `Available` condition: status and reason.
+async fn available(raw: &Raw, group: &str) -> Result<Option<(String, String, String)>> {
+    let stored = raw.get(&format!("{SERVICES}/v1.{group}")).await?.body;
+    let text = |field: &str| {
+        let value = stored.pointer(&format!("/status/conditions/0/{field}"));
+        value.and_then(Value::as_str).map(str::to_owned)
+    };
+    Ok(match (text("status"), text("reason"), text("message")) {
+        (Some(status), Some(reason), Some(message)) => Some((status, reason, message)),
+        _ => None,
+    })
+}
+
+async fn until(raw: &Raw, group: &str, status: &str, reason: &str) -> Result<()> {
+    eventually(&format!("{status} because of {reason}"), || async {
+        let condition = available(raw, group).await?;
+        Ok(condition.is_some_and(|(one, why, _)| one == status && why == reason))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_backend_answers_for_its_group() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace("aggregated").await?;
+    let (raw, group) = (cluster.raw(), format!("{namespace}.example.com"));
+    let seen = Seen::default();
+    let names = [format!("gadgets.{namespace}.svc")];
+    let server = HttpsServer::start(&names, backend(group.clone(), seen.clone())).await?;
+    let bundle = base64::engine::general_purpose::STANDARD.encode(server.authority());
+    register(
+        &raw,
+        &namespace,
+        &group,
+        server.port(),
+        json!({"caBundle": bundle}),
+    )
+    .await?;
+    until(&raw, &group, "True", "Passed").await?;
+
+    let path = format!("/apis/{group}/v1/gadgets");
+    let one = eventually_some("the gadget", || async {
+        let answer = raw.get(&format!("{path}/one?pretty=true")).await?;
+        Ok((answer.code == 200).then_some(answer.body))
+    })
+    .await?;
+    assert_eq!(one["kind"], "Gadget");
+    let asked = seen
+        .lock()
+        .unwrap()
+        .iter()
+        .find(|asked| asked.what.contains("/one?pretty=true"))
+        .cloned()
+        .unwrap();
+    assert_eq!(asked.user.len(), 1, "{asked:?}");
+    assert!(asked.groups.contains(&"system:masters".to_owned()), "{asked:?}");
+    let missing = raw.get(&format!("{path}/two")).await?;
+    assert_eq!((missing.code, missing.message()), (404, "no such gadget"));
+    let (code, _, text) = raw.fetch(&format!("{path}/elsewhere"), "*/*").await?;
+    let why = "the backend attempted to redirect this request, which is not permitted";
+    assert_eq!((code, String::from_utf8_lossy(&text).as_ref()), (502, why));
+
+    let mut watch = Watch::open(
+        &cluster.client(),
+        &format!("{path}?watch=true"),
+        "application/json",
+    )
+    .await?;
+    let (kind, object) = watch.next().await?.unwrap();
+    assert_eq!(
+        (kind.as_str(), &object["metadata"]["name"]),
+        ("ADDED", &json!("one"))
+    );
+    drop(watch);
+
+    // Discovery tells of it, plain and aggregated.
+    let groups = raw.get("/apis").await?.body;
+    let found = groups["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|one| one["name"] == group);
+    assert!(found, "{groups}");
+    assert_eq!(
+        raw.get(&format!("/apis/{group}")).await?.body["preferredVersion"]["version"],
+        "v1"
+    );
+    assert_eq!(
+        raw.get(&format!("/apis/{group}/v1")).await?.body["resources"][0]["kind"],
+        "Gadget"
+    );
+    eventually("aggregated discovery", || async {
+        let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        let (_, _, bytes) = raw.fetch("/apis", accept).await?;
+        let list: Value = serde_json::from_slice(&bytes)?;
+        let items = list["items"].as_array().unwrap();
+        let entry = items.iter().find(|one| one["metadata"]["name"] == group);
+        Ok(entry.is_some_and(|entry| entry["versions"][0]["resources"][0]["resource"] == "gadgets"))
+    })
+    .await?;
+
+    // What is down is not available, and nothing else suffers.
+    drop(server);
+    let touched = json!({"metadata": {"labels": {"touched": "yes"}}});
+    raw.patch(
+        "application/merge-patch+json",
+        &format!("{SERVICES}/v1.{group}"),
+        &touched,
+    )
+    .await?;
+    until(&raw, &group, "False", "FailedDiscoveryCheck").await?;
+    eventually("the refusal", || async {
+        let (code, _, text) = raw.fetch(&format!("{path}/one"), "*/*").await?;
+        Ok(code == 503 && text.as_ref() == b"service unavailable\n")
+    })
+    .await?;
+    assert_eq!(raw.get("/api/v1/namespaces/default").await?.code, 200);
+    raw.delete(&format!("{SERVICES}/v1.{group}"), &json!({})).await?;
+    eventually("the group is gone", || async {
+        Ok(raw.get(&format!("/apis/{group}/v1")).await?.code == 404)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_backend_that_cannot_be_trusted_or_found_is_not_asked() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace("untrusted").await?;
+    let raw = cluster.raw();
+    let group = format!("{namespace}.example.com");
+    // Its certificate is for another name.
+    let server =
+        HttpsServer::start(&["elsewhere".to_owned()], backend(group.clone(), Seen::default())).await?;
+    let bundle = base64::engine::general_purpose::STANDARD.encode(server.authority());
+    register(
+        &raw,
+        &namespace,
+        &group,
+        server.port(),
+        json!({"caBundle": bundle}),
+    )
+    .await?;
+    until(&raw, &group, "False", "FailedDiscoveryCheck").await?;
+    raw.delete(&format!("{SERVICES}/v1.{group}"), &json!({})).await?;
+    // Whoever wants no proof gets none.
+    let loose = format!("loose.{group}");
+    let server =
+        HttpsServer::start(&["elsewhere".to_owned()], backend(loose.clone(), Seen::default())).await?;
+    register(
+        &raw,
+        &namespace,
+        &loose,
+        server.port(),
+        json!({"insecureSkipTLSVerify": true}),
+    )
+    .await?;
+    until(&raw, &loose, "True", "Passed").await?;
+    let service = format!("/api/v1/namespaces/{namespace}/services/gadgets");
+    raw.delete(&service, &json!({})).await?;
+    until(&raw, &loose, "False", "ServiceNotFound").await?;
+    let (_, _, message) = available(&raw, &loose).await?.unwrap();
+    assert_eq!(
+        message,
+        format!("service/gadgets in \"{namespace}\" is not present")
+    );
+    raw.delete(&format!("{SERVICES}/v1.{loose}"), &json!({})).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_group_and_version_has_an_api_service() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let raw = cluster.raw();
+    let group = format!("{}.example.com", cluster.unique("registered"));
+    for (name, service, priority) in [
+        ("v1.", "v1", 18_000),
+        ("v1.apps", "v1", 17_800),
+        ("v2.autoscaling", "v2", 17_500),
+    ] {
+        let stored = eventually_some(name, || async {
+            let answer = raw.get(&format!("{SERVICES}/{name}")).await?;
+            Ok((answer.code == 200).then_some(answer.body))
+        })
+        .await?;
+        assert_eq!(
+            (
+                &stored["spec"]["version"],
+                &stored["spec"]["groupPriorityMinimum"]
+            ),
+            (&json!(service), &json!(priority))
+        );
+        assert_eq!(
+            stored["metadata"]["labels"]["kube-aggregator.kubernetes.io/automanaged"],
+            "onstart"
+        );
+        assert_eq!(stored["status"]["conditions"][0]["reason"], "Local");
+    }
+    let crd = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{group}")},
+        "spec": {"group": group, "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v3", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let made = raw.post(definitions, &crd).await?;
+    ensure!(made.code == 201, "{}", made.message());
+    let path = format!("{SERVICES}/v3.{group}");
+    eventually("the CRD's APIService", || async {
+        Ok(raw.get(&path).await?.code == 200)
+    })
+    .await?;
+    raw.delete(&format!("{definitions}/widgets.{group}"), &json!({}))
+        .await?;
+    eventually("the APIService goes with its CRD", || async {
+        Ok(raw.get(&path).await?.code == 404)
+    })
+    .await
+}
