@@ -15,9 +15,10 @@ pub(crate) fn run(name: Option<&str>, options: &[String]) -> Result<()> {
         Some("definitions") => definitions(options),
         Some("compositions") => compositions(options),
         Some("apiserver") => apiserver(),
+        Some("soak") => alone("soak", options, &["60"]),
         Some("cue") => cue::run(),
         _ => bail!(
-            "usage: cargo xtask bench apiserver|cue|definitions [APPLICATIONS…|--peer [APPLICATIONS]]|\
+            "usage: cargo xtask bench apiserver|cue|soak [SECONDS]|definitions [APPLICATIONS…|--peer [APPLICATIONS]]|\
              compositions [COMPOSITES:REVISIONS…|--peer [COMPOSITES]]"
         ),
     }

@@ -23,7 +23,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   bench definitions [APPLICATIONS…]       what publishing a version costs, as applications grow in number
   bench definitions --peer [APPLICATIONS]  the same on Kubernetes, beside KubeVela's controller
   bench compositions [COMPOSITES:REVISIONS…]  what an edit of a composition costs, as both grow in number
-  bench compositions --peer [COMPOSITES]      the same on Kubernetes, beside Crossplane";
+  bench compositions --peer [COMPOSITES]      the same on Kubernetes, beside Crossplane
+  bench soak [SECONDS]   memory of the embedded API server with 1000 idle watches, and under everything at full speed";
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {

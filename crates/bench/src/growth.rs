@@ -161,7 +161,8 @@ async fn watch(reader: &mut Connection, watcher: &mut Connection, selector: &str
     Ok(body)
 }
 
-async fn idle_watches(address: &Address) -> Result<Vec<(Connection, Incoming)>> {
+/// A thousand watches with a selector that nothing matches, each on a connection of its own.
+pub(crate) async fn idle_watches(address: &Address) -> Result<Vec<(Connection, Incoming)>> {
     let mut reader = address.connect().await?;
     let mut watches = Vec::new();
     for index in 0..IDLE_WATCHES {

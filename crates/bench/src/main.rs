@@ -7,6 +7,7 @@
 //! load      what is measured
 //! growth    what company costs: many objects of another kind, many idle watches
 //! moves     who has followed a publish or an edit, as a watch tells it
+//! soak      memory over time: idle watches, and everything at full speed
 //! rivals    controllers beside the ones that people run today
 //! table     what is printed
 //! ```
@@ -17,11 +18,13 @@ mod growth;
 mod load;
 mod moves;
 mod rivals;
+mod soak;
 mod table;
 mod target;
 mod wire;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use cambium_testing::Crossplane;
@@ -117,6 +120,35 @@ fn rivals(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
+/// `cargo xtask bench soak`: whether memory stays flat, and whether a client understands every answer.
+#[expect(clippy::print_stdout, reason = "the figures are the program's answer")]
+fn soak(mut arguments: impl Iterator<Item = String>) -> Result<()> {
+    let usage = "usage: cambium-bench soak CAMBIUM SECONDS";
+    let cambium = PathBuf::from(arguments.next().context(usage)?);
+    let time = Duration::from_secs(arguments.next().context(usage)?.parse().context(usage)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let soaks = [
+        runtime.block_on(soak::watches(&cambium, time))?,
+        runtime.block_on(soak::mixed(&cambium, time))?,
+    ];
+    for soak in &soaks {
+        println!("{}, {} s", soak.what, soak.seconds);
+        let shown: Vec<String> = soak.memory.iter().map(|memory| format!("{memory:.1}")).collect();
+        println!("  memory, MB: {}", shown.join(" "));
+        println!(
+            "  worst moment of the second half beside the first: {:+.1} %",
+            soak.growth() * 100.0
+        );
+        if soak.requests > 0 {
+            println!(
+                "  {} requests; answers that were no success: {:?}",
+                soak.requests, soak.refusals
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Objects of one kind, while another is measured.
 const MANY: usize = 100_000;
 
@@ -127,6 +159,9 @@ fn main() -> Result<()> {
     }
     if arguments.next_if(|first| first == "compositions").is_some() {
         return compositions(arguments);
+    }
+    if arguments.next_if(|first| first == "soak").is_some() {
+        return soak(arguments);
     }
     if arguments.next_if(|first| first == "rivals").is_some() {
         return rivals(arguments);
