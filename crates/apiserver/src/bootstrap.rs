@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::auth;
 use crate::server::Server;
 
-/// Makes the namespaces, the range of Services' addresses, and the Service that stands for this server, unless they are there.
+/// Makes the namespaces, the standard roles and bindings, the range of Services' addresses, and the Service that stands for this server, unless they are there.
 pub(crate) async fn run(server: &Arc<Server>) {
     let client = server.loopback("cambium-bootstrap");
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
@@ -17,6 +18,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
             }
         }
     }
+    auth::standard(server).await;
     if server
         .store
         .bucket(&"networking.k8s.io/servicecidrs".into())

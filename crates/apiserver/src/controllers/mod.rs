@@ -8,14 +8,20 @@
 //! | [`garbage`] | the garbage collector: owner references, and the three ways to delete an owner |
 //! | [`namespaces`] | the namespace controller: empties a namespace that is being deleted |
 //! | [`accounts`] | the service account controller: `default` in every namespace |
+//! | [`account_secrets`] | the tokens controller: Secrets that hold a token |
+//! | [`root_authority`] | the root CA publisher: `kube-root-ca.crt` in every namespace |
+//! | [`aggregation`] | the cluster role aggregation controller |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
 
+mod account_secrets;
 mod accounts;
+mod aggregation;
 mod garbage;
 mod namespaces;
 mod place;
+mod root_authority;
 mod work;
 mod workloads;
 
@@ -36,8 +42,11 @@ pub struct Controllers {
     pub garbage_collection: bool,
     /// Empties namespaces that are being deleted, and lets them go.
     pub namespaces: bool,
-    /// Keeps a `default` ServiceAccount in every namespace.
+    /// Keeps a `default` ServiceAccount and the ConfigMap `kube-root-ca.crt` in every namespace, and fills in Secrets
+    /// for tokens. Without it, pods are not given an account, either.
     pub service_accounts: bool,
+    /// Keeps the rules of aggregated ClusterRoles.
+    pub cluster_roles: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
     pub workloads: Option<Simulation>,
 }
@@ -49,6 +58,7 @@ impl Controllers {
             garbage_collection: true,
             namespaces: true,
             service_accounts: true,
+            cluster_roles: true,
             workloads: Some(Simulation::default()),
         }
     }
@@ -59,6 +69,7 @@ impl Controllers {
             garbage_collection: false,
             namespaces: false,
             service_accounts: false,
+            cluster_roles: false,
             workloads: None,
         }
     }
@@ -80,6 +91,11 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.service_accounts {
         accounts::start(server);
+        account_secrets::start(server);
+        root_authority::start(server);
+    }
+    if controllers.cluster_roles {
+        aggregation::start(server);
     }
     if let Some(simulation) = &controllers.workloads {
         workloads::start(server, simulation.clone());
