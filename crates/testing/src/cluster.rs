@@ -51,7 +51,7 @@ impl TestCluster {
     /// A cluster of the kind that the environment asks for.
     pub async fn start() -> Result<Self> {
         match Backend::from_environment()? {
-            Backend::Embedded => Self::embedded(ApiServer::builder()).await,
+            Backend::Embedded => Self::embedded(ApiServer::builder().authority(AUTHORITY.as_str())).await,
             Backend::Kubernetes => {
                 let client = real::client().await.context("a real cluster")?;
                 Ok(Self {
@@ -65,7 +65,7 @@ impl TestCluster {
 
     /// An embedded cluster with settings of its own, whatever the environment says.
     pub async fn embedded(builder: cambium_apiserver::Builder) -> Result<Self> {
-        let server = builder.authority(AUTHORITY.as_str()).build().await?;
+        let server = builder.build().await?;
         let client = Client::new(server.clone(), "default");
         Ok(Self {
             backend: Backend::Embedded,

@@ -227,8 +227,8 @@ async fn escalate_and_bind_are_rights_of_their_own() -> Result<()> {
     let bindings = place.in_namespace("rolebindings");
     let view = place.binding("view", "ClusterRole", "view");
     assert_eq!(place.theirs.post(&bindings, &view).await?.code, 201);
-    let edit = place.binding("edit", "ClusterRole", "edit");
-    assert_eq!(place.theirs.post(&bindings, &edit).await?.code, 403);
+    let admin = place.binding("admin", "ClusterRole", "cluster-admin");
+    assert_eq!(place.theirs.post(&bindings, &admin).await?.code, 403);
     Ok(())
 }
 

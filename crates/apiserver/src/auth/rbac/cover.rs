@@ -67,26 +67,23 @@ fn covers(rule: &Rule, part: &Rule) -> bool {
     has(&rule.verbs, &part.verbs) && has(&rule.groups, &part.groups) && resources && names && urls
 }
 
-/// Parts for people: those that differ only by verb on one line, sorted.
+/// Parts for people: those on resources that differ only by verb on one line, sorted.
 pub(super) fn described(parts: Vec<Rule>) -> Vec<String> {
-    let mut simple: BTreeMap<(Vec<String>, Vec<String>, Vec<String>), Rule> = BTreeMap::new();
     let mut lines = BTreeSet::new();
-    for part in parts {
+    let mut verbs: BTreeMap<Rule, Vec<String>> = BTreeMap::new();
+    for mut part in parts {
         if !part.urls.is_empty() {
             lines.insert(line(&part));
             continue;
         }
-        let key = (part.groups.clone(), part.resources.clone(), part.names.clone());
-        match simple.entry(key) {
-            std::collections::btree_map::Entry::Occupied(mut known) => {
-                known.get_mut().verbs.extend(part.verbs);
-            }
-            std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(part);
-            }
-        }
+        let own = std::mem::take(&mut part.verbs);
+        verbs.entry(part).or_default().extend(own);
     }
-    lines.extend(simple.values().map(line));
+    lines.extend(
+        verbs
+            .into_iter()
+            .map(|(part, verbs)| line(&Rule { verbs, ..part })),
+    );
     lines.into_iter().collect()
 }
 
