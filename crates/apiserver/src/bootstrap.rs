@@ -5,12 +5,13 @@ use std::sync::Arc;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
+use crate::auth;
 use crate::fairness;
 use crate::loopback::Loopback;
 use crate::server::Server;
 
-/// Makes the namespaces, the range of Services' addresses, the Service that stands for this server, and the flow schemas
-/// and priority levels, unless they are there. Each round is written as one group.
+/// Makes the namespaces, the standard roles and bindings, the range of Services' addresses, the Service that stands for this
+/// server, and the flow schemas and priority levels, unless they are there. Each round is written as one group.
 pub(crate) async fn run(server: &Arc<Server>) {
     let client = server.loopback("cambium-bootstrap");
     let namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map(|name| Missing {
@@ -20,6 +21,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
         object: json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
     });
     make(server, &client, namespaces.into()).await;
+    auth::standard(server).await;
 
     let range = Missing {
         bucket: "networking.k8s.io/servicecidrs",

@@ -13,9 +13,9 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::aggregation::{self, Aggregation};
-use crate::auth::{Authorizer, MastersOnly, Tokens, User};
+use crate::auth::{Authorizer, SigningKey, Tokens, User};
 use crate::controllers::Controllers;
-use crate::server::{Server, handle};
+use crate::server::{Access, Server, handle};
 use crate::source::{Clock, Entropy, Sources};
 use crate::store::{History, OpenError, Store};
 use crate::webhook::{ServiceResolver, Webhooks};
@@ -34,10 +34,13 @@ pub struct ApiServer {
 /// What an [`ApiServer`] is made of.
 #[derive(Default)]
 pub struct Builder {
+    store: Option<Store>,
     file: Option<PathBuf>,
     history: History,
     sources: Sources,
     tokens: Tokens,
+    signing_key: Option<SigningKey>,
+    authority: Option<String>,
     authorizer: Option<Arc<dyn Authorizer>>,
     services: Option<ServiceResolver>,
     controllers: Controllers,
@@ -83,6 +86,13 @@ impl Builder {
         self
     }
 
+    /// Keeps objects in a store that is open already, whatever else is said about where they are kept.
+    #[must_use]
+    pub fn store(mut self, store: Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
     /// How much of the past is kept for watches and pages.
     #[must_use]
     pub fn history(mut self, history: History) -> Self {
@@ -111,7 +121,22 @@ impl Builder {
         self
     }
 
-    /// Who may do what; without one, only `system:masters` may do anything.
+    /// The key that service account tokens are signed with; without one, tokens end with the server.
+    #[must_use]
+    pub fn signing_key(mut self, key: SigningKey) -> Self {
+        self.signing_key = Some(key);
+        self
+    }
+
+    /// The certificate of the authority that clients should trust, as PEM: every namespace has it in the ConfigMap
+    /// `kube-root-ca.crt`.
+    #[must_use]
+    pub fn authority(mut self, certificate: impl Into<String>) -> Self {
+        self.authority = Some(certificate.into());
+        self
+    }
+
+    /// Who may do what; without one, the roles and bindings in the cluster say.
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = Some(authorizer);
@@ -141,22 +166,24 @@ impl Builder {
 
     /// Opens the store, makes what every cluster has, starts the controllers.
     pub async fn build(self) -> Result<ApiServer, OpenError> {
-        let store = match &self.file {
-            Some(path) => Store::open(path, self.history)?,
-            None => Store::in_memory(self.history)?,
+        let store = match (self.store, &self.file) {
+            (Some(store), _) => store,
+            (None, Some(path)) => Store::open(path, self.history)?,
+            (None, None) => Store::in_memory(self.history)?,
         };
-        let authorizer = self.authorizer.unwrap_or_else(|| Arc::new(MastersOnly));
+        let access = Access {
+            tokens: self.tokens,
+            signing_key: self.signing_key.unwrap_or_else(|| {
+                SigningKey::generate().expect("the operating system has randomness for a key")
+            }),
+            authority: self.authority,
+            authorizer: self.authorizer,
+        };
         let webhooks = Webhooks::new(self.services);
         let aggregation = Aggregation::new(&store);
-        let mut server = Server::new(
-            store,
-            self.sources,
-            self.tokens,
-            authorizer,
-            webhooks,
-            aggregation,
-        );
+        let mut server = Server::new(store, self.sources, access, webhooks, aggregation);
         server.body_patience = self.body_patience.unwrap_or(server.body_patience);
+        server.service_accounts = self.controllers.service_accounts;
         let server = Arc::new(server);
         bootstrap::run(&server).await;
         let feed = server.store.feed();

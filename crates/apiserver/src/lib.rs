@@ -49,7 +49,10 @@ mod validation;
 mod webhook;
 mod wire;
 
-pub use auth::{Action, Authorizer, MASTERS, MastersOnly, ResourceAction, Tokens, User};
+pub use auth::{
+    Action, Authorizer, Decision, Held, MASTERS, MastersOnly, Rbac, ResourceAction, Rule, SigningKey, Tokens,
+    User,
+};
 pub use builder::{ApiServer, Builder};
 pub use controllers::{Controllers, Simulation, annotations};
 pub use health::KUBERNETES_VERSION;

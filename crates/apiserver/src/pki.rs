@@ -13,6 +13,9 @@ pub enum PkiError {
     /// The certificate could not be made, or what is there is no certificate.
     #[error("the certificate is not usable: {0}")]
     Certificate(#[from] rcgen::Error),
+    /// What is there is no private key of the kind that is wanted.
+    #[error("the key is not usable")]
+    Key,
     /// The file could not be read or written.
     #[error("{path}: {source}")]
     File {

@@ -8,11 +8,14 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request};
+use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
 use crate::admission::Hooks;
 use crate::aggregation::{self, Aggregation, Forwarded};
-use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
+use crate::auth::{
+    Action, Authorizer, Rbac, ResourceAction, SigningKey, Tokens, User, impersonation, require, tokens,
+};
 use crate::fairness::{Belonging, Fairness};
 use crate::loopback::Loopback;
 use crate::registry::Registry;
@@ -30,14 +33,20 @@ pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) sources: Sources,
     pub(crate) tokens: Tokens,
+    pub(crate) signing_key: SigningKey,
+    /// The certificate of the authority that clients should trust, as PEM.
+    pub(crate) authority: Option<String>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) fairness: Fairness,
     pub(crate) aggregation: Aggregation,
+    pub(crate) rbac: Arc<Rbac>,
     pub(crate) namespaces: Arc<str>,
     pub(crate) definitions: Arc<str>,
     pub(crate) openapi: openapi::Cache,
     pub(crate) webhooks: Webhooks,
     pub(crate) hooks: Hooks,
+    /// Whether pods are given accounts, which a controller then keeps.
+    pub(crate) service_accounts: bool,
     /// How long the body of a request may take to arrive.
     pub(crate) body_patience: Duration,
     /// Watches that are open.
@@ -48,27 +57,39 @@ pub(crate) struct Server {
     ready: AtomicBool,
 }
 
+/// Whom a server believes, and who may do what.
+pub(crate) struct Access {
+    pub(crate) tokens: Tokens,
+    pub(crate) signing_key: SigningKey,
+    pub(crate) authority: Option<String>,
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
+}
+
 impl Server {
     pub(crate) fn new(
         store: Store,
         sources: Sources,
-        tokens: Tokens,
-        authorizer: Arc<dyn Authorizer>,
+        access: Access,
         webhooks: Webhooks,
         aggregation: Aggregation,
     ) -> Self {
+        let rbac = Arc::new(Rbac::new(&store));
         Self {
             fairness: Fairness::new(&store),
+            authorizer: access.authorizer.unwrap_or_else(|| rbac.clone()),
+            rbac,
+            tokens: access.tokens,
+            signing_key: access.signing_key,
+            authority: access.authority,
             store,
             sources,
-            tokens,
-            authorizer,
             namespaces: "/namespaces".into(),
             definitions: "apiextensions.k8s.io/customresourcedefinitions".into(),
             openapi: openapi::Cache::default(),
             webhooks,
             aggregation,
             hooks: Hooks::default(),
+            service_accounts: true,
             body_patience: wire::BODY_PATIENCE,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),
@@ -175,20 +196,23 @@ where
         None => plain_verb(request.method().as_str()),
     };
     options.check_timeout(verb)?;
-    let user = authenticate(server, caller, request.headers())?;
+    let mut user = authenticate(server, caller, request.headers())?;
+    let decoded = percent_decode_str(uri.path()).decode_utf8_lossy();
     let action = Action {
         verb,
         resource: path.as_ref().map(ResourceAction::of),
-        path: uri.path(),
+        path: &decoded,
     };
+    if let Some(wanted) = impersonation::wanted(request.headers())? {
+        let other = impersonation::become_other(&*server.authorizer, &user, &wanted, &action)?;
+        user = Arc::new(other);
+    }
     // Held until the answer is made; what is streamed afterwards needs no seat.
     let _seat = match server.fairness.admit(&user, &action, belonging).await {
         Ok(seat) => seat,
         Err(too_many) => return Ok(too_many.response()),
     };
-    if let Err(why) = server.authorizer.authorize(&user, &action) {
-        return Err(refusal(&user, &action, &why));
-    }
+    require(&*server.authorizer, &user, &action)?;
     if let Some(remote) = server.aggregation.remotes().find(uri.path()) {
         let (parts, body) = request.into_parts();
         let forwarded = Forwarded {
@@ -272,10 +296,21 @@ fn authenticate(server: &Server, caller: Option<Arc<User>>, headers: &HeaderMap)
     if let Some(caller) = caller {
         return Ok(caller);
     }
-    match headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()) {
-        Some(header) => server.tokens.authenticate(header),
+    let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    match header.and_then(bearer_token) {
+        Some(token) => tokens::recognise(server, token, &tokens::own_audiences())
+            .map(|recognised| recognised.user)
+            .map_err(|_| Status::unauthorized()),
         None => Ok(Arc::new(User::anonymous())),
     }
+}
+
+/// The token of an `Authorization` header, if it holds one.
+fn bearer_token(header: &str) -> Option<&str> {
+    let mut parts = header.trim().splitn(3, ' ');
+    let scheme = parts.next()?;
+    let token = parts.next().filter(|token| !token.is_empty())?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
 fn plain_verb(method: &str) -> &'static str {
@@ -297,6 +332,9 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     if path.contains("//") {
         return Err(Status::no_such_path());
     }
+    if let Some(answer) = identity(server, path) {
+        return Ok(answer);
+    }
     if let Some(answer) = health::serve(server, path, query) {
         return Ok(answer);
     }
@@ -308,4 +346,21 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
         return openapi::serve(server, path, headers);
     }
     discovery::serve(server, path, accept)
+}
+
+/// What others need to check the tokens that this server issues; `None` for other paths.
+fn identity(server: &Server, path: &str) -> Option<Response> {
+    let (media, value) = match path {
+        "/.well-known/openid-configuration" => ("application/json", tokens::configuration()),
+        "/openid/v1/jwks" => ("application/jwk-set+json", server.signing_key.published()),
+        _ => return None,
+    };
+    let mut response = wire::text_response(http::StatusCode::OK, value.to_string());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(
+        http::header::CACHE_CONTROL,
+        HeaderValue::from_static("public, max-age=3600"),
+    );
+    Some(response)
 }

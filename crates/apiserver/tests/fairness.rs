@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cambium_apiserver::{Action, ApiServer, Authorizer, User};
+use cambium_apiserver::{Action, ApiServer, Authorizer, Decision, User};
 use futures::channel::oneshot;
 use http::Request;
 use http_body_util::combinators::BoxBody;
@@ -18,8 +18,8 @@ use tower_service::Service as _;
 struct Everybody;
 
 impl Authorizer for Everybody {
-    fn authorize(&self, _: &User, _: &Action<'_>) -> Result<(), String> {
-        Ok(())
+    fn authorize(&self, _: &User, _: &Action<'_>) -> Decision {
+        Decision::Allow(String::new())
     }
 }
 

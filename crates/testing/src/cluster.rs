@@ -1,5 +1,6 @@
 //! One way to get a cluster, whichever it is.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
@@ -30,6 +31,15 @@ impl Backend {
     }
 }
 
+/// The certificate that embedded clusters tell their clients to trust. None of them listens, so any will do.
+static AUTHORITY: LazyLock<String> = LazyLock::new(|| {
+    let authority = cambium_apiserver::pki::Authority::generate(jiff::Timestamp::now());
+    authority.map_or_else(
+        |error| error.to_string(),
+        |authority| authority.certificate().to_owned(),
+    )
+});
+
 /// A cluster for one test.
 pub struct TestCluster {
     backend: Backend,
@@ -41,7 +51,7 @@ impl TestCluster {
     /// A cluster of the kind that the environment asks for.
     pub async fn start() -> Result<Self> {
         match Backend::from_environment()? {
-            Backend::Embedded => Self::embedded(ApiServer::builder()).await,
+            Backend::Embedded => Self::embedded(ApiServer::builder().authority(AUTHORITY.as_str())).await,
             Backend::Kubernetes => {
                 let client = real::client().await.context("a real cluster")?;
                 Ok(Self {
@@ -72,6 +82,14 @@ impl TestCluster {
     /// A client with all rights.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// A client that shows no credentials but those that its requests carry.
+    pub async fn stranger(&self) -> Result<Client> {
+        match &self.server {
+            Some(server) => Ok(Client::new(server.as_user(None), "default")),
+            None => real::stranger().await,
+        }
     }
 
     /// Requests as they go over the wire.

@@ -9,7 +9,10 @@ use serde_json::Value;
 
 /// A client that hides nothing.
 #[derive(Clone)]
-pub struct Raw(Client);
+pub struct Raw {
+    client: Client,
+    headers: Vec<(String, String)>,
+}
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +40,29 @@ impl Answer {
 impl Raw {
     /// Requests through this client.
     pub fn new(client: Client) -> Self {
-        Self(client)
+        Self {
+            client,
+            headers: Vec::new(),
+        }
+    }
+
+    /// The same, with a header in every request.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same in the name of somebody else, whom the client must have the right to be.
+    #[must_use]
+    pub fn acting_as(self, user: &str) -> Self {
+        self.with_header("impersonate-user", user)
+    }
+
+    /// The same with a bearer token.
+    #[must_use]
+    pub fn with_token(self, token: &str) -> Self {
+        self.with_header("authorization", &format!("Bearer {token}"))
     }
 
     /// GET.
@@ -84,7 +109,7 @@ impl Raw {
     /// GET of whatever the client accepts: the code, the content type, and the bytes as they came.
     pub async fn fetch(&self, path: &str, accept: &str) -> Result<(u16, String, Bytes)> {
         let request = Request::get(path).header("accept", accept);
-        let response = self.0.send(request.body(Vec::new().into())?).await?;
+        let response = self.client.send(request.body(Vec::new().into())?).await?;
         let code = response.status().as_u16();
         let media = response.headers().get("content-type");
         let media = media.and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -109,7 +134,10 @@ impl Raw {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.0.send(request.body(bytes.into())?).await?;
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let response = self.client.send(request.body(bytes.into())?).await?;
         let code = response.status().as_u16();
         let warnings = response
             .headers()

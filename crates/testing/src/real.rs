@@ -46,13 +46,28 @@ pub(crate) async fn client() -> Result<Client> {
     client_with(ask(ControlPlane::kubeconfig).await?).await
 }
 
+/// A client to it that shows no credentials of its own.
+pub(crate) async fn stranger() -> Result<Client> {
+    let mut kubeconfig = ask(ControlPlane::kubeconfig).await?;
+    for user in &mut kubeconfig.auth_infos {
+        user.auth_info = Some(AuthInfo::default());
+    }
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
+}
+
 async fn client_with(kubeconfig: Kubeconfig) -> Result<Client> {
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;
-    crate::eventually("the default namespace is there", || async {
-        let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(client.clone());
-        Ok(namespaces.get_opt("default").await.unwrap_or_default().is_some())
-    })
+    crate::eventually(
+        "the default namespace and the standard roles are there",
+        || async {
+            let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(client.clone());
+            let present = namespaces.get_opt("default").await.unwrap_or_default().is_some();
+            let ready = http::Request::get("/readyz").body(Vec::new())?;
+            Ok(present && client.request_text(ready).await.is_ok())
+        },
+    )
     .await?;
     Ok(client)
 }
@@ -127,11 +142,12 @@ impl ControlPlane {
             format!("--token-auth-file={}", path("tokens.csv")),
             "--authorization-mode=RBAC".to_owned(),
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-            "--disable-admission-plugins=ServiceAccount".to_owned(),
         ];
         let manager_arguments = [
             format!("--kubeconfig={}", path("kubeconfig")),
             format!("--service-account-private-key-file={}", path("sa.key")),
+            // What the API server has made for itself at its start.
+            format!("--root-ca-file={}", path("certs/apiserver.crt")),
             "--leader-elect=false".to_owned(),
             "--bind-address=127.0.0.1".to_owned(),
             "--secure-port=0".to_owned(),

@@ -5,6 +5,7 @@
 
 mod namespaces;
 mod runtime_classes;
+mod service_accounts;
 mod webhooks;
 
 use serde_json::Value;
@@ -62,9 +63,10 @@ pub(crate) fn may_change(server: &Server) -> bool {
 pub(crate) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
-    object: Option<Value>,
+    mut object: Option<Value>,
 ) -> Result<Option<Value>> {
     namespaces::check(server, attributes)?;
+    service_accounts::mutate(server, attributes, &mut object).await?;
     webhooks::mutate(server, attributes, object).await
 }
 
@@ -74,6 +76,7 @@ pub(crate) async fn validate(
     attributes: &Attributes<'_>,
     object: Option<&Value>,
 ) -> Result<()> {
+    service_accounts::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
     webhooks::validate(server, attributes, object).await
 }

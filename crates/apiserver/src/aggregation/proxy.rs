@@ -12,6 +12,7 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, BodyStream, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -197,6 +198,15 @@ fn introduce(user: &User, headers: &mut HeaderMap) {
     }
     for group in &user.groups {
         add(HeaderName::from_static("x-remote-group"), group);
+    }
+    for (key, values) in &user.extra {
+        let key = utf8_percent_encode(key, NON_ALPHANUMERIC).to_string();
+        let Ok(name) = HeaderName::try_from(format!("x-remote-extra-{key}")) else {
+            continue;
+        };
+        for value in values {
+            add(name.clone(), value);
+        }
     }
 }
 

@@ -10,16 +10,22 @@
 //! | [`accounts`] | the service account controller: `default` in every namespace |
 //! | [`api_services`] | the aggregator's checks of backends |
 //! | [`flows`] | the keeper of flow schemas and priority levels |
+//! | [`account_secrets`] | the tokens controller: Secrets that hold a token |
+//! | [`root_authority`] | the root CA publisher: `kube-root-ca.crt` in every namespace |
+//! | [`cluster_roles`] | the cluster role aggregation controller |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
 
+mod account_secrets;
 mod accounts;
 mod api_services;
+mod cluster_roles;
 mod flows;
 mod garbage;
 mod namespaces;
 mod place;
+mod root_authority;
 mod work;
 mod workloads;
 
@@ -40,12 +46,15 @@ pub struct Controllers {
     pub garbage_collection: bool,
     /// Empties namespaces that are being deleted, and lets them go.
     pub namespaces: bool,
-    /// Keeps a `default` ServiceAccount in every namespace.
+    /// Keeps a `default` ServiceAccount and the ConfigMap `kube-root-ca.crt` in every namespace, and fills in Secrets
+    /// for tokens. Without it, pods are not given an account, either.
     pub service_accounts: bool,
     /// Finds out whether the backends of APIServices can be reached.
     pub api_services: bool,
     /// Keeps the flow schemas and priority levels of every cluster, and says which lead nowhere.
     pub flows: bool,
+    /// Keeps the rules of aggregated ClusterRoles.
+    pub cluster_roles: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
     pub workloads: Option<Simulation>,
 }
@@ -59,6 +68,7 @@ impl Controllers {
             service_accounts: true,
             api_services: true,
             flows: true,
+            cluster_roles: true,
             workloads: Some(Simulation::default()),
         }
     }
@@ -71,6 +81,7 @@ impl Controllers {
             service_accounts: false,
             api_services: false,
             flows: false,
+            cluster_roles: false,
             workloads: None,
         }
     }
@@ -92,6 +103,11 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.service_accounts {
         accounts::start(server);
+        account_secrets::start(server);
+        root_authority::start(server);
+    }
+    if controllers.cluster_roles {
+        cluster_roles::start(server);
     }
     if controllers.api_services {
         api_services::start(server);

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Call, create, managed, patch, prepare};
 use crate::admission::{self, Attributes, Operation};
+use crate::auth::escalation;
 use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
@@ -378,6 +379,21 @@ pub(super) fn allocate(call: &Call, new: &mut Value, old: Option<&Value>) -> Res
     }
 }
 
+/// Refuses a role or binding that gives more than its writer has.
+pub(super) fn check_grants(call: &Call, new: &Value, old: Option<&Value>) -> Result<()> {
+    if &*call.resource.group != "rbac.authorization.k8s.io" {
+        return Ok(());
+    }
+    let written = escalation::Written {
+        resource: &call.resource.plural,
+        name: &call.path.name,
+        namespace: call.namespace(),
+        new,
+        old,
+    };
+    escalation::check(&call.server, &call.user, &written)
+}
+
 /// 422 when there are errors.
 pub(super) fn refuse(call: &Call, name: &str, errors: &[FieldError]) -> Result<()> {
     match errors {
@@ -513,6 +529,7 @@ async fn attempt(
         warnings: &call.warnings,
     };
     let mut new = admit(call, &attributes, new).await?;
+    check_grants(call, &new, Some(&old))?;
     prepare::count_change(resource, &mut new, &old);
     allocate(call, &mut new, Some(&old))?;
 

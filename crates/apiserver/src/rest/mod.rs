@@ -18,9 +18,11 @@ mod managed;
 mod patch;
 mod prepare;
 mod present;
+mod review;
 mod scale;
 mod subresource;
 mod table;
+mod token;
 mod update;
 mod watch;
 
@@ -159,7 +161,7 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
         "create" if !call.resource.is_stored() && call.representation.shape == Shape::Table => {
             Err(Status::not_acceptable(&SPOKEN))
         }
-        "create" if !call.resource.is_stored() => subresource::review(&call),
+        "create" if !call.resource.is_stored() => review::review(&call),
         _ if !call.resource.verbs().contains(&verb) => Err(Status::verb_not_allowed()),
         // Paths that name too much or too little.
         "get" | "update" | "patch" | "delete" if lacks_namespace => Err(Status::no_such_path()),

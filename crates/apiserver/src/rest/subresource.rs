@@ -4,8 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::change::{self, Intake, Intent};
-use super::{Call, delete, get, patch, present, scale, update};
-use crate::auth::{Action, ResourceAction};
+use super::{Call, delete, get, patch, present, scale, token, update};
 use crate::object;
 use crate::status::{Result, Status};
 use crate::wire::{Response, value_response};
@@ -37,10 +36,7 @@ pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
         ("exec" | "attach" | "portforward" | "proxy", _) => {
             Err(no_nodes(&call, "pods here are simulated and run no containers"))
         }
-        ("token", "create") => Err(no_nodes(
-            &call,
-            "this server does not issue service account tokens",
-        )),
+        ("token", "create") => token::create(&call),
         _ => Err(Status::verb_not_allowed()),
     }
 }
@@ -86,88 +82,4 @@ async fn bind(call: &Call) -> Result<Response> {
         call.representation.encoding,
         &done,
     ))
-}
-
-/// Answers a question about access: the object comes back with its `status` filled in.
-pub(super) fn review(call: &Call) -> Result<Response> {
-    let mut question = call.decode()?.value;
-    question["apiVersion"] = json!(call.resource.api_version);
-    question["kind"] = json!(call.resource.kind);
-    let status = match &*call.resource.kind {
-        "SelfSubjectAccessReview" => access(call, &question, &call.user),
-        "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-            let text = |path: &str| {
-                object::at(&question, path)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-            };
-            let groups = object::at(&question, "spec.groups").and_then(Value::as_array);
-            let groups: Vec<&str> = groups.into_iter().flatten().filter_map(Value::as_str).collect();
-            let user = crate::auth::User::authenticated(text("spec.user"), &groups);
-            access(call, &question, &user)
-        }
-        "SelfSubjectReview" => json!({"userInfo": user_info(&call.user)}),
-        "SelfSubjectRulesReview" => json!({
-            "incomplete": true,
-            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-        }),
-        "TokenReview" => {
-            let token = object::at(&question, "spec.token")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            match call.server.tokens.authenticate(&format!("Bearer {token}")) {
-                Ok(user) => json!({"authenticated": true, "user": user_info(&user)}),
-                Err(_) => json!({"authenticated": false}),
-            }
-        }
-        _ => return Err(Status::verb_not_allowed()),
-    };
-    question["status"] = status;
-    Ok(value_response(
-        StatusCode::CREATED,
-        call.representation.encoding,
-        &question,
-    ))
-}
-
-fn user_info(user: &crate::auth::User) -> Value {
-    let mut info = json!({"username": user.name, "groups": user.groups});
-    if !user.uid.is_empty() {
-        info["uid"] = json!(user.uid);
-    }
-    info
-}
-
-fn access(call: &Call, question: &Value, user: &crate::auth::User) -> Value {
-    let text = |path: &str| {
-        object::at(question, path)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let about_resource = object::at(question, "spec.resourceAttributes").is_some();
-    let resource = ResourceAction {
-        group: text("spec.resourceAttributes.group"),
-        resource: text("spec.resourceAttributes.resource"),
-        subresource: text("spec.resourceAttributes.subresource"),
-        namespace: text("spec.resourceAttributes.namespace"),
-        name: text("spec.resourceAttributes.name"),
-    };
-    let action = match about_resource {
-        true => Action {
-            verb: text("spec.resourceAttributes.verb"),
-            resource: Some(resource),
-            path: "",
-        },
-        false => Action {
-            verb: text("spec.nonResourceAttributes.verb"),
-            resource: None,
-            path: text("spec.nonResourceAttributes.path"),
-        },
-    };
-    match call.server.authorizer.authorize(user, &action) {
-        Ok(()) => json!({"allowed": true}),
-        Err(why) if why.is_empty() => json!({"allowed": false}),
-        Err(why) => json!({"allowed": false, "reason": why}),
-    }
 }

@@ -147,6 +147,11 @@ impl Store {
         self.queue.write(write).await
     }
 
+    /// Writes several objects, each for itself, with as few commits as can be.
+    pub async fn write_all(&self, writes: Vec<Write>) -> Vec<Result<Arc<Entry>, WriteError>> {
+        self.queue.write_all(writes).await
+    }
+
     /// Every event of every bucket from now on, in order. For controllers in the same process.
     pub fn feed(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
         let (sender, receiver) = mpsc::unbounded_channel();

@@ -47,6 +47,19 @@ impl Queue {
         Self::Threaded(sender)
     }
 
+    /// Writes that belong together: one commit, or two when the thread was quick to take the first.
+    pub(crate) async fn write_all(&self, writes: Vec<Write>) -> Vec<Answer> {
+        match self {
+            Self::Inline(engine) => {
+                let mut engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
+                engine.write(writes)
+            }
+            Self::Threaded(_) => {
+                futures::future::join_all(writes.into_iter().map(|write| self.write(write))).await
+            }
+        }
+    }
+
     pub(crate) async fn write(&self, write: Write) -> Answer {
         let stopped = || WriteError::Storage("the store has stopped".into());
         match self {

@@ -4,7 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use cambium_apiserver::pki::{Authority, Identity};
-use cambium_apiserver::{ApiServer, serve};
+use cambium_apiserver::store::{History, Store};
+use cambium_apiserver::{ApiServer, SigningKey, serve};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -31,21 +32,33 @@ impl Cluster {
     /// Opens its data (or none), and listens.
     pub(crate) async fn start(name: &str, data: Option<PathBuf>, listen: Listen) -> anyhow::Result<Self> {
         let now = jiff::Timestamp::now();
-        let mut builder = ApiServer::builder();
-        if let Some(data) = &data {
-            make_private(data)?;
-            builder = builder.file(data.join("store.redb"));
-        }
-        // The store first: it is what tells a second instance to stay away.
         let path = data.clone().unwrap_or_default();
-        let server = builder
+        let refused = |source| UpError::Store {
+            path: path.clone(),
+            source,
+        };
+        // The store first: it is what tells a second instance to stay away.
+        let store = match &data {
+            Some(data) => {
+                make_private(data)?;
+                Store::open(&data.join("store.redb"), History::default()).map_err(refused)?
+            }
+            None => Store::in_memory(History::default()).map_err(refused)?,
+        };
+        let (authority, signing_key) = match &data {
+            Some(data) => (
+                Authority::load_or_generate(data, now)?,
+                SigningKey::load_or_generate(data)?,
+            ),
+            None => (Authority::generate(now)?, SigningKey::generate()?),
+        };
+        let server = ApiServer::builder()
+            .store(store)
+            .signing_key(signing_key)
+            .authority(authority.certificate())
             .build()
             .await
-            .map_err(|source| UpError::Store { path, source })?;
-        let authority = match &data {
-            Some(data) => Authority::load_or_generate(data, now)?,
-            None => Authority::generate(now)?,
-        };
+            .map_err(refused)?;
         let listener = bind(listen).await?;
         let address = listener.local_addr()?;
         let names = [

@@ -94,10 +94,7 @@ pub(super) fn request(
     old: Option<&Value>,
 ) -> Value {
     let resource = attributes.resource;
-    let mut user = json!({"username": attributes.user.name, "groups": attributes.user.groups});
-    if !attributes.user.uid.is_empty() {
-        user["uid"] = json!(attributes.user.uid);
-    }
+    let user = attributes.user.to_json();
     let mut request = json!({
         "uid": uid,
         "kind": {"group": invocation.group, "version": invocation.version, "kind": invocation.kind},

@@ -1,0 +1,175 @@
+//! Laying the standard roles and bindings over what is there, at start.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{GROUP, Rule, cover, index, policy};
+use crate::object;
+use crate::server::Server;
+use crate::store::{Draft, Expect, Write};
+
+/// Whoever sets this annotation to `false` keeps an object as it is.
+const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+
+/// What to do about an object that is there.
+#[derive(Debug, PartialEq)]
+enum Plan {
+    Keep,
+    /// Keep it, with what it lacks.
+    Change(Value),
+    /// A binding to another role cannot be changed.
+    Replace,
+}
+
+/// Makes the roles and bindings that are missing, and adds to the others what they lack, in one go.
+pub(crate) async fn run(server: &Arc<Server>) {
+    let now = object::timestamp(server.sources.now());
+    let mut writes = Vec::new();
+    for mut wanted in policy::objects() {
+        let plural = format!("{}s", wanted["kind"].as_str().unwrap_or_default().to_lowercase());
+        let bucket: Arc<str> = format!("{GROUP}/{plural}").into();
+        let key: Arc<str> = object::key(object::namespace(&wanted), object::name(&wanted)).into();
+        let entry = server.store.bucket(&bucket).get(&key);
+        let write = |expect, put| Write {
+            bucket: bucket.clone(),
+            key: key.clone(),
+            expect,
+            put,
+        };
+        let existing = entry.map(|entry| (Expect::Revision(entry.revision), plan(&entry.value(), &wanted)));
+        match existing {
+            Some((_, Plan::Keep)) => continue,
+            Some((expect, Plan::Change(changed))) => {
+                writes.push(write(expect, Some(Draft::new(&changed))));
+                continue;
+            }
+            Some((expect, Plan::Replace)) => writes.push(write(expect, None)),
+            None => {}
+        }
+        let managed_fields = policy::managed_fields(&wanted, &now);
+        let metadata = object::metadata_mut(&mut wanted);
+        metadata.insert("uid".to_owned(), json!(server.sources.uid()));
+        metadata.insert("creationTimestamp".to_owned(), json!(now));
+        metadata.insert("managedFields".to_owned(), managed_fields);
+        writes.push(write(Expect::Absent, Some(Draft::new(&wanted))));
+    }
+    for answer in server.store.write_all(writes).await {
+        if let Err(error) = answer {
+            tracing::error!(%error, "a standard role or binding could not be made");
+        }
+    }
+}
+
+/// Compares an object with what it should be: what is more stays, what is missing is added.
+fn plan(existing: &Value, wanted: &Value) -> Plan {
+    if object::annotation(existing, AUTO_UPDATE) == Some("false") {
+        return Plan::Keep;
+    }
+    if existing.get("roleRef") != wanted.get("roleRef") {
+        return Plan::Replace;
+    }
+    let mut changed = existing.clone();
+    for field in ["annotations", "labels"] {
+        let wanted = object::metadata(wanted).get(field).and_then(Value::as_object);
+        for (key, value) in wanted.into_iter().flatten() {
+            let place = object::metadata_mut(&mut changed).entry(field);
+            let place = place.or_insert_with(|| json!({}));
+            if place.get(key).is_none() {
+                place[key] = value.clone();
+            }
+        }
+    }
+    let missing = cover::missing(&index::role(existing), &index::role(wanted));
+    append(&mut changed, "rules", missing.iter().map(Rule::to_json).collect());
+    let items = |object: &Value, path: &str| {
+        let list = object::at(object, path).and_then(Value::as_array);
+        list.cloned().unwrap_or_default()
+    };
+    let lacks = |path: &str| {
+        let present = items(existing, path);
+        let wanted = items(wanted, path).into_iter();
+        wanted.filter(|item| !present.contains(item)).collect::<Vec<_>>()
+    };
+    append(&mut changed, "subjects", lacks("subjects"));
+    match wanted.get("aggregationRule") {
+        None => {
+            changed.as_object_mut().map(|map| map.remove("aggregationRule"));
+        }
+        Some(_) => {
+            let path = "aggregationRule.clusterRoleSelectors";
+            let mut selectors = items(existing, path);
+            selectors.extend(lacks(path));
+            object::set_at(&mut changed, path, Value::Array(selectors));
+        }
+    }
+    match changed == *existing {
+        true => Plan::Keep,
+        false => Plan::Change(changed),
+    }
+}
+
+fn append(object: &mut Value, field: &str, items: Vec<Value>) {
+    if items.is_empty() {
+        return;
+    }
+    match object.get_mut(field).and_then(Value::as_array_mut) {
+        Some(list) => list.extend(items),
+        None => object[field] = Value::Array(items),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(rules: Value) -> Value {
+        json!({"kind": "ClusterRole", "metadata": {"name": "r", "annotations": {AUTO_UPDATE: "true"}, "labels": {"a": "b"}},
+            "rules": rules})
+    }
+
+    fn rule(verb: &str) -> Value {
+        json!({"verbs": [verb], "apiGroups": [""], "resources": ["pods"]})
+    }
+
+    #[test]
+    fn missing_rules_are_added_and_others_kept() {
+        let wanted = role(json!([rule("get"), rule("list")]));
+        assert_eq!(plan(&wanted, &wanted), Plan::Keep);
+        let wider = role(json!([rule("*")]));
+        assert_eq!(plan(&wider, &wanted), Plan::Keep);
+        let other = role(json!([rule("delete"), rule("get")]));
+        let expected = role(json!([rule("delete"), rule("get"), rule("list")]));
+        assert_eq!(plan(&other, &wanted), Plan::Change(expected));
+    }
+
+    #[test]
+    fn who_says_no_is_left_alone() {
+        let wanted = role(json!([rule("get")]));
+        let mut existing = role(json!([]));
+        existing["metadata"]["annotations"][AUTO_UPDATE] = json!("false");
+        assert_eq!(plan(&existing, &wanted), Plan::Keep);
+    }
+
+    #[test]
+    fn labels_come_back_and_those_of_others_stay() {
+        let wanted = role(json!([]));
+        let mut existing = role(json!([]));
+        existing["metadata"]["labels"] = json!({"c": "d"});
+        let mut expected = existing.clone();
+        expected["metadata"]["labels"] = json!({"a": "b", "c": "d"});
+        assert_eq!(plan(&existing, &wanted), Plan::Change(expected));
+    }
+
+    #[test]
+    fn a_binding_to_another_role_is_made_anew() {
+        let binding = |role: &str, subjects: Value| json!({"kind": "ClusterRoleBinding", "metadata": {"name": "b"}, "roleRef": {"name": role}, "subjects": subjects});
+        let wanted = binding("r", json!([{"name": "u"}]));
+        assert_eq!(plan(&binding("other", json!([])), &wanted), Plan::Replace);
+        let both = binding("r", json!([{"name": "v"}, {"name": "u"}]));
+        assert_eq!(
+            plan(&binding("r", json!([{"name": "v"}])), &wanted),
+            Plan::Change(both)
+        );
+    }
+}

@@ -1,0 +1,322 @@
+//! Who may do what: roles, bindings, and those who write them.
+
+use anyhow::Result;
+use cambium_testing::{Raw, TestCluster, eventually};
+use serde_json::{Value, json};
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// A cluster, a namespace in it, and a user whom nobody knows yet.
+struct Place {
+    cluster: TestCluster,
+    raw: Raw,
+    namespace: String,
+    user: String,
+    theirs: Raw,
+}
+
+async fn place(prefix: &str) -> Result<Place> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace(prefix).await?;
+    let user = cluster.unique("user");
+    let raw = cluster.raw();
+    let theirs = raw.clone().acting_as(&user);
+    Ok(Place {
+        cluster,
+        raw,
+        namespace,
+        user,
+        theirs,
+    })
+}
+
+fn rule(verbs: &[&str], group: &str, resources: &[&str]) -> Value {
+    json!({"verbs": verbs, "apiGroups": [group], "resources": resources})
+}
+
+impl Place {
+    fn in_namespace(&self, resource: &str) -> String {
+        format!("{RBAC}/namespaces/{}/{resource}", self.namespace)
+    }
+
+    /// Gives the user rules in the namespace, and waits until they count.
+    async fn allow(&self, name: &str, rules: Value) -> Result<()> {
+        let role = json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Role", "metadata": {"name": name}, "rules": rules});
+        let made = self.raw.post(&self.in_namespace("roles"), &role).await?;
+        assert_eq!(made.code, 201, "{made:?}");
+        let binding = self.binding(name, "Role", name);
+        let made = self
+            .raw
+            .post(&self.in_namespace("rolebindings"), &binding)
+            .await?;
+        assert_eq!(made.code, 201, "{made:?}");
+        let first = &rules[0];
+        let attributes = json!({"namespace": self.namespace, "verb": first["verbs"][0],
+            "group": first["apiGroups"][0], "resource": first["resources"][0], "name": first["resourceNames"][0]});
+        let question = json!({"spec": {"user": self.user, "resourceAttributes": attributes}});
+        eventually("the role counts", || async {
+            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+            Ok(self.raw.post(path, &question).await?.body["status"]["allowed"] == true)
+        })
+        .await
+    }
+
+    /// A binding of a role to the user.
+    fn binding(&self, name: &str, role_kind: &str, role: &str) -> Value {
+        json!({"apiVersion": format!("{GROUP}/v1"), "metadata": {"name": name},
+            "roleRef": {"apiGroup": GROUP, "kind": role_kind, "name": role},
+            "subjects": [{"apiGroup": GROUP, "kind": "User", "name": self.user}]})
+    }
+}
+
+#[tokio::test]
+async fn a_role_allows_what_it_names_and_nothing_else() -> Result<()> {
+    let place = place("rbac").await?;
+    let named =
+        json!({"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["mine"]});
+    let rules = json!([
+        rule(&["list"], "", &["pods"]),
+        named,
+        rule(&["get"], "*", &["*/scale"])
+    ]);
+    place.allow("reader", rules).await?;
+    let (namespace, user, theirs) = (&place.namespace, &place.user, &place.theirs);
+    let core = format!("/api/v1/namespaces/{namespace}");
+    assert_eq!(theirs.get(&format!("{core}/pods")).await?.code, 200);
+    let refused = theirs.get(&format!("{core}/pods/a")).await?;
+    assert_eq!((refused.code, refused.reason()), (403, "Forbidden"));
+    assert_eq!(
+        refused.message(),
+        format!(
+            "pods \"a\" is forbidden: User \"{user}\" cannot get resource \"pods\" in API group \"\" in the namespace \"{namespace}\""
+        )
+    );
+    assert_eq!(refused.body["details"], json!({"name": "a", "kind": "pods"}));
+    assert_eq!(
+        theirs
+            .get(&format!("{core}/pods?watch=true&timeoutSeconds=1"))
+            .await?
+            .code,
+        403
+    );
+    assert_eq!(theirs.get(&format!("{core}/configmaps/mine")).await?.code, 404);
+    assert_eq!(theirs.get(&format!("{core}/configmaps/yours")).await?.code, 403);
+    assert_eq!(theirs.get(&format!("{core}/configmaps")).await?.code, 403);
+    let apps = format!("/apis/apps/v1/namespaces/{namespace}/deployments/d");
+    assert_eq!(theirs.get(&format!("{apps}/scale")).await?.code, 404);
+    let refused = theirs.get(&format!("{apps}/status")).await?;
+    assert_eq!(
+        refused.message(),
+        format!(
+            "deployments.apps \"d\" is forbidden: User \"{user}\" cannot get resource \"deployments/status\" in API group \"apps\" in the namespace \"{namespace}\""
+        )
+    );
+    let elsewhere = theirs.get("/api/v1/pods").await?;
+    assert_eq!(
+        elsewhere.message(),
+        format!(
+            "pods is forbidden: User \"{user}\" cannot list resource \"pods\" in API group \"\" at the cluster scope"
+        )
+    );
+    let path = theirs.get("/metrics/%3Cscript%3E").await?;
+    assert_eq!(
+        (path.code, path.message().to_owned()),
+        (
+            403,
+            format!("forbidden: User \"{user}\" cannot get path \"/metrics/&lt;script&gt;\"")
+        )
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_role_that_is_taken_away_allows_nothing_more() -> Result<()> {
+    let place = place("taken").await?;
+    place
+        .allow("reader", json!([rule(&["list"], "", &["pods"])]))
+        .await?;
+    let pods = format!("/api/v1/namespaces/{}/pods", place.namespace);
+    assert_eq!(place.theirs.get(&pods).await?.code, 200);
+    let role = format!("{}/reader", place.in_namespace("roles"));
+    place.raw.delete(&role, &Value::Null).await?;
+    eventually("the role is missed", || async {
+        let refused = place.theirs.get(&pods).await?;
+        Ok(refused
+            .message()
+            .ends_with(": RBAC: role.rbac.authorization.k8s.io \"reader\" not found"))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn nobody_gives_what_they_do_not_have() -> Result<()> {
+    let place = place("escalate").await?;
+    let write = rule(&["create", "get", "patch"], GROUP, &["roles", "rolebindings"]);
+    place
+        .allow("writer", json!([write, rule(&["get"], "", &["pods"])]))
+        .await?;
+    let (user, theirs) = (&place.user, &place.theirs);
+    let (roles, bindings) = (place.in_namespace("roles"), place.in_namespace("rolebindings"));
+
+    let own = json!({"metadata": {"name": "own"}, "rules": [rule(&["get"], "", &["pods"])]});
+    assert_eq!(theirs.post(&roles, &own).await?.code, 201);
+    let more =
+        json!({"metadata": {"name": "more"}, "rules": [rule(&["list", "get"], "", &["pods", "secrets"])]});
+    let expected = format!(
+        "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"{user}\" (groups=[\"system:authenticated\"]) is attempting \
+         to grant RBAC permissions not currently held:\n{{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\"]}}\n\
+         {{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"list\" \"get\"]}}"
+    );
+    let refused = theirs.post(&roles, &more).await?;
+    assert_eq!((refused.code, refused.message()), (403, expected.as_str()));
+
+    let patch = json!({"rules": [rule(&["delete"], "", &["pods"])]});
+    let refused = theirs.patch("merge", &format!("{roles}/own"), &patch).await?;
+    assert_eq!((refused.code, refused.reason()), (403, "Forbidden"));
+    let harmless = json!({"metadata": {"finalizers": []}});
+    assert_eq!(
+        theirs
+            .patch("merge", &format!("{roles}/own"), &harmless)
+            .await?
+            .code,
+        200
+    );
+
+    let refused = theirs
+        .post(&bindings, &place.binding("b", "ClusterRole", "cluster-admin"))
+        .await?;
+    assert_eq!(refused.code, 403);
+    assert!(
+        refused.message().ends_with(
+            "not currently held:\n{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}\n{NonResourceURLs:[\"*\"], Verbs:[\"*\"]}"
+        ),
+        "{refused:?}"
+    );
+    assert_eq!(
+        theirs
+            .post(&bindings, &place.binding("b", "Role", "own"))
+            .await?
+            .code,
+        201
+    );
+    let missing = theirs
+        .post(&bindings, &place.binding("c", "Role", "nowhere"))
+        .await?;
+    assert_eq!(
+        (missing.code, missing.message()),
+        (
+            404,
+            "rolebindings.rbac.authorization.k8s.io \"nowhere\" not found"
+        )
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn escalate_and_bind_are_rights_of_their_own() -> Result<()> {
+    let place = place("bind").await?;
+    let bind = json!({"verbs": ["bind"], "apiGroups": [GROUP], "resources": ["clusterroles"], "resourceNames": ["view"]});
+    let write = rule(&["create", "escalate"], GROUP, &["roles", "rolebindings"]);
+    place.allow("writer", json!([write, bind])).await?;
+    let role = json!({"metadata": {"name": "more"}, "rules": [rule(&["*"], "*", &["*"])]});
+    assert_eq!(
+        place.theirs.post(&place.in_namespace("roles"), &role).await?.code,
+        201
+    );
+    let bindings = place.in_namespace("rolebindings");
+    let view = place.binding("view", "ClusterRole", "view");
+    assert_eq!(place.theirs.post(&bindings, &view).await?.code, 201);
+    let admin = place.binding("admin", "ClusterRole", "cluster-admin");
+    assert_eq!(place.theirs.post(&bindings, &admin).await?.code, 403);
+    Ok(())
+}
+
+#[tokio::test]
+async fn cluster_roles_add_up() -> Result<()> {
+    let place = place("sum").await?;
+    let (raw, roles) = (&place.raw, format!("{RBAC}/clusterroles"));
+    let label = place.cluster.unique("part");
+    let (sum, part) = (place.cluster.unique("sum"), place.cluster.unique("some part"));
+    let role = json!({"metadata": {"name": sum}, "rules": [],
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {label.as_str(): "true"}}]}});
+    assert_eq!(raw.post(&roles, &role).await?.code, 201);
+    let role = json!({"metadata": {"name": part, "labels": {label.as_str(): "true"}}, "rules": [rule(&["get"], "", &["pods"])]});
+    assert_eq!(raw.post(&roles, &role).await?.code, 201);
+    let rules =
+        async || -> Result<Value> { Ok(raw.get(&format!("{roles}/{sum}")).await?.body["rules"].clone()) };
+    let wanted = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+    eventually("the sum has the rule of its part", || async {
+        Ok(rules().await? == wanted)
+    })
+    .await?;
+    let path = format!("{roles}/{}", part.replace(' ', "%20"));
+    raw.delete(&path, &Value::Null).await?;
+    eventually("the sum has no rule left", || async {
+        Ok(rules().await?.as_array().is_none_or(Vec::is_empty))
+    })
+    .await?;
+    raw.delete(&format!("{roles}/{sum}"), &Value::Null).await?;
+    Ok(())
+}
+
+/// On a real cluster this compares the two.
+#[tokio::test]
+async fn every_cluster_has_the_standard_roles_and_bindings() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let embedded = TestCluster::embedded(cambium_apiserver::ApiServer::builder()).await?;
+    for resource in ["clusterroles", "clusterrolebindings", "roles", "rolebindings"] {
+        let path = format!("{RBAC}/{resource}?labelSelector=kubernetes.io/bootstrapping%3Drbac-defaults");
+        let described = async |raw: Raw| -> Result<Vec<Value>> {
+            let list = raw.get(&path).await?.body;
+            let items = list["items"].as_array().cloned().unwrap_or_default();
+            Ok(items.into_iter().map(without_identity).collect())
+        };
+        eventually(&format!("{resource} are the same"), || async {
+            let (one, other) = (described(cluster.raw()).await?, described(embedded.raw()).await?);
+            Ok(one == other && one.len() > 6)
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+fn without_identity(mut object: Value) -> Value {
+    let metadata = object["metadata"]
+        .as_object_mut()
+        .expect("every object has metadata");
+    metadata.retain(|field, _| matches!(field.as_str(), "name" | "namespace" | "labels" | "annotations"));
+    let map = object.as_object_mut().expect("an object is one");
+    map.retain(|field, _| !matches!(field.as_str(), "apiVersion" | "kind"));
+    object
+}
+
+#[tokio::test]
+async fn a_binding_keeps_its_role() -> Result<()> {
+    let place = place("immutable").await?;
+    let bindings = place.in_namespace("rolebindings");
+    let made = place
+        .raw
+        .post(&bindings, &place.binding("b", "ClusterRole", "view"))
+        .await?;
+    assert_eq!(made.code, 201, "{made:?}");
+    let patch = json!({"roleRef": {"name": "edit"}});
+    let refused = place.raw.patch("merge", &format!("{bindings}/b"), &patch).await?;
+    assert_eq!(
+        (refused.code, refused.message()),
+        (
+            422,
+            "RoleBinding.rbac.authorization.k8s.io \"b\" is invalid: roleRef: Invalid value: {\"APIGroup\":\"rbac.authorization.k8s.io\",\"Kind\":\"ClusterRole\",\"Name\":\"edit\"}: cannot change roleRef"
+        )
+    );
+    let bad = json!({"metadata": {"name": "c"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": [{"kind": "Robot", "name": "x"}]});
+    let refused = place.raw.post(&bindings, &bad).await?;
+    assert_eq!(
+        (refused.code, refused.message()),
+        (
+            422,
+            "RoleBinding.rbac.authorization.k8s.io \"c\" is invalid: subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\""
+        )
+    );
+    Ok(())
+}
