@@ -32,7 +32,7 @@ mod workload;
 use cambium_schema::Schema;
 use serde_json::{Map, Value};
 
-pub use self::create::{initial_status, prepare_for_create};
+pub use self::create::{initial_status, prepare_for_create, quality_of_service};
 use crate::generated::DEFAULTS;
 use crate::{Resource, decode};
 
