@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::admission::Hooks;
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
 use crate::loopback::Loopback;
+use crate::quota::Ledger;
 use crate::registry::Registry;
 use crate::request::{IncludeObject, Options, ResourcePath};
 use crate::rest::{self, Call, Warnings};
@@ -34,6 +35,7 @@ pub(crate) struct Server {
     pub(crate) openapi: openapi::Cache,
     pub(crate) webhooks: Webhooks,
     pub(crate) hooks: Hooks,
+    pub(crate) quotas: Ledger,
     /// How long the body of a request may take to arrive.
     pub(crate) body_patience: Duration,
     /// Watches that are open.
@@ -61,6 +63,7 @@ impl Server {
             openapi: openapi::Cache::default(),
             webhooks,
             hooks: Hooks::default(),
+            quotas: Ledger::default(),
             body_patience: wire::BODY_PATIENCE,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),
