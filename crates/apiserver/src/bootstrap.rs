@@ -2,62 +2,75 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::object;
 use crate::server::Server;
 
-/// Makes the namespaces, the range of Services' addresses, and the Service that stands for this server, unless they are there.
+/// Makes what every cluster has, unless it is there: namespaces, the range of Services' addresses, the Service that
+/// stands for this server, and the priorities of the system.
 pub(crate) async fn run(server: &Arc<Server>) {
     let client = server.loopback("cambium-bootstrap");
-    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
-        if server.store.bucket(&server.namespaces).get(name).is_none() {
-            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-            if let Err(refused) = client.create("/api/v1/namespaces", &namespace).await {
-                tracing::error!(name, message = refused.message(), "a namespace could not be made");
-            }
+    for (bucket, path, object) in all() {
+        let key = object::key(object::namespace(&object), object::name(&object));
+        if server.store.bucket(&bucket.into()).get(&key).is_some() {
+            continue;
+        }
+        if let Err(refused) = client.create(path, &object).await {
+            tracing::error!(bucket, key, message = refused.message(), "could not be made");
         }
     }
-    if server
-        .store
-        .bucket(&"networking.k8s.io/servicecidrs".into())
-        .get("kubernetes")
-        .is_none()
-    {
-        let range = json!({
+}
+
+fn all() -> Vec<(&'static str, &'static str, Value)> {
+    let mut all: Vec<_> = ["default", "kube-system", "kube-public", "kube-node-lease"]
+        .into_iter()
+        .map(|name| {
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            ("/namespaces", "/api/v1/namespaces", namespace)
+        })
+        .collect();
+    all.push((
+        "networking.k8s.io/servicecidrs",
+        "/apis/networking.k8s.io/v1/servicecidrs",
+        json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR",
             "metadata": {"name": "kubernetes"}, "spec": {"cidrs": ["10.96.0.0/16"]},
-        });
-        if let Err(refused) = client
-            .create("/apis/networking.k8s.io/v1/servicecidrs", &range)
-            .await
-        {
-            tracing::error!(
-                message = refused.message(),
-                "the range of services' addresses could not be made"
-            );
-        }
-    }
-    if server
-        .store
-        .bucket(&"/services".into())
-        .get("default/kubernetes")
-        .is_none()
-    {
-        let service = json!({
+        }),
+    ));
+    all.push((
+        "/services",
+        "/api/v1/namespaces/default/services",
+        json!({
             "apiVersion": "v1", "kind": "Service",
             "metadata": {"name": "kubernetes", "namespace": "default",
                 "labels": {"component": "apiserver", "provider": "kubernetes"}},
             "spec": {"type": "ClusterIP", "clusterIP": "10.96.0.1",
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 443}]},
+        }),
+    ));
+    let priorities = [
+        (
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+    ];
+    all.extend(priorities.map(|(name, value, description)| {
+        let class = json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+            "metadata": {"name": name}, "value": value, "description": description,
         });
-        if let Err(refused) = client
-            .create("/api/v1/namespaces/default/services", &service)
-            .await
-        {
-            tracing::error!(
-                message = refused.message(),
-                "the service for this server could not be made"
-            );
-        }
-    }
+        (
+            "scheduling.k8s.io/priorityclasses",
+            "/apis/scheduling.k8s.io/v1/priorityclasses",
+            class,
+        )
+    }));
+    all
 }

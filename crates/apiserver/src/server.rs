@@ -10,7 +10,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request};
 use tokio::sync::watch;
 
-use crate::admission::Hooks;
+use crate::admission::{DefaultPriority, Hooks};
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
 use crate::loopback::Loopback;
 use crate::quota::Ledger;
@@ -35,6 +35,7 @@ pub(crate) struct Server {
     pub(crate) openapi: openapi::Cache,
     pub(crate) webhooks: Webhooks,
     pub(crate) hooks: Hooks,
+    pub(crate) priorities: DefaultPriority,
     pub(crate) quotas: Ledger,
     /// How long the body of a request may take to arrive.
     pub(crate) body_patience: Duration,
@@ -63,6 +64,7 @@ impl Server {
             openapi: openapi::Cache::default(),
             webhooks,
             hooks: Hooks::default(),
+            priorities: DefaultPriority::default(),
             quotas: Ledger::default(),
             body_patience: wire::BODY_PATIENCE,
             watches: AtomicUsize::new(0),

@@ -3,8 +3,11 @@
 //! First every mutating step, then (after validation) every validating one. A further plugin is one
 //! more step in [`mutate`] or [`validate`].
 
+mod limits;
 mod namespaces;
+mod priorities;
 mod runtime_classes;
+mod storage_classes;
 mod webhooks;
 
 use serde_json::Value;
@@ -15,6 +18,7 @@ use crate::rest::Warnings;
 use crate::server::Server;
 use crate::status::Result;
 
+pub(crate) use priorities::DefaultPriority;
 pub(crate) use webhooks::Hooks;
 
 /// What is being done.
@@ -53,6 +57,13 @@ pub(crate) struct Attributes<'a> {
     pub(crate) warnings: &'a Warnings,
 }
 
+impl Attributes<'_> {
+    /// Whether it is about objects of this resource.
+    fn is(&self, group: &str, plural: &str) -> bool {
+        &*self.resource.group == group && &*self.resource.plural == plural
+    }
+}
+
 /// Whether any mutating step might change an object at all.
 pub(crate) fn may_change(server: &Server) -> bool {
     webhooks::any_mutating(server)
@@ -62,9 +73,14 @@ pub(crate) fn may_change(server: &Server) -> bool {
 pub(crate) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
-    object: Option<Value>,
+    mut object: Option<Value>,
 ) -> Result<Option<Value>> {
     namespaces::check(server, attributes)?;
+    if let Some(object) = &mut object {
+        limits::fill_in(server, attributes, object);
+        priorities::fill_in(server, attributes, object)?;
+        storage_classes::fill_in(server, attributes, object);
+    }
     webhooks::mutate(server, attributes, object).await
 }
 
@@ -74,6 +90,8 @@ pub(crate) async fn validate(
     attributes: &Attributes<'_>,
     object: Option<&Value>,
 ) -> Result<()> {
+    limits::check(server, attributes, object)?;
+    priorities::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
     webhooks::validate(server, attributes, object).await
 }

@@ -68,6 +68,7 @@ pub(super) async fn store(
         warnings: &call.warnings,
     };
     let mut value = change::admit(call, &attributes, value).await?;
+    prepare::after_admission(call, &mut value);
     change::allocate(call, &mut value, None)?;
 
     let mut errors = metadata::validate_new(&value, resource.namespaced, resource.name_rule);

@@ -52,20 +52,16 @@ pub(super) fn lease(new: &At, errors: &mut Errors) {
 
 pub(super) fn priority_class(new: &At, old: Option<&At>, errors: &mut Errors) {
     let (name, value) = (new.field("metadata").field("name"), new.field("value"));
-    match name.text() {
-        "system-cluster-critical" | "system-node-critical" => {}
-        text if text.starts_with("system-") => {
+    if name.text().starts_with("system-") {
+        if let Some(why) = unlike_system_class(new) {
             let detail = format!(
-                "priority class names with 'system-' prefix are reserved for system use only. error: {text} is not a \
-                 known system priority class"
+                "priority class names with 'system-' prefix are reserved for system use only. error: {why}"
             );
             rule::forbidden(&name, detail, errors);
         }
-        _ if value.integer().is_some_and(|value| value > 1_000_000_000) => {
-            let detail = "maximum allowed value of a user defined priority is 1000000000";
-            rule::forbidden(&value, detail, errors);
-        }
-        _ => {}
+    } else if value.integer().is_some_and(|value| value > 1_000_000_000) {
+        let detail = "maximum allowed value of a user defined priority is 1000000000";
+        rule::forbidden(&value, detail, errors);
     }
     let preemption = new.field("preemptionPolicy");
     rule::one_of_if_set(&preemption, &["PreemptLowerPriority", "Never"], errors);
@@ -74,6 +70,21 @@ pub(super) fn priority_class(new: &At, old: Option<&At>, errors: &mut Errors) {
         rule::forbidden(&value, "may not be changed in an update.", errors);
     }
     rule::immutable(&preemption, &old.field("preemptionPolicy"), errors);
+}
+
+/// What tells a class from the system's class of that name.
+fn unlike_system_class(class: &At) -> Option<String> {
+    let name = class.field("metadata").field("name").text();
+    let value = match name {
+        "system-node-critical" => 2_000_001_000,
+        "system-cluster-critical" => 2_000_000_000,
+        _ => return Some(format!("{name} is not a known system priority class")),
+    };
+    if class.field("value").integer().unwrap_or_default() != value {
+        return Some(format!("value of {name} PriorityClass must be {value}"));
+    }
+    let is_default = class.field("globalDefault").is_true();
+    is_default.then(|| format!("globalDefault of {name} PriorityClass must be false"))
 }
 
 pub(super) fn runtime_class(new: &At, old: Option<&At>, errors: &mut Errors) {
