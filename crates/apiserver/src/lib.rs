@@ -29,6 +29,7 @@ mod controllers;
 mod convert;
 mod crd;
 mod discovery;
+mod disruption;
 mod health;
 mod loopback;
 mod object;

@@ -8,12 +8,14 @@
 //! | [`garbage`] | the garbage collector: owner references, and the three ways to delete an owner |
 //! | [`namespaces`] | the namespace controller: empties a namespace that is being deleted |
 //! | [`accounts`] | the service account controller: `default` in every namespace |
+//! | [`disruptions`] | the disruption controller: how many pods may be evicted, in the status of budgets |
 //! | [`quotas`] | the resource quota controller: what a namespace uses, in the status of its quotas |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
 
 mod accounts;
+mod disruptions;
 mod garbage;
 mod namespaces;
 mod place;
@@ -40,6 +42,8 @@ pub struct Controllers {
     pub namespaces: bool,
     /// Keeps a `default` ServiceAccount in every namespace.
     pub service_accounts: bool,
+    /// Keeps the status of PodDisruptionBudgets, which evictions ask.
+    pub disruptions: bool,
     /// Keeps the status of ResourceQuotas; they are enforced without it.
     pub quotas: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
@@ -53,6 +57,7 @@ impl Controllers {
             garbage_collection: true,
             namespaces: true,
             service_accounts: true,
+            disruptions: true,
             quotas: true,
             workloads: Some(Simulation::default()),
         }
@@ -64,6 +69,7 @@ impl Controllers {
             garbage_collection: false,
             namespaces: false,
             service_accounts: false,
+            disruptions: false,
             quotas: false,
             workloads: None,
         }
@@ -86,6 +92,9 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.service_accounts {
         accounts::start(server);
+    }
+    if controllers.disruptions {
+        disruptions::start(server);
     }
     if controllers.quotas {
         quotas::start(server);
