@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 use crate::object;
 use crate::server::Server;
 
+/// Stands for the address of this server where Kubernetes wants one that others can reach: a server in a process has none,
+/// and one on loopback may not be named. The range is reserved for examples, so nobody else has it.
+const STAND_IN: (&str, u16) = ("192.0.2.1", 6443);
+
 /// Makes what every cluster has, unless it is there: namespaces, the range of Services' addresses, the Service that
-/// stands for this server, and the priorities of the system.
+/// stands for this server and where that leads, and the priorities of the system.
 pub(crate) async fn run(server: &Arc<Server>) {
     let client = server.loopback("cambium-bootstrap");
     for (bucket, path, object) in all() {
@@ -47,6 +51,28 @@ fn all() -> Vec<(&'static str, &'static str, Value)> {
                 "labels": {"component": "apiserver", "provider": "kubernetes"}},
             "spec": {"type": "ClusterIP", "clusterIP": "10.96.0.1",
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 443}]},
+        }),
+    ));
+    let port = json!([{"name": "https", "port": STAND_IN.1, "protocol": "TCP"}]);
+    all.push((
+        "/endpoints",
+        "/api/v1/namespaces/default/endpoints",
+        json!({
+            "apiVersion": "v1", "kind": "Endpoints",
+            "metadata": {"name": "kubernetes", "namespace": "default",
+                "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+            "subsets": [{"addresses": [{"ip": STAND_IN.0}], "ports": port}],
+        }),
+    ));
+    all.push((
+        "discovery.k8s.io/endpointslices",
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+        json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+            "metadata": {"name": "kubernetes", "namespace": "default",
+                "labels": {"kubernetes.io/service-name": "kubernetes"}},
+            "addressType": "IPv4", "ports": port,
+            "endpoints": [{"addresses": [STAND_IN.0], "conditions": {"ready": true}}],
         }),
     ));
     let priorities = [

@@ -8,6 +8,7 @@
 //! | [`garbage`] | the garbage collector: owner references, and the three ways to delete an owner |
 //! | [`namespaces`] | the namespace controller: empties a namespace that is being deleted |
 //! | [`accounts`] | the service account controller: `default` in every namespace |
+//! | [`mirrors`] | the EndpointSlice mirroring controller: Endpoints written by hand, as slices |
 //! | [`disruptions`] | the disruption controller: how many pods may be evicted, in the status of budgets |
 //! | [`quotas`] | the resource quota controller: what a namespace uses, in the status of its quotas |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
@@ -17,6 +18,7 @@
 mod accounts;
 mod disruptions;
 mod garbage;
+mod mirrors;
 mod namespaces;
 mod place;
 mod quotas;
@@ -42,6 +44,8 @@ pub struct Controllers {
     pub namespaces: bool,
     /// Keeps a `default` ServiceAccount in every namespace.
     pub service_accounts: bool,
+    /// Mirrors Endpoints that somebody writes by hand as EndpointSlices.
+    pub mirrors: bool,
     /// Keeps the status of PodDisruptionBudgets, which evictions ask.
     pub disruptions: bool,
     /// Keeps the status of ResourceQuotas; they are enforced without it.
@@ -57,6 +61,7 @@ impl Controllers {
             garbage_collection: true,
             namespaces: true,
             service_accounts: true,
+            mirrors: true,
             disruptions: true,
             quotas: true,
             workloads: Some(Simulation::default()),
@@ -69,6 +74,7 @@ impl Controllers {
             garbage_collection: false,
             namespaces: false,
             service_accounts: false,
+            mirrors: false,
             disruptions: false,
             quotas: false,
             workloads: None,
@@ -92,6 +98,9 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.service_accounts {
         accounts::start(server);
+    }
+    if controllers.mirrors {
+        mirrors::start(server);
     }
     if controllers.disruptions {
         disruptions::start(server);

@@ -11,6 +11,7 @@
 //! autoscaling          how many replicas there should be
 //! access, extension    RBAC, webhooks, custom resource definitions
 //! flow                 priority and fairness
+//! device               requests for devices
 //! create               what only a new object gets
 //! fields               the words that all of these are written in
 //! ```
@@ -20,6 +21,7 @@ mod autoscaling;
 mod batch;
 mod cluster;
 mod create;
+mod device;
 mod extension;
 mod fields;
 mod flow;
@@ -102,6 +104,7 @@ fn of_type(group: &str, version: &str, name: &str, fields: &mut Map<String, Valu
         "rbac" => access::of_type(name, fields),
         "admissionregistration" | "apiextensions" | "apiregistration" => extension::of_type(name, fields),
         "flowcontrol" => flow::of_type(name, fields),
+        "resource" => device::of_type(name, fields),
         _ => {}
     }
 }
