@@ -42,6 +42,8 @@ pub(crate) struct Server {
     /// Watches that are open.
     pub(crate) watches: AtomicUsize,
     registry: ArcSwap<Registry>,
+    /// What discovery and OpenAPI tell of.
+    announced: ArcSwap<Registry>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
 }
@@ -69,6 +71,7 @@ impl Server {
             body_patience: wire::BODY_PATIENCE,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),
+            announced: ArcSwap::from_pointee(Registry::builtin()),
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),
         }
@@ -84,6 +87,17 @@ impl Server {
         let mut registry = Registry::clone(&self.registry.load());
         change(&mut registry);
         self.registry.store(Arc::new(registry));
+    }
+
+    /// The resources that clients are told of. Those of a new CRD are served a moment before: whoever reads in the CRD that
+    /// it is established finds them, and whoever finds them in discovery reads a CRD that does not change under them.
+    pub(crate) fn announced(&self) -> Arc<Registry> {
+        self.announced.load_full()
+    }
+
+    /// Tells clients of the resources of this moment.
+    pub(crate) fn announce(&self) {
+        self.announced.store(self.registry.load_full());
     }
 
     /// A client inside the server, which goes through everything that other clients go through.
@@ -276,5 +290,5 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     if path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
         return openapi::serve(server, path, headers);
     }
-    discovery::serve(&server.registry(), path, accept)
+    discovery::serve(&server.announced(), path, accept)
 }
