@@ -251,3 +251,58 @@ async fn a_claim_gets_the_default_class() -> Result<()> {
     assert_eq!(deleted.code, 200);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_claim_gets_a_volume_that_is_there() -> Result<()> {
+    let place = Place::of("volumes").await?;
+    let class = place.cluster.unique("by-hand");
+    let volume = |name: &str, size: &str| {
+        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": class,
+                "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": "/nowhere"}}})
+    };
+    let (small, large) = (place.cluster.unique("small"), place.cluster.unique("large"));
+    for (name, size) in [(&small, "1Gi"), (&large, "5Gi")] {
+        let made = place
+            .raw
+            .post("/api/v1/persistentvolumes", &volume(name, size))
+            .await?;
+        assert_eq!(made.code, 201, "{made:?}");
+    }
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": {"requests": {"storage": "2Gi"}}}});
+    let claims = format!("{}/persistentvolumeclaims", place.path);
+    assert_eq!(place.raw.post(&claims, &claim).await?.code, 201);
+    let phase = |path: String| {
+        let raw = place.raw.clone();
+        async move { Ok::<_, anyhow::Error>(raw.get(&path).await?.body["status"]["phase"].clone()) }
+    };
+    eventually("the claim is bound", || async {
+        Ok(phase(format!("{claims}/c")).await? == "Bound")
+    })
+    .await?;
+    let bound = place.raw.get(&format!("{claims}/c")).await?.body;
+    assert_eq!(bound["spec"]["volumeName"], json!(large));
+    assert_eq!(bound["status"]["capacity"], json!({"storage": "5Gi"}));
+    assert_eq!(
+        bound["metadata"]["annotations"],
+        json!({"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"})
+    );
+    let taken = format!("/api/v1/persistentvolumes/{large}");
+    assert_eq!(phase(taken.clone()).await?, "Bound");
+    assert_eq!(
+        phase(format!("/api/v1/persistentvolumes/{small}")).await?,
+        "Available"
+    );
+    let deleted = place.raw.delete(&format!("{claims}/c"), &json!({})).await?;
+    assert_eq!(deleted.code, 200);
+    eventually("the volume is released", || async {
+        Ok(phase(taken.clone()).await? == "Released")
+    })
+    .await?;
+    for name in [small, large] {
+        let path = format!("/api/v1/persistentvolumes/{name}");
+        assert_eq!(place.raw.delete(&path, &json!({})).await?.code, 200);
+    }
+    Ok(())
+}

@@ -10,6 +10,7 @@
 //! | [`accounts`] | the service account controller: `default` in every namespace |
 //! | [`mirrors`] | the EndpointSlice mirroring controller: Endpoints written by hand, as slices |
 //! | [`disruptions`] | the disruption controller: how many pods may be evicted, in the status of budgets |
+//! | [`volumes`] | the persistent volume controller: claims get the volumes that are there |
 //! | [`quotas`] | the resource quota controller: what a namespace uses, in the status of its quotas |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
@@ -22,6 +23,7 @@ mod mirrors;
 mod namespaces;
 mod place;
 mod quotas;
+mod volumes;
 mod work;
 mod workloads;
 
@@ -50,6 +52,8 @@ pub struct Controllers {
     pub disruptions: bool,
     /// Keeps the status of ResourceQuotas; they are enforced without it.
     pub quotas: bool,
+    /// Binds PersistentVolumeClaims to volumes that are there; provisions none.
+    pub volumes: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
     pub workloads: Option<Simulation>,
 }
@@ -64,6 +68,7 @@ impl Controllers {
             mirrors: true,
             disruptions: true,
             quotas: true,
+            volumes: true,
             workloads: Some(Simulation::default()),
         }
     }
@@ -77,6 +82,7 @@ impl Controllers {
             mirrors: false,
             disruptions: false,
             quotas: false,
+            volumes: false,
             workloads: None,
         }
     }
@@ -107,6 +113,9 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.quotas {
         quotas::start(server);
+    }
+    if controllers.volumes {
+        volumes::start(server);
     }
     if let Some(simulation) = &controllers.workloads {
         workloads::start(server, simulation.clone());
