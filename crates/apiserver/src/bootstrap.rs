@@ -10,8 +10,13 @@ use crate::fairness;
 use crate::loopback::Loopback;
 use crate::server::Server;
 
-/// Makes the namespaces, the standard roles and bindings, the range of Services' addresses, the Service that stands for this
-/// server, and the flow schemas and priority levels, unless they are there. Each round is written as one group.
+/// Stands for the address of this server where Kubernetes wants one that others can reach: a server in a process has none,
+/// and one on loopback may not be named. The range is reserved for examples, so nobody else has it.
+const STAND_IN: (&str, u16) = ("192.0.2.1", 6443);
+
+/// Makes what every cluster has, unless it is there: namespaces, the standard roles and bindings, the range of Services'
+/// addresses, the Service that stands for this server and where that leads, the priorities of the system, flow schemas
+/// and priority levels. Each round is written as one group.
 pub(crate) async fn run(server: &Arc<Server>) {
     let client = server.loopback("cambium-bootstrap");
     let namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map(|name| Missing {
@@ -44,6 +49,51 @@ pub(crate) async fn run(server: &Arc<Server>) {
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 443}]},
         }),
     };
+    let port = json!([{"name": "https", "port": STAND_IN.1, "protocol": "TCP"}]);
+    let endpoints = Missing {
+        bucket: "/endpoints",
+        key: "default/kubernetes".to_owned(),
+        path: "/api/v1/namespaces/default/endpoints",
+        object: json!({
+            "apiVersion": "v1", "kind": "Endpoints",
+            "metadata": {"name": "kubernetes", "namespace": "default",
+                "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+            "subsets": [{"addresses": [{"ip": STAND_IN.0}], "ports": port}],
+        }),
+    };
+    let slice = Missing {
+        bucket: "discovery.k8s.io/endpointslices",
+        key: "default/kubernetes".to_owned(),
+        path: "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+        object: json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+            "metadata": {"name": "kubernetes", "namespace": "default",
+                "labels": {"kubernetes.io/service-name": "kubernetes"}},
+            "addressType": "IPv4", "ports": port,
+            "endpoints": [{"addresses": [STAND_IN.0], "conditions": {"ready": true}}],
+        }),
+    };
+    let priorities = [
+        (
+            "system-node-critical",
+            2_000_001_000,
+            "For pods that the system needs on the node where they are.",
+        ),
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "For pods that the system needs, on whichever node.",
+        ),
+    ]
+    .map(|(name, value, description)| Missing {
+        bucket: "scheduling.k8s.io/priorityclasses",
+        key: name.to_owned(),
+        path: "/apis/scheduling.k8s.io/v1/priorityclasses",
+        object: json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+            "metadata": {"name": name}, "value": value, "description": description,
+        }),
+    });
     let flows = fairness::bootstrap::objects().into_iter().map(|suggestion| {
         let (bucket, path) = match suggestion.is_level() {
             true => (
@@ -76,8 +126,9 @@ pub(crate) async fn run(server: &Arc<Server>) {
     make(
         server,
         &client,
-        [range, service, authentication]
+        [range, service, endpoints, slice, authentication]
             .into_iter()
+            .chain(priorities)
             .chain(flows)
             .collect(),
     )

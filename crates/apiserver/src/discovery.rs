@@ -18,7 +18,7 @@ use crate::wire::{Body, Encoding, Response, alternatives, bytes_response, text_r
 
 /// Serves `/api`, `/apis`, and the lists below them.
 pub(crate) fn serve(server: &Server, path: &str, accept: &str) -> Result<Response> {
-    let registry = &server.registry();
+    let registry = &server.announced();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let plain = |value: Value| Ok(value_response(StatusCode::OK, Encoding::Json, &value));
     match parts.as_slice() {
@@ -74,7 +74,7 @@ impl Group {
 /// Every group, those that clients should look at first in front.
 fn groups(server: &Server) -> Vec<Group> {
     let mut versions: BTreeMap<String, BTreeMap<String, (Priority, Answering)>> = BTreeMap::new();
-    for served in server.registry().all() {
+    for served in server.announced().all() {
         let group = versions.entry(served.group.to_string()).or_default();
         let own = || {
             let priority = aggregation::priority_of(&served.group, &served.version);
@@ -297,7 +297,7 @@ fn aggregated(accept: &str) -> Result<Option<&'static str>> {
 }
 
 fn aggregate(server: &Server, root: &str, api: &str) -> Response {
-    let (core, registry) = (root == "api", server.registry());
+    let (core, registry) = (root == "api", server.announced());
     let mut items = Vec::new();
     for group in groups(server)
         .iter()

@@ -14,10 +14,10 @@
 //!   health    discovery      rest ── get list watch create update patch delete
 //!   openapi                    │         │
 //!                          admission   registry ── builtin kinds │ crd
-//!                              │         │
+//!                            quota       │
 //!                            store ── buckets in memory, redb on disk
 //!                              │
-//!                         controllers ── garbage, namespaces, workloads
+//!                         controllers ── garbage, namespaces, quotas, workloads
 //! ```
 
 mod admission;
@@ -30,12 +30,14 @@ mod controllers;
 mod convert;
 mod crd;
 mod discovery;
+mod disruption;
 mod fairness;
 mod health;
 mod loopback;
 mod object;
 mod openapi;
 pub mod pki;
+mod quota;
 mod registry;
 mod request;
 mod rest;

@@ -11,13 +11,14 @@ use http::{HeaderMap, HeaderValue, Request};
 use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
-use crate::admission::Hooks;
+use crate::admission::{DefaultPriority, Hooks};
 use crate::aggregation::{self, Aggregation, Forwarded};
 use crate::auth::{
     Action, Authorizer, Rbac, ResourceAction, SigningKey, Tokens, User, impersonation, require, tokens,
 };
 use crate::fairness::{Belonging, Fairness};
 use crate::loopback::Loopback;
+use crate::quota::Ledger;
 use crate::registry::Registry;
 use crate::request::{IncludeObject, Options, ResourcePath};
 use crate::rest::{self, Call, Warnings};
@@ -47,12 +48,16 @@ pub(crate) struct Server {
     pub(crate) hooks: Hooks,
     /// Whether pods are given accounts, which a controller then keeps.
     pub(crate) service_accounts: bool,
+    pub(crate) priorities: DefaultPriority,
+    pub(crate) quotas: Ledger,
     /// How long the body of a request may take to arrive.
     pub(crate) body_patience: Duration,
     /// Watches that are open.
     pub(crate) watches: AtomicUsize,
     registry: ArcSwap<Registry>,
     registry_changes: watch::Sender<()>,
+    /// What discovery and OpenAPI tell of.
+    announced: ArcSwap<Registry>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
 }
@@ -94,6 +99,9 @@ impl Server {
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),
             registry_changes: watch::channel(()).0,
+            announced: ArcSwap::from_pointee(Registry::builtin()),
+            priorities: DefaultPriority::default(),
+            quotas: Ledger::default(),
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),
         }
@@ -115,6 +123,17 @@ impl Server {
     /// Tells when there are other resources than before.
     pub(crate) fn registry_changes(&self) -> watch::Receiver<()> {
         self.registry_changes.subscribe()
+    }
+
+    /// The resources that clients are told of. Those of a new CRD are served a moment before: whoever reads in the CRD that
+    /// it is established finds them, and whoever finds them in discovery reads a CRD that does not change under them.
+    pub(crate) fn announced(&self) -> Arc<Registry> {
+        self.announced.load_full()
+    }
+
+    /// Tells clients of the resources of this moment.
+    pub(crate) fn announce(&self) {
+        self.announced.store(self.registry.load_full());
     }
 
     /// A client inside the server, which goes through everything that other clients go through.

@@ -15,13 +15,15 @@
 //! decode              reading an object into its type
 //! defaults            what the server fills in
 //! validation          what the server refuses
-//! quantity            amounts of resources
+//! quantity, amounts   how much of a resource, and of several
+//! pod_resources       what a pod asks for, altogether
 //! protobuf            the other wire format, along the same schemas
 //! ```
 
 pub mod convert;
 pub mod protobuf;
 
+mod amounts;
 mod columns;
 mod constructors;
 mod decode;
@@ -29,6 +31,7 @@ mod defaults;
 mod generated;
 mod lookup;
 mod partial;
+mod pod_resources;
 mod printer;
 mod quantity;
 mod resource;
@@ -36,10 +39,13 @@ mod selectable;
 mod table;
 mod validation;
 
+pub use amounts::Amounts;
 pub use decode::decode;
-pub use defaults::{default, initial_status, prepare_for_create};
+pub use defaults::{default, initial_status, prepare_for_create, quality_of_service};
 pub use lookup::{field_default, find, find_kind, kind_schema, type_named, types_in};
+pub use pod_resources::{Basis, has_pod_level_resources, pod_limits, pod_requests};
 pub use printer::human_duration;
+pub use quantity::Quantity;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};
 pub use table::RESOURCES;
 pub use validation::validate;

@@ -2,6 +2,8 @@
 //!
 //! A quantity is a whole number times a power of ten, and remembers the family of suffixes it was written with.
 
+mod arithmetic;
+
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -31,7 +33,7 @@ const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// An amount of a resource.
 #[derive(Debug, Clone)]
-pub(crate) struct Quantity {
+pub struct Quantity {
     value: i128,
     scale: i64,
     format: Format,
@@ -48,7 +50,7 @@ enum Format {
 
 impl Quantity {
     /// Reads a quantity; the error is worded as Kubernetes words it.
-    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         if text.is_empty() {
             return Err(FORMAT_WRONG);
@@ -62,23 +64,23 @@ impl Quantity {
     }
 
     /// Whether there is less than nothing of it.
-    pub(crate) fn is_negative(&self) -> bool {
+    pub fn is_negative(&self) -> bool {
         self.value < 0
     }
 
     /// Whether there is nothing of it.
-    pub(crate) fn is_zero(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         self.value == 0
     }
 
     /// Whether it is a whole number.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         let (_, exponent) = without_tens(self.value, self.scale);
         self.value == 0 || exponent >= 0
     }
 
     /// Whether it is one or more times a whole amount.
-    pub(crate) fn is_multiple_of(&self, part: &Self) -> bool {
+    pub fn is_multiple_of(&self, part: &Self) -> bool {
         match (self.whole(), part.whole()) {
             (Some(all), Some(part)) => part > 0 && all > 0 && all % part == 0,
             _ => false,
@@ -86,7 +88,7 @@ impl Quantity {
     }
 
     /// The least number of thousandths that is no less.
-    pub(crate) fn round_up_to_milli(&mut self) {
+    pub fn round_up_to_milli(&mut self) {
         if self.scale >= -3 {
             return;
         }

@@ -3,7 +3,7 @@
 #![recursion_limit = "256"]
 
 use anyhow::Result;
-use cambium_testing::{Raw, TestCluster, eventually};
+use cambium_testing::{Backend, Raw, TestCluster, eventually};
 use serde_json::{Value, json};
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -585,5 +585,61 @@ async fn the_metadata_of_embedded_objects_takes_its_shape() -> Result<()> {
         )
         .await?;
     assert_eq!(applied.code, 200, "{applied:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_finds_a_resource_in_discovery_can_change_its_crd_at_once() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let raw = cluster.raw();
+    for round in 0..10 {
+        let group = cluster.unique(&format!("at-once-{round}")) + ".example.com";
+        assert_eq!(raw.post(CRDS, &widget(&group)).await?.code, 201);
+        let path = format!("/apis/{group}/v1");
+        while raw.get(&path).await?.code != 200 {
+            tokio::task::yield_now().await;
+        }
+        let crd = format!("{CRDS}/widgets.{group}");
+        let mut object = raw.get(&crd).await?.body;
+        object["metadata"]["labels"] = json!({"changed": "yes"});
+        let changed = raw.put(&crd, &object).await?;
+        assert_eq!(changed.code, 200, "{changed:?}");
+        assert_eq!(raw.delete(&crd, &json!({})).await?.code, 200);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_established_is_served() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let raw = cluster.raw();
+    for round in 0..10 {
+        let group = cluster.unique(&format!("served-{round}")) + ".example.com";
+        assert_eq!(raw.post(CRDS, &widget(&group)).await?.code, 201);
+        let crd = format!("{CRDS}/widgets.{group}");
+        let is_established = |crd: &Value| {
+            let conditions = crd["status"]["conditions"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            conditions
+                .iter()
+                .any(|one| one["type"] == "Established" && one["status"] == "True")
+        };
+        while !is_established(&raw.get(&crd).await?.body) {
+            tokio::task::yield_now().await;
+        }
+        let widgets = format!("/apis/{group}/v1/widgets");
+        if cluster.backend() == Backend::Embedded {
+            let listed = raw.get(&widgets).await?;
+            assert_eq!(listed.code, 200, "{listed:?}");
+        } else {
+            eventually("they are served", || async {
+                Ok(raw.get(&widgets).await?.code == 200)
+            })
+            .await?;
+        }
+        assert_eq!(raw.delete(&crd, &json!({})).await?.code, 200);
+    }
     Ok(())
 }

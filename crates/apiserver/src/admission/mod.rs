@@ -3,9 +3,12 @@
 //! First every mutating step, then (after validation) every validating one. A further plugin is one
 //! more step in [`mutate`] or [`validate`].
 
+mod limits;
 mod namespaces;
+mod priorities;
 mod runtime_classes;
 mod service_accounts;
+mod storage_classes;
 mod webhooks;
 
 use serde_json::Value;
@@ -16,6 +19,7 @@ use crate::rest::Warnings;
 use crate::server::Server;
 use crate::status::Result;
 
+pub(crate) use priorities::DefaultPriority;
 pub(crate) use webhooks::Hooks;
 
 /// What is being done.
@@ -54,6 +58,13 @@ pub(crate) struct Attributes<'a> {
     pub(crate) warnings: &'a Warnings,
 }
 
+impl Attributes<'_> {
+    /// Whether it is about objects of this resource.
+    fn is(&self, group: &str, plural: &str) -> bool {
+        &*self.resource.group == group && &*self.resource.plural == plural
+    }
+}
+
 /// Whether any mutating step might change an object at all.
 pub(crate) fn may_change(server: &Server) -> bool {
     webhooks::any_mutating(server)
@@ -67,6 +78,11 @@ pub(crate) async fn mutate(
 ) -> Result<Option<Value>> {
     namespaces::check(server, attributes)?;
     service_accounts::mutate(server, attributes, &mut object).await?;
+    if let Some(object) = &mut object {
+        limits::fill_in(server, attributes, object);
+        priorities::fill_in(server, attributes, object)?;
+        storage_classes::fill_in(server, attributes, object);
+    }
     webhooks::mutate(server, attributes, object).await
 }
 
@@ -77,6 +93,8 @@ pub(crate) async fn validate(
     object: Option<&Value>,
 ) -> Result<()> {
     service_accounts::check(server, attributes, object)?;
+    limits::check(server, attributes, object)?;
+    priorities::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
     webhooks::validate(server, attributes, object).await
 }

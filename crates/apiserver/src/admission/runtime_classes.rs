@@ -9,9 +9,7 @@ use crate::status::{Result, Status};
 
 /// Refuses a new pod whose RuntimeClass is not there.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
-    let resource = attributes.resource;
-    let is_pod =
-        resource.group.is_empty() && &*resource.plural == "pods" && attributes.subresource.is_empty();
+    let is_pod = attributes.is("", "pods") && attributes.subresource.is_empty();
     if !is_pod || attributes.operation != Operation::Create {
         return Ok(());
     }

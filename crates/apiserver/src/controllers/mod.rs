@@ -13,6 +13,10 @@
 //! | [`account_secrets`] | the tokens controller: Secrets that hold a token |
 //! | [`root_authority`] | the root CA publisher: `kube-root-ca.crt` in every namespace |
 //! | [`cluster_roles`] | the cluster role aggregation controller |
+//! | [`mirrors`] | the EndpointSlice mirroring controller: Endpoints written by hand, as slices |
+//! | [`disruptions`] | the disruption controller: how many pods may be evicted, in the status of budgets |
+//! | [`volumes`] | the persistent volume controller: claims get the volumes that are there |
+//! | [`quotas`] | the resource quota controller: what a namespace uses, in the status of its quotas |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
@@ -21,11 +25,15 @@ mod account_secrets;
 mod accounts;
 mod api_services;
 mod cluster_roles;
+mod disruptions;
 mod flows;
 mod garbage;
+mod mirrors;
 mod namespaces;
 mod place;
+mod quotas;
 mod root_authority;
+mod volumes;
 mod work;
 mod workloads;
 
@@ -55,6 +63,14 @@ pub struct Controllers {
     pub flows: bool,
     /// Keeps the rules of aggregated ClusterRoles.
     pub cluster_roles: bool,
+    /// Mirrors Endpoints that somebody writes by hand as EndpointSlices.
+    pub mirrors: bool,
+    /// Keeps the status of PodDisruptionBudgets, which evictions ask.
+    pub disruptions: bool,
+    /// Keeps the status of ResourceQuotas; they are enforced without it.
+    pub quotas: bool,
+    /// Binds PersistentVolumeClaims to volumes that are there; provisions none.
+    pub volumes: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
     pub workloads: Option<Simulation>,
 }
@@ -69,6 +85,10 @@ impl Controllers {
             api_services: true,
             flows: true,
             cluster_roles: true,
+            mirrors: true,
+            disruptions: true,
+            quotas: true,
+            volumes: true,
             workloads: Some(Simulation::default()),
         }
     }
@@ -82,6 +102,10 @@ impl Controllers {
             api_services: false,
             flows: false,
             cluster_roles: false,
+            mirrors: false,
+            disruptions: false,
+            quotas: false,
+            volumes: false,
             workloads: None,
         }
     }
@@ -114,6 +138,18 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.flows {
         flows::start(server);
+    }
+    if controllers.mirrors {
+        mirrors::start(server);
+    }
+    if controllers.disruptions {
+        disruptions::start(server);
+    }
+    if controllers.quotas {
+        quotas::start(server);
+    }
+    if controllers.volumes {
+        volumes::start(server);
     }
     if let Some(simulation) = &controllers.workloads {
         workloads::start(server, simulation.clone());

@@ -40,6 +40,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
             Some(entry) => follow(server, &entry).await,
             None => {
                 withdraw(server, &event.entry.key);
+                server.announce();
                 // Names that were taken are free now.
                 for entry in definitions.list("").0 {
                     follow(server, &entry).await;
@@ -87,30 +88,36 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
             publish(server, entry, &next);
         }
         // The write comes back as an event, with which everything else goes on.
-        write_status(&client, &next).await;
+        if write_status(&client, &next).await {
+            server.announce();
+        }
         return;
     }
     match names::is_true(&crd, "Established") {
         true => publish(server, entry, &crd),
         false => withdraw(server, object::name(&crd)),
     }
+    server.announce();
     if object::is_deleting(&crd) && object::finalizers(&crd).contains(&CLEANUP) {
         clean_up(server, &client, &crd, &now).await;
     }
 }
 
-async fn write_status(client: &Loopback, crd: &Value) {
+/// Writes the status; whether it is stored now.
+async fn write_status(client: &Loopback, crd: &Value) -> bool {
     let path = format!("{PATH}/{}/status", object::name(crd));
-    if let Err(refused) = client.update(&path, crd).await
-        // Somebody else changed it: their event brings us back here.
-        && !matches!(refused.reason(), "Conflict" | "NotFound")
-    {
+    let Err(refused) = client.update(&path, crd).await else {
+        return true;
+    };
+    // Somebody else changed it: their event brings us back here.
+    if !matches!(refused.reason(), "Conflict" | "NotFound") {
         tracing::warn!(
             crd = object::name(crd),
             message = refused.message(),
             "the status could not be written"
         );
     }
+    false
 }
 
 /// Puts the resources of a CRD into the registry, unless they are there as they should be.

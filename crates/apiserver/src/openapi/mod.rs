@@ -57,7 +57,7 @@ pub(crate) fn serve(server: &Server, path: &str, headers: &HeaderMap) -> Result<
     if path == "/openapi/v2" {
         return serve_v2(server, headers);
     }
-    let registry = server.registry();
+    let registry = server.announced();
     let name = path.trim_start_matches("/openapi/v3").trim_matches('/');
     if name.is_empty() {
         let mut paths = BTreeMap::new();
@@ -150,7 +150,7 @@ fn document(server: &Server, registry: &Registry, name: &str, group: &str, versi
 }
 
 fn whole(server: &Server) -> Whole {
-    let registry = server.registry();
+    let registry = server.announced();
     let resources: Vec<&Arc<Served>> = registry.all().collect();
     let mut cache = server.openapi.v2.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(whole) = cache.as_ref().filter(|whole| whole.json.is_of(&resources)) {

@@ -16,7 +16,7 @@ use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::validation::{metadata, webhooks};
 use crate::wire::{self, Decoded, Media};
-use crate::{allocate as addresses, convert, crd, object};
+use crate::{allocate as addresses, convert, crd, object, quota};
 
 /// The largest stored object.
 const OBJECT_LIMIT: usize = 1_572_864;
@@ -537,6 +537,7 @@ async fn attempt(
     errors.extend(validate(resource, &new, Some(&old)));
     refuse(call, &call.path.name, &errors)?;
     admission::validate(&call.server, &attributes, Some(&new)).await?;
+    let _reservation = quota::charge(&call.server, &attributes, &new)?;
 
     if managed::same_but_for_times(&new, &old) {
         return Ok(Some(Outcome {

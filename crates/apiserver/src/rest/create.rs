@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::change::{self, Intake};
 use super::{Call, managed, prepare, present};
 use crate::admission::{self, Attributes, Operation};
-use crate::convert;
 use crate::object;
 use crate::status::{Result, Status};
 use crate::store::{Expect, Write, WriteError};
 use crate::validation::metadata;
 use crate::wire::Response;
+use crate::{convert, quota};
 
 /// Answers with the object that was made.
 pub(super) async fn create(call: &Call) -> Result<Response> {
@@ -68,6 +68,7 @@ pub(super) async fn store(
         warnings: &call.warnings,
     };
     let mut value = change::admit(call, &attributes, value).await?;
+    prepare::after_admission(call, &mut value);
     change::check_grants(call, &value, None)?;
     change::allocate(call, &mut value, None)?;
 
@@ -75,6 +76,8 @@ pub(super) async fn store(
     errors.extend(change::validate(resource, &value, None));
     change::refuse(call, object::name(&value), &errors)?;
     admission::validate(&call.server, &attributes, Some(&value)).await?;
+    // Held until the object is in the store, or is not going to be.
+    let _reservation = quota::charge(&call.server, &attributes, &value)?;
     if call.options.dry_run {
         let key = object::key(call.namespace(), object::name(&value));
         return match call.server.store.bucket(&resource.bucket).get(&key) {

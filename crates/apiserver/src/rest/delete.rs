@@ -19,12 +19,12 @@ const FOREGROUND: &str = "foregroundDeletion";
 
 /// How to delete: the body's `DeleteOptions`, completed by the query.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct DeleteOptions {
+pub(super) struct DeleteOptions {
     grace: Option<i64>,
     uid: Option<String>,
-    resource_version: Option<String>,
+    pub(super) resource_version: Option<String>,
     propagation: Option<Propagation>,
-    dry_run: bool,
+    pub(super) dry_run: bool,
     raw: Value,
 }
 
@@ -46,24 +46,6 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
         Deleted::Gone(value) => Ok(success(call, &value)),
         Deleted::Pending(value) => Ok(present::object(call, StatusCode::OK, value)),
     }
-}
-
-/// Deletes a pod as an eviction asks for it.
-pub(super) async fn evict(call: &Call) -> Result<Response> {
-    let eviction = call.decode()?.value;
-    let raw = eviction
-        .get("deleteOptions")
-        .cloned()
-        .unwrap_or_else(|| json!({}));
-    let options = DeleteOptions::parse(&Options::default(), raw)?;
-    delete_one(call, &call.path.name, &options).await?;
-    let done =
-        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(value_response(
-        StatusCode::CREATED,
-        call.representation.encoding,
-        &done,
-    ))
 }
 
 /// Deletes whatever is selected, and answers with the list of it.
@@ -97,12 +79,14 @@ pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     .await
 }
 
-enum Deleted {
+/// What became of an object.
+pub(super) enum Deleted {
     Gone(Value),
     Pending(Value),
 }
 
-async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<Deleted> {
+/// Deletes one object, or notes that it is to go.
+pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<Deleted> {
     let resource = &call.resource;
     let key = object::key(call.namespace(), name);
     loop {
@@ -268,7 +252,8 @@ impl DeleteOptions {
         Self::parse(&Options::default(), raw)
     }
 
-    fn parse(query: &Options, raw: Value) -> Result<Self> {
+    /// Reads the options of a body, completed by the query.
+    pub(super) fn parse(query: &Options, raw: Value) -> Result<Self> {
         let raw = if raw.is_null() { json!({}) } else { raw };
         let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
         if kind != "DeleteOptions" || !raw.is_object() {
@@ -334,7 +319,8 @@ impl DeleteOptions {
         }
     }
 
-    fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {
+    /// Whether the object is the one that is meant.
+    pub(super) fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {
         for (label, wanted, field) in [
             ("UID", &self.uid, "uid"),
             ("ResourceVersion", &self.resource_version, "resourceVersion"),

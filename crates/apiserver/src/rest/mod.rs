@@ -12,6 +12,7 @@
 mod change;
 mod create;
 mod delete;
+mod evict;
 mod get;
 mod list;
 mod managed;

@@ -75,6 +75,14 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
     }
 }
 
+/// Brings up to date what follows from fields that admission may have filled in.
+pub(super) fn after_admission(call: &Call, value: &mut Value) {
+    if call.resource.group.is_empty() && &*call.resource.plural == "pods" {
+        let class = cambium_builtin::quality_of_service(&value["spec"]);
+        object::set_at(value, "status.qosClass", json!(class));
+    }
+}
+
 /// A name for whoever left it to the server.
 pub(super) fn generate_name(call: &Call, value: &mut Value) {
     let prefix = object::meta_text(value, "generateName").to_owned();

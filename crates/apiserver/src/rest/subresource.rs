@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::change::{self, Intake, Intent};
-use super::{Call, delete, get, patch, present, scale, token, update};
+use super::{Call, evict, get, patch, present, scale, token, update};
 use crate::object;
 use crate::status::{Result, Status};
 use crate::wire::{Response, value_response};
@@ -21,7 +21,7 @@ pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
         ("status", "patch") => patch::patch(&call).await,
         ("scale", _) => scale::serve(&call, verb).await,
         ("finalize", "update") => finalize(&call).await,
-        ("eviction", "create") => delete::evict(&call).await,
+        ("eviction", "create") => evict::evict(&call).await,
         ("binding", "create") => bind(&call).await,
         ("ephemeralcontainers" | "resize", "get") => get::get(&call).await,
         ("ephemeralcontainers" | "resize", "update") => update::update(&call).await,

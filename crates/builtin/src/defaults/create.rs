@@ -117,8 +117,8 @@ fn pod_status(pod: &mut Map<String, Value>) {
     pod.insert("status".to_owned(), status);
 }
 
-/// How hard the pod's claim to its resources is.
-fn quality_of_service(spec: &Value) -> &'static str {
+/// How hard a pod's claim to its resources is, by its spec: `Guaranteed`, `Burstable` or `BestEffort`.
+pub fn quality_of_service(spec: &Value) -> &'static str {
     let amount = |resources: &Value, list: &str, name: &str| {
         let text = resources
             .pointer(&format!("/{list}/{name}"))

@@ -11,6 +11,7 @@
 //! autoscaling          how many replicas there should be
 //! access, extension    RBAC, webhooks, custom resource definitions
 //! flow                 priority and fairness
+//! device               requests for devices
 //! create               what only a new object gets
 //! fields               the words that all of these are written in
 //! ```
@@ -20,6 +21,7 @@ mod autoscaling;
 mod batch;
 mod cluster;
 mod create;
+mod device;
 mod extension;
 mod fields;
 mod flow;
@@ -32,7 +34,7 @@ mod workload;
 use cambium_schema::Schema;
 use serde_json::{Map, Value};
 
-pub use self::create::{initial_status, prepare_for_create};
+pub use self::create::{initial_status, prepare_for_create, quality_of_service};
 use crate::generated::DEFAULTS;
 use crate::{Resource, decode};
 
@@ -102,6 +104,7 @@ fn of_type(group: &str, version: &str, name: &str, fields: &mut Map<String, Valu
         "rbac" => access::of_type(name, fields),
         "admissionregistration" | "apiextensions" | "apiregistration" => extension::of_type(name, fields),
         "flowcontrol" => flow::of_type(name, fields),
+        "resource" => device::of_type(name, fields),
         _ => {}
     }
 }

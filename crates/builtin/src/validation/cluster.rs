@@ -6,7 +6,7 @@ use cambium_schema::names;
 use serde_json::Value;
 
 use super::at::At;
-use super::pod::{integer_resource, qualified_resource};
+use super::pod::qualified_resource;
 use super::rule::{self, Errors};
 use crate::quantity::Quantity;
 
@@ -52,20 +52,16 @@ pub(super) fn lease(new: &At, errors: &mut Errors) {
 
 pub(super) fn priority_class(new: &At, old: Option<&At>, errors: &mut Errors) {
     let (name, value) = (new.field("metadata").field("name"), new.field("value"));
-    match name.text() {
-        "system-cluster-critical" | "system-node-critical" => {}
-        text if text.starts_with("system-") => {
+    if name.text().starts_with("system-") {
+        if let Some(why) = unlike_system_class(new) {
             let detail = format!(
-                "priority class names with 'system-' prefix are reserved for system use only. error: {text} is not a \
-                 known system priority class"
+                "priority class names with 'system-' prefix are reserved for system use only. error: {why}"
             );
             rule::forbidden(&name, detail, errors);
         }
-        _ if value.integer().is_some_and(|value| value > 1_000_000_000) => {
-            let detail = "maximum allowed value of a user defined priority is 1000000000";
-            rule::forbidden(&value, detail, errors);
-        }
-        _ => {}
+    } else if value.integer().is_some_and(|value| value > 1_000_000_000) {
+        let detail = "maximum allowed value of a user defined priority is 1000000000";
+        rule::forbidden(&value, detail, errors);
     }
     let preemption = new.field("preemptionPolicy");
     rule::one_of_if_set(&preemption, &["PreemptLowerPriority", "Never"], errors);
@@ -74,6 +70,21 @@ pub(super) fn priority_class(new: &At, old: Option<&At>, errors: &mut Errors) {
         rule::forbidden(&value, "may not be changed in an update.", errors);
     }
     rule::immutable(&preemption, &old.field("preemptionPolicy"), errors);
+}
+
+/// What tells a class from the system's class of that name.
+fn unlike_system_class(class: &At) -> Option<String> {
+    let name = class.field("metadata").field("name").text();
+    let value = match name {
+        "system-node-critical" => 2_000_001_000,
+        "system-cluster-critical" => 2_000_000_000,
+        _ => return Some(format!("{name} is not a known system priority class")),
+    };
+    if class.field("value").integer().unwrap_or_default() != value {
+        return Some(format!("value of {name} PriorityClass must be {value}"));
+    }
+    let is_default = class.field("globalDefault").is_true();
+    is_default.then(|| format!("globalDefault of {name} PriorityClass must be false"))
 }
 
 pub(super) fn runtime_class(new: &At, old: Option<&At>, errors: &mut Errors) {
@@ -96,86 +107,6 @@ pub(super) fn controller_revision(new: &At, old: Option<&At>, errors: &mut Error
             rule::required_because(&data, "data must be a valid JSON object", errors);
         }
         None => {}
-    }
-}
-
-pub(super) fn resource_quota(new: &At, errors: &mut Errors) {
-    let spec = new.field("spec");
-    for (name, amount) in spec.field("hard").entries() {
-        qualified_resource(name, &amount, errors);
-        if !name.contains('/') && !is_quota_resource(name) {
-            rule::invalid_as(
-                &amount,
-                &Value::from(name),
-                "must be a standard resource for quota",
-                errors,
-            );
-        }
-        let Ok(quantity) = Quantity::parse(amount.text()) else {
-            continue;
-        };
-        if quantity.is_negative() {
-            rule::invalid(&amount, "must be greater than or equal to 0", errors);
-        }
-        if integer_resource(name) && !quantity.is_whole() {
-            rule::invalid(&amount, "must be an integer", errors);
-        }
-    }
-    scopes(&spec, errors);
-}
-
-fn is_quota_resource(name: &str) -> bool {
-    let base = name
-        .strip_prefix("requests.")
-        .or(name.strip_prefix("limits."))
-        .unwrap_or(name);
-    integer_resource(name)
-        || matches!(base, "cpu" | "memory" | "ephemeral-storage")
-        || name == "requests.storage"
-        || base.starts_with("hugepages-")
-}
-
-fn scopes(spec: &At, errors: &mut Errors) {
-    const KNOWN: [&str; 7] = [
-        "Terminating",
-        "NotTerminating",
-        "BestEffort",
-        "NotBestEffort",
-        "PriorityClass",
-        "CrossNamespacePodAffinity",
-        "VolumeAttributesClass",
-    ];
-    let scopes = spec.field("scopes");
-    let all: BTreeSet<&str> = scopes.items().map(|scope| scope.text()).collect();
-    for scope in scopes.items() {
-        let scope = scope.text();
-        if !KNOWN.contains(&scope) {
-            rule::invalid(&scopes, "unsupported scope", errors);
-            continue;
-        }
-        for (resource, _) in spec.field("hard").entries() {
-            let is_of_pods = resource == "pods"
-                || resource.contains("cpu")
-                || resource.contains("memory")
-                || resource.contains("ephemeral-storage");
-            let is_fine = match scope {
-                "BestEffort" => resource == "pods",
-                "Terminating"
-                | "NotTerminating"
-                | "NotBestEffort"
-                | "PriorityClass"
-                | "CrossNamespacePodAffinity" => is_of_pods,
-                _ => true,
-            };
-            if !is_fine {
-                rule::invalid(&scopes, "unsupported scope applied to resource", errors);
-            }
-        }
-    }
-    for pair in [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]] {
-        if pair.iter().all(|scope| all.contains(scope)) {
-            rule::invalid(&scopes, "conflicting scopes", errors);
-        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! workload, batch, cron       what makes pods
 //! service, endpoints, ingress, network_policy
 //! configuration, storage      what pods use
-//! autoscaling, policy, access, webhook, flow, aggregation, cluster
+//! autoscaling, policy, access, webhook, flow, aggregation, cluster, quota
 //! ```
 
 mod access;
@@ -26,6 +26,7 @@ mod ingress;
 mod network_policy;
 mod pod;
 mod policy;
+mod quota;
 mod rule;
 mod selector;
 mod service;
@@ -59,7 +60,7 @@ pub fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fi
         ("", "PersistentVolumeClaim") => storage::claim(&at, before, errors),
         ("", "PersistentVolume") => storage::volume(&at, before, errors),
         ("", "LimitRange") => cluster::limit_range(&at, errors),
-        ("", "ResourceQuota") => cluster::resource_quota(&at, errors),
+        ("", "ResourceQuota") => quota::check(&at, before, errors),
         ("apps", "Deployment") => workload::deployment(&at, before, errors),
         ("apps", "ReplicaSet") => workload::replica_set(&at, before, errors),
         ("apps", "StatefulSet") => workload::stateful_set(&at, before, errors),

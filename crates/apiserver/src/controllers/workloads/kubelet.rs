@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::command::{Behaviour, Length};
 use super::conditions::{self, Condition};
 use super::script::{Failure, Script};
 use super::world::{Phase, Pod};
@@ -151,17 +152,27 @@ fn act(
         return (Act::Creating, Some(left));
     }
     let ends = !matches!(read::text(&pod.value, "spec.restartPolicy"), "" | "Always");
+    let told = Behaviour::of(&pod.value);
     let run_for = match (script.run_for, script.fail) {
         (Some(run_for), _) => Some(run_for),
         (None, Some(Failure::CrashLoop)) => Some(Duration::ZERO),
-        (None, _) if ends || script.exit_code.is_some() => Some(settings.run_for),
+        (None, _) if script.exit_code.is_some() => Some(settings.run_for),
+        (None, _) if ends => match told.length {
+            Some(Length::For(length)) => Some(length),
+            Some(Length::UntilStopped) => None,
+            None => Some(settings.run_for),
+        },
         _ => None,
     };
     if let Some(run_for) = run_for {
-        let default_code = i64::from(script.fail.is_some());
+        let failing = script.fail.map(|_| 1);
         return run(
             pod,
-            script.exit_code.unwrap_or(default_code),
+            script
+                .exit_code
+                .or(failing)
+                .or(told.exit_code)
+                .unwrap_or_default(),
             running_after,
             run_for,
             started,

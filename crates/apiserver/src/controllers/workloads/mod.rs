@@ -11,13 +11,15 @@
 //!
 //! The controllers follow the rules of upstream's: the same steps, counts, conditions, reasons and
 //! messages. Only the pods are made up: they run nothing, get an address, and become ready after a
-//! while. Annotations on a pod (usually on its template) make it act out something else; see
+//! while; those that are meant to end do so when their command says, as far as that is plain to see ([`command`]).
+//! Annotations on a pod (usually on its template) make it act out something else; see
 //! [`annotations`]. An annotation that says nothing sensible is told by an Event and by the pod's
 //! condition `SimulationScripted`, and the default applies.
 //!
 //! Everything is decided by pure functions (`plan`) on what a key's objects are at one moment, and
 //! decided again whenever one of them changes. A world that is as it should be is left alone.
 
+mod command;
 mod conditions;
 mod cron_job;
 mod daemon_set;

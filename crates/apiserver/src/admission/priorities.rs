@@ -1,0 +1,175 @@
+//! How important a pod is: the value of its PriorityClass, or of the one that is everybody's default.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::{Attributes, Operation};
+use crate::object;
+use crate::server::Server;
+use crate::status::{Result, Status};
+
+const CLASSES: &str = "scheduling.k8s.io/priorityclasses";
+
+/// The class of pods that name none, read again only when the classes change.
+#[derive(Default)]
+pub(crate) struct DefaultPriority(Mutex<(u64, Option<Arc<Value>>)>);
+
+impl DefaultPriority {
+    fn get(&self, server: &Server) -> Option<Arc<Value>> {
+        let bucket = server.store.bucket(&CLASSES.into());
+        let newest = bucket.newest();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != newest {
+            let classes: Vec<Value> = bucket.list("").0.iter().map(|entry| entry.value()).collect();
+            *known = (newest, default_of(classes).map(Arc::new));
+        }
+        known.1.clone()
+    }
+}
+
+/// Of several defaults, the least important one.
+fn default_of(classes: Vec<Value>) -> Option<Value> {
+    classes
+        .into_iter()
+        .filter(|class| class["globalDefault"] == true)
+        .min_by_key(value)
+}
+
+fn value(class: &Value) -> i64 {
+    class["value"].as_i64().unwrap_or_default()
+}
+
+/// Gives a new pod its priority, and lets others keep theirs.
+pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, pod: &mut Value) -> Result<()> {
+    if !attributes.is("", "pods") || !attributes.subresource.is_empty() {
+        return Ok(());
+    }
+    if let Some(old) = attributes.old {
+        keep(old, pod);
+        return Ok(());
+    }
+    let refuse = |why: String| Status::forbidden("", "pods", attributes.name, &why);
+    let named = object::at(pod, "spec.priorityClassName").and_then(Value::as_str);
+    let class = match named.filter(|name| !name.is_empty()) {
+        Some(name) => {
+            let entry = server.store.bucket(&CLASSES.into()).get(name);
+            let entry =
+                entry.ok_or_else(|| refuse(format!("no PriorityClass with name {name} was found")))?;
+            Some(Arc::new(entry.value()))
+        }
+        None => server.priorities.get(server),
+    };
+    give(class.as_deref(), pod).map_err(refuse)
+}
+
+/// Refuses a second default.
+pub(super) fn check(server: &Server, attributes: &Attributes<'_>, class: Option<&Value>) -> Result<()> {
+    let concerned = attributes.is("scheduling.k8s.io", "priorityclasses")
+        && matches!(attributes.operation, Operation::Create | Operation::Update)
+        && class.is_some_and(|class| class["globalDefault"] == true);
+    let Some(other) = server.priorities.get(server).filter(|_| concerned) else {
+        return Ok(());
+    };
+    if attributes.operation == Operation::Update && object::name(&other) == attributes.name {
+        return Ok(());
+    }
+    let why = format!(
+        "PriorityClass {} is already marked as default. Only one default can exist",
+        object::name(&other)
+    );
+    Err(Status::forbidden(
+        "scheduling.k8s.io",
+        "priorityclasses",
+        attributes.name,
+        &why,
+    ))
+}
+
+fn keep(old: &Value, pod: &mut Value) {
+    for field in ["priority", "preemptionPolicy"] {
+        let (before, now) = (&old["spec"][field], &pod["spec"][field]);
+        if now.is_null() && !before.is_null() {
+            pod["spec"][field] = before.clone();
+        }
+    }
+}
+
+/// Writes a class into a pod; a pod that says otherwise is refused.
+fn give(class: Option<&Value>, pod: &mut Value) -> Result<(), String> {
+    let priority = class.map_or(0, value);
+    let policy = match class {
+        Some(class) => class["preemptionPolicy"].as_str(),
+        None => Some("PreemptLowerPriority"),
+    };
+    let said = &pod["spec"]["priority"];
+    if let Some(said) = said.as_i64().filter(|said| *said != priority) {
+        return Err(format!(
+            "the integer value of priority ({said}) must not be provided in pod spec; priority admission controller computed {priority} from the given PriorityClass name"
+        ));
+    }
+    pod["spec"]["priority"] = json!(priority);
+    if let Some(class) = class {
+        pod["spec"]["priorityClassName"] = json!(object::name(class));
+    }
+    let Some(policy) = policy else {
+        return Ok(());
+    };
+    let said = pod["spec"]["preemptionPolicy"].as_str();
+    if let Some(said) = said.filter(|said| *said != policy) {
+        return Err(format!(
+            "the string value of PreemptionPolicy ({said}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
+        ));
+    }
+    pod["spec"]["preemptionPolicy"] = json!(policy);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(name: &str, value: i64, default: bool) -> Value {
+        json!({"metadata": {"name": name}, "value": value, "globalDefault": default, "preemptionPolicy": "Never"})
+    }
+
+    #[test]
+    fn a_pod_has_the_priority_of_its_class_and_no_other() {
+        let mut pod = json!({"spec": {}});
+        assert_eq!(give(Some(&class("high", 7, false)), &mut pod), Ok(()));
+        assert_eq!(
+            pod["spec"],
+            json!({"priority": 7, "priorityClassName": "high", "preemptionPolicy": "Never"})
+        );
+        let mut plain = json!({"spec": {}});
+        assert_eq!(give(None, &mut plain), Ok(()));
+        assert_eq!(
+            plain["spec"],
+            json!({"priority": 0, "preemptionPolicy": "PreemptLowerPriority"})
+        );
+        let mut bold = json!({"spec": {"priority": 9}});
+        assert!(
+            give(None, &mut bold)
+                .unwrap_err()
+                .starts_with("the integer value of priority (9)")
+        );
+        let mut pushy = json!({"spec": {"preemptionPolicy": "Never"}});
+        assert!(
+            give(None, &mut pushy)
+                .unwrap_err()
+                .starts_with("the string value of PreemptionPolicy (Never)")
+        );
+    }
+
+    #[test]
+    fn of_several_defaults_the_least_important_counts() {
+        let classes = vec![class("a", 9, true), class("b", 5, true), class("c", 1, false)];
+        assert_eq!(
+            default_of(classes)
+                .map(|class| object::name(&class).to_owned())
+                .as_deref(),
+            Some("b")
+        );
+        assert_eq!(default_of(vec![]), None);
+    }
+}

@@ -1,0 +1,311 @@
+//! What a namespace uses: what the store holds, and what is on its way in.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cambium_builtin::{Amounts, Quantity};
+use serde_json::Value;
+
+use super::charge::{Charge, bucket_of};
+use super::limits::Limits;
+use super::scope::Facts;
+use super::{QUOTAS, check};
+use crate::object;
+use crate::server::Server;
+use crate::store::{Entry, EventKind};
+
+/// How many events of a log are taken at a time.
+const BATCH: usize = 512;
+
+/// The accounts of all namespaces that have quotas.
+pub(crate) struct Ledger {
+    bucket: Arc<str>,
+    accounts: Mutex<HashMap<Box<str>, Arc<Mutex<Account>>>>,
+}
+
+/// What a write would store.
+pub(super) struct Change<'a> {
+    pub(super) bucket: Arc<str>,
+    pub(super) key: Arc<str>,
+    pub(super) new: &'a Value,
+    pub(super) old: Option<&'a Value>,
+    /// Whether it is refused where it does not fit, or only counted.
+    pub(super) enforced: bool,
+}
+
+/// What a writer holds while its object is on its way into the store.
+pub(crate) struct Reservation {
+    account: Arc<Mutex<Account>>,
+    number: u64,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let number = self.number;
+        lock(&self.account).reserved.retain(|one| one.number != number);
+    }
+}
+
+/// The quotas of a namespace, and what they count.
+#[derive(Default)]
+struct Account {
+    quotas: HashMap<Arc<str>, (u64, Arc<Limits>)>,
+    tallies: HashMap<Arc<str>, Tally>,
+    reserved: Vec<Reserved>,
+    numbers: u64,
+}
+
+/// What the objects of one bucket use in one namespace.
+#[derive(Default)]
+struct Tally {
+    /// The log has been followed up to here.
+    seen: u64,
+    objects: HashMap<Arc<str>, (u64, Charge)>,
+    /// Sums of objects that no scope tells apart.
+    sums: BTreeMap<Facts, Amounts>,
+}
+
+/// An object on its way into the store.
+struct Reserved {
+    number: u64,
+    bucket: Arc<str>,
+    key: Arc<str>,
+    /// The revision that it replaces; 0 for a new one.
+    base: u64,
+    charge: Charge,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self {
+            bucket: QUOTAS.into(),
+            accounts: Mutex::default(),
+        }
+    }
+}
+
+impl Ledger {
+    /// Whether a namespace has quotas.
+    pub(super) fn any(&self, server: &Server, namespace: &str) -> bool {
+        !self.quotas(server, namespace).is_empty()
+    }
+
+    fn quotas(&self, server: &Server, namespace: &str) -> Vec<Arc<Entry>> {
+        server.store.bucket(&self.bucket).list(&format!("{namespace}/")).0
+    }
+
+    /// Takes what a change adds out of the namespace's quotas, until the reservation is dropped; or says why it does
+    /// not fit.
+    pub(super) fn charge(
+        &self,
+        server: &Server,
+        namespace: &str,
+        change: &Change<'_>,
+    ) -> Result<Option<Reservation>, String> {
+        let shared = self.account(namespace);
+        let mut account = lock(&shared);
+        account.refresh(&self.quotas(server, namespace));
+        let now = server.sources.now();
+        let new = Charge::of(&change.bucket, change.new, now);
+        let old = change.old.map(|old| Charge::of(&change.bucket, old, now));
+        let concerned: Vec<Arc<Limits>> = account
+            .limits()
+            .into_iter()
+            .filter(|limits| limits.names_in(&change.bucket).next().is_some() && limits.covers(&new.facts))
+            .collect();
+        for limits in &concerned {
+            check::left_open(limits, &change.bucket, change.new)?;
+        }
+        check::is_sane(&new)?;
+        let mut is_more = false;
+        for limits in &concerned {
+            let added = check::added(limits, &new, old.as_ref());
+            is_more |= !added.is_empty();
+            if change.enforced && !added.is_empty() {
+                account.follow(server, namespace, &change.bucket);
+                let used = account.used(limits, &change.bucket, Reservations::Counted);
+                check::fits(limits, &used, &added)?;
+            }
+        }
+        Ok(is_more.then(|| {
+            account.numbers += 1;
+            let number = account.numbers;
+            let base = change
+                .old
+                .and_then(|old| object::meta_text(old, "resourceVersion").parse().ok());
+            account.reserved.push(Reserved {
+                number,
+                bucket: change.bucket.clone(),
+                key: change.key.clone(),
+                base: base.unwrap_or_default(),
+                charge: new,
+            });
+            drop(account);
+            Reservation {
+                account: shared.clone(),
+                number,
+            }
+        }))
+    }
+
+    /// What the store holds of what a quota limits: the `used` of its status. What nobody can count yet is left out.
+    pub(crate) fn used(&self, server: &Server, quota: &Entry) -> Amounts {
+        let namespace = quota.namespace();
+        let shared = self.account(namespace);
+        let mut account = lock(&shared);
+        account.refresh(&self.quotas(server, namespace));
+        let limits = Limits::of(&quota.value());
+        let mut buckets: Vec<Arc<str>> = limits
+            .hard
+            .names()
+            .filter_map(bucket_of)
+            .map(|bucket| Arc::from(&*bucket))
+            .filter(|bucket| is_counted(server, bucket))
+            .collect();
+        buckets.sort();
+        buckets.dedup();
+        let mut used = Amounts::default();
+        for bucket in buckets {
+            account.follow(server, namespace, &bucket);
+            used.add(&account.used(&limits, &bucket, Reservations::Ignored));
+        }
+        used
+    }
+
+    /// Forgets a namespace that has no quotas.
+    pub(crate) fn forget(&self, namespace: &str) {
+        lock(&self.accounts).remove(namespace);
+    }
+
+    fn account(&self, namespace: &str) -> Arc<Mutex<Account>> {
+        lock(&self.accounts).entry(namespace.into()).or_default().clone()
+    }
+}
+
+/// Whether objects on their way in count as well.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reservations {
+    Counted,
+    Ignored,
+}
+
+impl Account {
+    /// Reads quotas that are new or have changed.
+    fn refresh(&mut self, quotas: &[Arc<Entry>]) {
+        self.quotas
+            .retain(|key, _| quotas.iter().any(|entry| entry.key == *key));
+        for entry in quotas {
+            let known = self.quotas.get(&entry.key);
+            if known.is_none_or(|(revision, _)| *revision != entry.revision) {
+                let limits = Arc::new(Limits::of(&entry.value()));
+                self.quotas.insert(entry.key.clone(), (entry.revision, limits));
+            }
+        }
+    }
+
+    /// The quotas by name, so that the same one complains first each time.
+    fn limits(&self) -> Vec<Arc<Limits>> {
+        let mut limits: Vec<_> = self.quotas.values().map(|(_, limits)| limits.clone()).collect();
+        limits.sort_by(|one, other| one.name.cmp(&other.name));
+        limits
+    }
+
+    /// Brings the sums of a bucket up to what the store holds.
+    fn follow(&mut self, server: &Server, namespace: &str, name: &Arc<str>) {
+        let bucket = server.store.bucket(name);
+        let (prefix, now) = (format!("{namespace}/"), server.sources.now());
+        let tally = self.tallies.entry(name.clone()).or_default();
+        let mut known = tally.seen > 0;
+        while known && tally.seen < bucket.newest() {
+            match bucket.events_after(tally.seen, BATCH) {
+                Ok(events) => {
+                    for event in events {
+                        tally.seen = event.entry.revision;
+                        if event.entry.key.starts_with(&prefix) {
+                            let is_there = event.kind == EventKind::Put;
+                            tally.note(
+                                &event.entry.key,
+                                is_there.then(|| {
+                                    (event.entry.revision, Charge::of(name, &event.entry.value(), now))
+                                }),
+                            );
+                        }
+                    }
+                }
+                Err(_) => known = false,
+            }
+        }
+        if !known {
+            let (entries, newest) = bucket.list(&prefix);
+            *tally = Tally::default();
+            for entry in entries {
+                let charge = Charge::of(name, &entry.value(), now);
+                tally.note(&entry.key, Some((entry.revision, charge)));
+            }
+            tally.seen = newest;
+        }
+    }
+
+    /// What the objects of a bucket use of a quota.
+    fn used(&self, limits: &Limits, bucket: &Arc<str>, reservations: Reservations) -> Amounts {
+        let nothing = limits
+            .names_in(bucket)
+            .map(|name| (name.to_owned(), Quantity::of(0)));
+        let mut used: Amounts = nothing.collect();
+        let Some(tally) = self.tallies.get(bucket) else {
+            return used;
+        };
+        for (_, sum) in tally.sums.iter().filter(|(facts, _)| limits.covers(facts)) {
+            used.add(&sum.only(|name, _| limits.hard.get(name).is_some()));
+        }
+        let reserved = self.reserved.iter().filter(|one| one.bucket == *bucket);
+        for one in reserved.filter(|_| reservations == Reservations::Counted) {
+            let stored = tally.objects.get(&one.key);
+            // What has arrived in the store is counted there.
+            if stored.map_or(0, |(revision, _)| *revision) == one.base {
+                used.add(&check::added(
+                    limits,
+                    &one.charge,
+                    stored.map(|(_, charge)| charge),
+                ));
+            }
+        }
+        used
+    }
+}
+
+impl Tally {
+    fn note(&mut self, key: &Arc<str>, charge: Option<(u64, Charge)>) {
+        let before = match charge {
+            Some((revision, charge)) => {
+                self.sums
+                    .entry(charge.facts.clone())
+                    .or_default()
+                    .add(&charge.amounts);
+                self.objects.insert(key.clone(), (revision, charge))
+            }
+            None => self.objects.remove(key),
+        };
+        if let Some((_, before)) = before
+            && let Some(sum) = self.sums.get_mut(&before.facts)
+        {
+            sum.subtract(&before.amounts);
+            if sum.iter().all(|(_, amount)| amount.is_zero()) {
+                self.sums.remove(&before.facts);
+            }
+        }
+    }
+}
+
+/// Whether there are objects of a bucket to count.
+fn is_counted(server: &Server, bucket: &str) -> bool {
+    let (group, plural) = bucket.split_once('/').unwrap_or(("", bucket));
+    server.registry().all().any(|served| {
+        &*served.group == group && &*served.plural == plural && served.namespaced && served.is_stored()
+    }) && plural != "events"
+}
+
+/// Nothing panics while these locks are held, so a poisoned one still guards whole data.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
