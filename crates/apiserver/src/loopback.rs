@@ -82,6 +82,18 @@ impl Loopback {
             .await
     }
 
+    /// Applies a configuration, taking whatever others own of it.
+    pub(crate) async fn apply(&self, path: &str, manager: &str, object: &Value) -> Result<Value, Refused> {
+        let path = format!("{path}?fieldManager={manager}&force=true");
+        self.send(
+            Method::PATCH,
+            &path,
+            "application/apply-patch+yaml",
+            encode(object),
+        )
+        .await
+    }
+
     pub(crate) async fn delete(&self, path: &str, options: &Value) -> Result<Value, Refused> {
         self.send(Method::DELETE, path, "application/json", encode(options))
             .await

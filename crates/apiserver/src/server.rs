@@ -10,7 +10,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request};
 use tokio::sync::watch;
 
-use crate::admission::Hooks;
+use crate::admission::{Hooks, Policies};
 use crate::auth::{Action, Authorizer, ResourceAction, Tokens, User, refusal};
 use crate::loopback::Loopback;
 use crate::registry::Registry;
@@ -34,6 +34,7 @@ pub(crate) struct Server {
     pub(crate) openapi: openapi::Cache,
     pub(crate) webhooks: Webhooks,
     pub(crate) hooks: Hooks,
+    pub(crate) policies: Policies,
     /// How long the body of a request may take to arrive.
     pub(crate) body_patience: Duration,
     /// Watches that are open.
@@ -61,6 +62,7 @@ impl Server {
             openapi: openapi::Cache::default(),
             webhooks,
             hooks: Hooks::default(),
+            policies: Policies::default(),
             body_patience: wire::BODY_PATIENCE,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),

@@ -3,7 +3,10 @@
 //! First every mutating step, then (after validation) every validating one. A further plugin is one
 //! more step in [`mutate`] or [`validate`].
 
+mod authorizer;
+mod matching;
 mod namespaces;
+mod policies;
 mod runtime_classes;
 mod webhooks;
 
@@ -15,6 +18,7 @@ use crate::rest::Warnings;
 use crate::server::Server;
 use crate::status::Result;
 
+pub(crate) use policies::Policies;
 pub(crate) use webhooks::Hooks;
 
 /// What is being done.
@@ -55,7 +59,7 @@ pub(crate) struct Attributes<'a> {
 
 /// Whether any mutating step might change an object at all.
 pub(crate) fn may_change(server: &Server) -> bool {
-    webhooks::any_mutating(server)
+    webhooks::any_mutating(server) || policies::any_mutating(server)
 }
 
 /// Lets every mutating step change the object (`None` on delete), or refuse it.
@@ -65,7 +69,11 @@ pub(crate) async fn mutate(
     object: Option<Value>,
 ) -> Result<Option<Value>> {
     namespaces::check(server, attributes)?;
-    webhooks::mutate(server, attributes, object).await
+    let (object, applied) = policies::mutate(server, attributes, object).await?;
+    let (object, called) = webhooks::mutate(server, attributes, object).await?;
+    // Then once more, for those who asked to see what others did after them.
+    let object = policies::mutate_again(server, attributes, applied, object).await?;
+    webhooks::mutate_again(server, attributes, called, object).await
 }
 
 /// Lets every validating step refuse the object.
@@ -75,5 +83,6 @@ pub(crate) async fn validate(
     object: Option<&Value>,
 ) -> Result<()> {
     runtime_classes::check(server, attributes, object)?;
+    policies::validate(server, attributes, object).await?;
     webhooks::validate(server, attributes, object).await
 }

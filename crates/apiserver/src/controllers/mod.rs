@@ -8,6 +8,7 @@
 //! | [`garbage`] | the garbage collector: owner references, and the three ways to delete an owner |
 //! | [`namespaces`] | the namespace controller: empties a namespace that is being deleted |
 //! | [`accounts`] | the service account controller: `default` in every namespace |
+//! | [`policies`] | the type checker of admission policies |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
@@ -16,6 +17,7 @@ mod accounts;
 mod garbage;
 mod namespaces;
 mod place;
+mod policies;
 mod work;
 mod workloads;
 
@@ -38,6 +40,8 @@ pub struct Controllers {
     pub namespaces: bool,
     /// Keeps a `default` ServiceAccount in every namespace.
     pub service_accounts: bool,
+    /// Checks the types of what ValidatingAdmissionPolicies say, and writes it into their status.
+    pub policy_types: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
     pub workloads: Option<Simulation>,
 }
@@ -49,6 +53,7 @@ impl Controllers {
             garbage_collection: true,
             namespaces: true,
             service_accounts: true,
+            policy_types: true,
             workloads: Some(Simulation::default()),
         }
     }
@@ -59,6 +64,7 @@ impl Controllers {
             garbage_collection: false,
             namespaces: false,
             service_accounts: false,
+            policy_types: false,
             workloads: None,
         }
     }
@@ -80,6 +86,9 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.service_accounts {
         accounts::start(server);
+    }
+    if controllers.policy_types {
+        policies::start(server);
     }
     if let Some(simulation) = &controllers.workloads {
         workloads::start(server, simulation.clone());

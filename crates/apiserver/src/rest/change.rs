@@ -13,7 +13,7 @@ use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
-use crate::validation::{metadata, webhooks};
+use crate::validation::{metadata, policies, webhooks};
 use crate::wire::{self, Decoded, Media};
 use crate::{allocate as addresses, convert, crd, object};
 
@@ -355,6 +355,7 @@ pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> V
             errors.extend(cambium_builtin::validate(row, new, old));
             if row.group == "admissionregistration.k8s.io" {
                 errors.extend(webhooks::conditions(new));
+                errors.extend(policies::expressions(new));
             }
             errors
         }
@@ -625,6 +626,9 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
 fn updates_unconditionally(resource: &Served) -> bool {
     !matches!(
         (&*resource.group, &*resource.plural),
-        ("apiextensions.k8s.io", _) | ("apiregistration.k8s.io", _) | ("coordination.k8s.io", _)
+        ("admissionregistration.k8s.io", _)
+            | ("apiextensions.k8s.io", _)
+            | ("apiregistration.k8s.io", _)
+            | ("coordination.k8s.io", _)
     )
 }
