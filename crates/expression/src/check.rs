@@ -206,9 +206,9 @@ impl<'a> Checker<'a> {
                     Type::Error
                 }
             },
-            // The types of Kubernetes' libraries are objects without fields; those of the network library are not.
+            // The types of Kubernetes' libraries are objects that nobody declares; those of the network library are not.
             Type::Named(name) if !name.starts_with("net.") => {
-                self.report(node, format!("undefined field '{field}'"));
+                self.report(node, format!("unexpected failed resolution of '{name}'"));
                 Type::Error
             }
             Type::Param(_) => {
