@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use cambium_testing::{Answer, Raw, TestCluster, eventually};
 use serde_json::{Value, json};
 
@@ -38,15 +38,20 @@ impl Place {
     }
 
     /// Creates a policy for ConfigMaps of the namespace that carry the label `case`, with its binding.
-    pub(crate) async fn install(&self, sort: &str, case: &str, spec: Value, binding: Value) -> Result<String> {
+    pub(crate) async fn install(
+        &self,
+        sort: &str,
+        case: &str,
+        spec: Value,
+        binding: Value,
+    ) -> Result<String> {
         let name = self.name(case);
-        let (policy, binding) = (
-            self.policy(sort, case, spec),
-            self.binding(sort, case, binding),
-        );
+        let (policy, binding) = (self.policy(sort, case, spec), self.binding(sort, case, binding));
         for (plural, object) in [("policies", policy), ("policybindings", binding)] {
             let sort = sort.to_lowercase();
-            let made = self.raw.post(&format!("{API}/{sort}admission{plural}"), &object).await?;
+            let path = format!("{API}/{sort}admission{plural}");
+            let made = self.raw.post(&path, &object).await;
+            let made = made.with_context(|| case.to_owned())?;
             ensure!(made.code == 201, "{case}: {made:?}");
         }
         Ok(name)
@@ -104,7 +109,9 @@ impl Place {
 
     /// Creates a ConfigMap for a case.
     pub(crate) async fn create(&self, case: &str, data: Value) -> Result<Answer> {
-        self.raw.post(&self.config_maps(), &config_map(case, case, data)).await
+        self.raw
+            .post(&self.config_maps(), &config_map(case, case, data))
+            .await
     }
 }
 

@@ -168,19 +168,19 @@ fn add(place: &mut Value, key: &str, value: Value) -> Result<(), String> {
 }
 
 fn remove(place: &mut Value, key: &str) -> Result<(), String> {
-    match place {
+    let was_there = match place {
         Value::Array(items) => {
             let at = index(key, items.len())?;
             items.remove(at);
+            true
         }
-        Value::Object(fields) => {
-            if fields.remove(key).is_none() {
-                return Err(format!("Unable to remove nonexistent key: {key}: missing value"));
-            }
-        }
-        _ => {}
+        Value::Object(fields) => fields.remove(key).is_some(),
+        _ => true,
+    };
+    match was_there {
+        true => Ok(()),
+        false => Err(format!("Unable to remove nonexistent key: {key}: missing value")),
     }
-    Ok(())
 }
 
 /// A place in a list of so many; negative ones count from the end.

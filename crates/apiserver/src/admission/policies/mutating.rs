@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use cambium_expression::policies::Inputs;
-use cambium_merge::typed::Type;
 use serde_json::Value;
 
 use super::index::Bound;
@@ -186,12 +185,11 @@ impl<'a, 'r> Round<'a, 'r> {
         }
         let before = seen.clone();
         for mutation in &policy.rules.all {
-            let ty = Type::object(shape.schema());
             let inputs = Inputs {
                 object: Some(&seen),
                 ..inputs
             };
-            let changed = mutation.carry_out(&policy.variables, &inputs, ty, &seen);
+            let changed = mutation.carry_out(&policy.variables, &inputs, shape.schema(), &seen);
             match changed.map(|changed| fit(shape, mutation, changed)) {
                 Ok(Ok(mut changed)) => {
                     shape.default(&mut changed);

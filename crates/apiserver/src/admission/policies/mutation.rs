@@ -2,7 +2,7 @@
 
 use cambium_expression::RULES_BUDGET;
 use cambium_expression::policies::{Compiler, Expression, Inputs, Outcome, Purpose, Run, Variables};
-use cambium_merge::typed::Type;
+use cambium_schema::Schema;
 use serde_json::Value;
 
 use super::index::{Compile, items, text};
@@ -45,7 +45,7 @@ impl Mutation {
         &self,
         variables: &Variables,
         inputs: &Inputs<'_>,
-        ty: Type<'_>,
+        schema: &Schema,
         object: &Value,
     ) -> Result<Value, String> {
         let (Self::Apply(expression) | Self::JsonPatch(expression)) = self;
@@ -56,7 +56,8 @@ impl Mutation {
         match self {
             Self::Apply(expression) => {
                 let configuration = settled(run.configuration(expression))?;
-                apply::apply(ty, object, configuration).map_err(|why| format!("error applying patch: {why}"))
+                apply::apply(schema, object, configuration)
+                    .map_err(|why| format!("error applying patch: {why}"))
             }
             Self::JsonPatch(expression) => {
                 let operations = settled(run.patch(expression))?;
