@@ -342,8 +342,9 @@ pub(super) async fn admit(call: &Call, attributes: &Attributes<'_>, object: Valu
     Ok(object)
 }
 
-/// What is wrong with an object of this kind.
-pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+/// What is wrong with an object of this kind; what was so before is only warned of.
+pub(super) fn validate(call: &Call, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let resource = &call.resource;
     match &resource.origin {
         Origin::Builtin(row) if is_definition(resource) => {
             let mut errors = cambium_builtin::validate(row, new, old);
@@ -359,7 +360,13 @@ pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> V
             }
             errors
         }
-        Origin::Custom(definition, index) => definition.versions[*index].validate(new, old),
+        Origin::Custom(definition, index) => {
+            let judgement = definition.versions[*index].judge(new, old);
+            for forgiven in judgement.warnings {
+                call.warnings.add(forgiven.to_string());
+            }
+            judgement.errors
+        }
     }
 }
 
@@ -518,7 +525,7 @@ async fn attempt(
     allocate(call, &mut new, Some(&old))?;
 
     let mut errors = metadata::validate_update(&new, &old);
-    errors.extend(validate(resource, &new, Some(&old)));
+    errors.extend(validate(call, &new, Some(&old)));
     refuse(call, &call.path.name, &errors)?;
     admission::validate(&call.server, &attributes, Some(&new)).await?;
 
