@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Request};
 use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
-use crate::admission::{DefaultPriority, Hooks};
+use crate::admission::{DefaultPriority, Hooks, Policies};
 use crate::aggregation::{self, Aggregation, Forwarded};
 use crate::auth::{
     Action, Authorizer, Rbac, ResourceAction, SigningKey, Tokens, User, impersonation, require, tokens,
@@ -50,6 +50,7 @@ pub(crate) struct Server {
     pub(crate) service_accounts: bool,
     pub(crate) priorities: DefaultPriority,
     pub(crate) quotas: Ledger,
+    pub(crate) policies: Policies,
     /// How long the body of a request may take to arrive.
     pub(crate) body_patience: Duration,
     /// Watches that are open.
@@ -95,6 +96,7 @@ impl Server {
             aggregation,
             hooks: Hooks::default(),
             service_accounts: true,
+            policies: Policies::default(),
             body_patience: wire::BODY_PATIENCE,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from_pointee(Registry::builtin()),

@@ -47,7 +47,10 @@ fn the_first_commands_of_a_newcomer() {
     }
     let namespaces = run("get namespaces");
     let system = namespaces.lines().find(|line| line.starts_with("kube-system "));
-    assert!(system.is_some_and(|line| line.contains(" Active ")), "{namespaces}");
+    assert!(
+        system.is_some_and(|line| line.contains(" Active ")),
+        "{namespaces}"
+    );
     assert!(run("get svc kubernetes").contains("ClusterIP   10.96.0.1"));
     assert!(run("auth can-i create pods").contains("yes"));
     assert!(run("auth whoami").contains("system:masters"));

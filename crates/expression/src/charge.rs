@@ -51,8 +51,19 @@ impl Charge {
             "check" => Self::Fixed(350_000),
             "fieldSelector" | "labelSelector" => Self::Selector,
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => Self::Traverse,
-            "url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "cidr" | "isIP" | "isCIDR"
-            | "quantity" | "isQuantity" | "semver" | "isSemver" => Self::ReadFirst(1.0),
+            "url"
+            | "jsonpatch.escapeKey"
+            | "lowerAscii"
+            | "upperAscii"
+            | "substring"
+            | "trim"
+            | "cidr"
+            | "isIP"
+            | "isCIDR"
+            | "quantity"
+            | "isQuantity"
+            | "semver"
+            | "isSemver" => Self::ReadFirst(1.0),
             "ip" if overload != "cidr_ip" => Self::ReadFirst(1.0),
             "replace" | "split" | "ip.isCanonical" => Self::ReadFirst(2.0),
             "join" => Self::WriteResult(2.0),
@@ -115,7 +126,8 @@ impl Charge {
                     | Value::Format(_)
                     | Value::Url(_)
                     | Value::Semver(_)
-                    | Value::Authorizer,
+                    | Value::Check(_)
+                    | Value::Decision(_),
                 ) => 1,
                 _ => read(inner(0).min(inner(1)), 1.0),
             },

@@ -1,6 +1,7 @@
 //! The type checker: what every part of an expression is, or why it cannot be.
 
 mod literals;
+mod messages;
 mod unify;
 
 use std::collections::HashMap;
@@ -10,11 +11,12 @@ use cel::common::ast::{
 };
 
 use crate::declare::Declared;
-use crate::functions::{Overload, Style, overloads};
+use crate::functions::{Overload, Style};
 use crate::macros::entry;
 use crate::parse::Parsed;
 use crate::source::{CompileError, Problem};
 use crate::types::{Param, Type};
+pub(crate) use messages::Vocabulary;
 use unify::{Inferred, most_general};
 
 /// What the checker found out, by the id of a node.
@@ -63,10 +65,15 @@ pub(crate) struct Variable {
 }
 
 /// Checks an expression.
-pub(crate) fn check(parsed: &Parsed<'_>, variables: &[Variable]) -> Result<Checked, CompileError> {
+pub(crate) fn check(
+    parsed: &Parsed<'_>,
+    variables: &[Variable],
+    vocabulary: Vocabulary,
+) -> Result<Checked, CompileError> {
     let mut checker = Checker {
         parsed,
         variables,
+        vocabulary,
         locals: Vec::new(),
         inferred: Inferred::default(),
         next_variable: 0,
@@ -95,6 +102,7 @@ pub(crate) fn check(parsed: &Parsed<'_>, variables: &[Variable]) -> Result<Check
 struct Checker<'a> {
     parsed: &'a Parsed<'a>,
     variables: &'a [Variable],
+    vocabulary: Vocabulary,
     locals: Vec<(&'a str, Type)>,
     inferred: Inferred,
     next_variable: u32,
@@ -122,10 +130,7 @@ impl<'a> Checker<'a> {
             Expr::Call(call) => self.call(node, call),
             Expr::List(list) => self.list(list),
             Expr::Map(map) => self.map(map),
-            Expr::Struct(message) => {
-                self.undeclared(node, &message.type_name);
-                Type::Error
-            }
+            Expr::Struct(message) => self.message(node, message),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
         };
         self.checked.types.insert(node.id, ty.clone());
@@ -154,7 +159,7 @@ impl<'a> Checker<'a> {
         if let Some(index) = variable {
             return Some((self.variables[index].ty.clone(), Reference::Variable(index)));
         }
-        let ty = named_type(name)?;
+        let ty = named_type(name).or_else(|| self.vocabulary.message(name))?;
         Some((Type::Type(Some(ty.clone().into())), Reference::Type(ty)))
     }
 
@@ -194,9 +199,16 @@ impl<'a> Checker<'a> {
                     Type::Error
                 }
             },
-            // The types of Kubernetes' libraries are objects without fields; those of the network library are not.
+            Type::Message(name) => match messages::field(name, field) {
+                Some(ty) => ty,
+                None => {
+                    self.report(node, format!("undefined field '{field}'"));
+                    Type::Error
+                }
+            },
+            // The types of Kubernetes' libraries are objects that nobody declares; those of the network library are not.
             Type::Named(name) if !name.starts_with("net.") => {
-                self.report(node, format!("undefined field '{field}'"));
+                self.report(node, format!("unexpected failed resolution of '{name}'"));
                 Type::Error
             }
             Type::Param(_) => {
@@ -228,7 +240,7 @@ impl<'a> Checker<'a> {
         let arguments: Vec<Type> = call.args.iter().map(|argument| self.check(argument)).collect();
         let Some(target) = &call.target else {
             let name = call.func_name.trim_start_matches('.');
-            return match overloads(name) {
+            return match self.vocabulary.overloads(name) {
                 Some(function) => self.resolve(node, function, None, &call.args, arguments),
                 None => {
                     self.undeclared(node, name);
@@ -237,12 +249,14 @@ impl<'a> Checker<'a> {
             };
         };
         if let Some(prefix) = qualified_name(target)
-            && let Some(function) = overloads(format!("{prefix}.{}", call.func_name).trim_start_matches('.'))
+            && let Some(function) = self
+                .vocabulary
+                .overloads(format!("{prefix}.{}", call.func_name).trim_start_matches('.'))
         {
             return self.resolve(node, function, None, &call.args, arguments);
         }
         let target = self.check(target);
-        match overloads(&call.func_name) {
+        match self.vocabulary.overloads(&call.func_name) {
             Some(function) => self.resolve(node, function, Some(target), &call.args, arguments),
             None => {
                 self.undeclared(node, &call.func_name);

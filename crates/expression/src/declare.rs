@@ -88,6 +88,38 @@ static KEY: Declared = Declared {
 /// Declares what a schema describes; nothing if expressions cannot see it. A `Root` is a whole object, which has
 /// `apiVersion`, `kind` and the names in `metadata` without saying so.
 pub(crate) fn declare(schema: &Schema, place: Place, name: &str) -> Option<Declared> {
+    declare_below(schema, place, name, &mut Vec::new())
+}
+
+/// As [`declare`]; a built-in type inside itself is an object of which nothing is known.
+fn declare_below(
+    schema: &Schema,
+    place: Place,
+    name: &str,
+    above: &mut Vec<&'static str>,
+) -> Option<Declared> {
+    if schema.name.is_empty() {
+        return declare_here(schema, place, name, above);
+    }
+    if above.contains(&schema.name) {
+        return declare_here(&Schema::of(JsonType::Object), Place::Inside, name, above);
+    }
+    above.push(schema.name);
+    let declared = declare_here(schema, place, name, above);
+    above.pop();
+    declared
+}
+
+fn declare_here(
+    schema: &Schema,
+    place: Place,
+    name: &str,
+    above: &mut Vec<&'static str>,
+) -> Option<Declared> {
+    // Quantities are published as a choice of types, and so as none.
+    if schema.name == "io.k8s.apimachinery.pkg.api.resource.Quantity" {
+        return None;
+    }
     let constraints = schema.constraints.as_deref();
     let longest = MAX_REQUEST_BYTES - 2;
     let max_length = constraints
@@ -124,7 +156,7 @@ pub(crate) fn declare(schema: &Schema, place: Place, name: &str) -> Option<Decla
         },
         JsonType::Array => {
             let items = schema.items.as_deref()?;
-            let item = declare(items, Place::of(items), &format!("{name}.@idx"))?;
+            let item = declare_below(items, Place::of(items), &format!("{name}.@idx"), above)?;
             let most = constraints.and_then(|constraints| constraints.max_items);
             Declared {
                 ty: Type::list(item.ty.clone()),
@@ -133,7 +165,7 @@ pub(crate) fn declare(schema: &Schema, place: Place, name: &str) -> Option<Decla
                 element: Some(Arc::new(item)),
             }
         }
-        JsonType::Object => return declare_object(schema, place, name),
+        JsonType::Object => return declare_object(schema, place, name, above),
     };
     Some(declared)
 }
@@ -156,10 +188,15 @@ impl Place {
     }
 }
 
-fn declare_object(schema: &Schema, place: Place, name: &str) -> Option<Declared> {
+fn declare_object(
+    schema: &Schema,
+    place: Place,
+    name: &str,
+    above: &mut Vec<&'static str>,
+) -> Option<Declared> {
     let constraints = schema.constraints.as_deref();
     if let Additional::Schema(child) = &schema.additional {
-        let value = declare(child, Place::of(child), &format!("{name}.@elem"))?;
+        let value = declare_below(child, Place::of(child), &format!("{name}.@elem"), above)?;
         let most = constraints.and_then(|constraints| constraints.max_properties);
         return Some(Declared {
             ty: Type::map(Type::String, value.ty.clone()),
@@ -173,7 +210,8 @@ fn declare_object(schema: &Schema, place: Place, name: &str) -> Option<Declared>
     for property in properties(schema, place).iter() {
         let identifier = escape(&property.name);
         let at = format!("{name}.{}", identifier.as_deref().unwrap_or(&property.name));
-        let Some(declared) = declare(&property.schema, Place::of(&property.schema), &at) else {
+        let inside = Place::of(&property.schema);
+        let Some(declared) = declare_below(&property.schema, inside, &at, above) else {
             continue;
         };
         if property.required && property.schema.default.is_none() {

@@ -9,10 +9,10 @@ mod range;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue};
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use crate::check::{Checked, Variable};
-use crate::limits::{REGEX_FACTOR, TEXT_FACTOR};
+use crate::limits::{MESSAGE, REGEX_FACTOR, TEXT_FACTOR};
 use crate::macros::{ACCUMULATOR, entry};
 use crate::types::Type;
 use calls::CallEstimate;
@@ -88,7 +88,16 @@ const ONE: Range = Range::exactly(1);
 impl<'a> Estimator<'a> {
     fn cost(&mut self, node: &'a IdedExpr) -> Range {
         match &node.expr {
-            Expr::Unspecified | Expr::Struct(_) | Expr::Literal(_) => Range::default(),
+            Expr::Unspecified | Expr::Literal(_) => Range::default(),
+            Expr::Struct(message) => {
+                let mut total = Range::exactly(MESSAGE);
+                for item in &message.entries {
+                    if let EntryExpr::StructField(given) = &item.expr {
+                        total = total.plus(self.cost(&given.value));
+                    }
+                }
+                total
+            }
             Expr::Ident(name) => {
                 let path = match self.local(name) {
                     Some(local) => local.path.clone(),

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use crate::charge::Charge;
+use crate::compose::Composed;
 use crate::error::{EvaluationError, Result, failed, failure, no_such_overload};
 use crate::functions::{apply_regex, contains};
-use crate::plan::{Append, Call, Fold, Index, Match, Presence, Select, Step, Unwrap};
-use crate::value::{Key, Map, Value};
+use crate::limits::MESSAGE;
+use crate::plan::{Append, Call, Fold, Index, Make, Match, Presence, Select, Step, Unwrap};
+use crate::value::{Key, Made, Map, Value};
 
 /// One run of an expression.
 pub(crate) struct Evaluation<'a, 'v> {
     /// The declared variables; a variable without a value is an error to use.
     variables: &'v [Option<Value<'a>>],
     names: &'v [&'static str],
+    /// What `variables` stands for.
+    composed: Option<&'v Composed<'a>>,
     /// The variables of the comprehensions that are under way. An accumulator can hold an error.
     locals: Vec<Result<Value<'a>>>,
     cost: u64,
@@ -20,10 +24,16 @@ pub(crate) struct Evaluation<'a, 'v> {
 }
 
 impl<'a, 'v> Evaluation<'a, 'v> {
-    pub(crate) fn new(variables: &'v [Option<Value<'a>>], names: &'v [&'static str], limit: u64) -> Self {
+    pub(crate) fn new(
+        variables: &'v [Option<Value<'a>>],
+        names: &'v [&'static str],
+        composed: Option<&'v Composed<'a>>,
+        limit: u64,
+    ) -> Self {
         Self {
             variables,
             names,
+            composed,
             locals: Vec::new(),
             cost: 0,
             limit,
@@ -85,6 +95,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
             }
             Step::List(items) => self.list(items),
             Step::Map(entries) => self.map(entries),
+            Step::Make(make) => self.make(make),
             Step::Append(append) => self.append(append),
             Step::Fold(fold) => self.fold(fold),
         }
@@ -120,11 +131,22 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         self.charge(1)?;
         match operand {
             Value::Optional(None) => Ok(Value::Optional(None)),
-            Value::Optional(Some(inner)) => Ok(wrap(field(&inner, &select.field)?)),
-            operand => match field(&operand, &select.field)? {
+            Value::Optional(Some(inner)) => Ok(wrap(self.field(&inner, &select.field)?)),
+            // What nobody has set is null.
+            Value::Made(made) => Ok(made.fields.get(&*select.field).cloned().unwrap_or(Value::Null)),
+            operand => match self.field(&operand, &select.field)? {
                 Some(value) => Ok(value),
                 None => failure(format!("no such key: {}", select.field)),
             },
+        }
+    }
+
+    fn field(&self, operand: &Value<'a>, name: &str) -> Result<Option<Value<'a>>> {
+        match (operand, self.composed) {
+            (Value::Map(map), _) => map.field(name),
+            (Value::Made(made), _) => Ok(made.fields.get(name).cloned()),
+            (Value::Variables, Some(composed)) => composed.find(name, self.variables),
+            _ => Ok(None),
         }
     }
 
@@ -132,8 +154,8 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         let operand = self.operand(&select.operand)?;
         let found = match &operand {
             Value::Optional(None) => None,
-            Value::Optional(Some(inner)) => field(inner, &select.field)?,
-            operand => field(operand, &select.field)?,
+            Value::Optional(Some(inner)) => self.field(inner, &select.field)?,
+            operand => self.field(operand, &select.field)?,
         };
         Ok(Value::Bool(found.is_some()))
     }
@@ -141,8 +163,8 @@ impl<'a, 'v> Evaluation<'a, 'v> {
     fn optional_select(&mut self, select: &'a Select) -> Result<Value<'a>> {
         let found = match self.operand(&select.operand)? {
             Value::Optional(None) => None,
-            Value::Optional(Some(inner)) => field(&inner, &select.field)?,
-            operand => field(&operand, &select.field)?,
+            Value::Optional(Some(inner)) => self.field(&inner, &select.field)?,
+            operand => self.field(&operand, &select.field)?,
         };
         if found.is_some() {
             self.charge(1)?;
@@ -304,6 +326,29 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         Ok(Value::Map(Map::owned(map)))
     }
 
+    fn make(&mut self, make: &'a Make) -> Result<Value<'a>> {
+        let mut fields = std::collections::BTreeMap::new();
+        for (name, value, presence) in &make.fields {
+            let value = match (self.run(value)?, presence) {
+                (Value::Optional(None), Presence::Optional) => continue,
+                (Value::Optional(Some(inner)), Presence::Optional) => unshare(inner),
+                (value, Presence::Optional) => {
+                    return failure(format!(
+                        "cannot initialize optional entry '{name}' from non-optional value {}",
+                        value.shown()
+                    ));
+                }
+                (value, Presence::Required) => value,
+            };
+            fields.insert(name.clone(), value);
+        }
+        self.charge(MESSAGE)?;
+        Ok(Value::Made(Arc::new(Made {
+            message: make.message.clone(),
+            fields,
+        })))
+    }
+
     fn append(&mut self, append: &'a Append) -> Result<Value<'a>> {
         self.charge(1)?;
         let item = self.run(&append.item);
@@ -428,13 +473,6 @@ fn wrap(found: Option<Value<'_>>) -> Value<'_> {
 
 fn unshare(value: Arc<Value<'_>>) -> Value<'_> {
     Arc::try_unwrap(value).unwrap_or_else(|shared| (*shared).clone())
-}
-
-fn field<'a>(operand: &Value<'a>, name: &str) -> Result<Option<Value<'a>>> {
-    match operand {
-        Value::Map(map) => map.field(name),
-        _ => Ok(None),
-    }
 }
 
 fn position(key: &Value<'_>) -> Result<Option<usize>> {

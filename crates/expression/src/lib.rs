@@ -17,7 +17,7 @@
 //! table of expressions that a real API server has judged (`tests/judged.jsonl`) holds us to it.
 //!
 //! What uses it: [`rules`] for the rules of a CustomResourceDefinition, [`conditions`] for the match conditions of
-//! webhooks. This crate is pure: schemas and JSON in, judgements out.
+//! webhooks, [`policies`] for admission policies. This crate is pure: schemas and JSON in, judgements out.
 
 mod source;
 mod types;
@@ -31,6 +31,7 @@ mod declare;
 mod escape;
 
 mod charge;
+mod compose;
 mod error;
 mod estimate;
 mod evaluate;
@@ -41,6 +42,7 @@ mod program;
 mod value;
 
 pub mod conditions;
+pub mod policies;
 pub mod rules;
 
 #[cfg(test)]
@@ -48,7 +50,8 @@ mod judged;
 
 pub use declare::Object;
 pub use error::EvaluationError;
-pub use limits::{CONDITIONS_BUDGET, PER_CALL_LIMIT, RULES_BUDGET};
+pub use functions::{Answer, Authorize, Question, Subject};
+pub use limits::{CONDITIONS_BUDGET, MAX_MESSAGE_BYTES, PER_CALL_LIMIT, RULES_BUDGET};
 pub use program::{Declarations, Program, compile};
 pub use source::CompileError;
 pub use types::{Param, Type};

@@ -19,10 +19,13 @@ pub(crate) const ESTIMATED_RULE_LIMIT: u64 = 10_000_000;
 pub(crate) const ESTIMATED_TOTAL_LIMIT: u64 = 100_000_000;
 
 /// The longest message that an expression may give.
-pub(crate) const MAX_MESSAGE_BYTES: usize = 5 * 1024;
+pub const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
 /// The cost of each byte or character of a text that is read.
 pub(crate) const TEXT_FACTOR: f64 = 0.1;
 
 /// The cost of each character of a regular expression.
 pub(crate) const REGEX_FACTOR: f64 = 0.25;
+
+/// The cost of making a value by the name of its type.
+pub(crate) const MESSAGE: u64 = 40;

@@ -3,8 +3,9 @@
 //! The cost of an expression is counted on these steps, so what is folded and what is not follows the API server.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, operators};
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 use regex::Regex;
 
 use crate::charge::Charge;
@@ -40,6 +41,8 @@ pub(crate) enum Step {
     InConstant(Box<(Step, Value<'static>)>),
     List(Vec<(Step, Presence)>),
     Map(Vec<(Step, Step, Presence)>),
+    /// `Object.spec{replicas: 3}`
+    Make(Box<Make>),
     /// Adds to the list that a comprehension accumulates.
     Append(Box<Append>),
     Fold(Box<Fold>),
@@ -88,6 +91,12 @@ pub(crate) struct Match {
     pub(crate) regex: Regex,
     pub(crate) arguments: Vec<Step>,
     pub(crate) charge: Charge,
+}
+
+#[derive(Debug)]
+pub(crate) struct Make {
+    pub(crate) message: Arc<str>,
+    pub(crate) fields: Vec<(Arc<str>, Step, Presence)>,
 }
 
 #[derive(Debug)]
@@ -149,7 +158,27 @@ type Planned = Result<Step, EvaluationError>;
 impl<'a> Planner<'a> {
     fn step(&mut self, node: &'a IdedExpr) -> Planned {
         match &node.expr {
-            Expr::Unspecified | Expr::Struct(_) => Ok(Step::Constant(Value::Null)),
+            Expr::Unspecified => Ok(Step::Constant(Value::Null)),
+            Expr::Struct(message) => {
+                let mut fields = Vec::with_capacity(message.entries.len());
+                for item in &message.entries {
+                    if let EntryExpr::StructField(given) = &item.expr {
+                        let presence = match given.optional {
+                            true => Presence::Optional,
+                            false => Presence::Required,
+                        };
+                        fields.push((
+                            Arc::from(given.field.as_str()),
+                            self.step(&given.value)?,
+                            presence,
+                        ));
+                    }
+                }
+                Ok(Step::Make(Box::new(Make {
+                    message: Arc::from(message.type_name.trim_start_matches('.')),
+                    fields,
+                })))
+            }
             Expr::Literal(value) => Ok(Step::Constant(literal(value))),
             Expr::Ident(name) => Ok(self.name(node, name)),
             Expr::Select(select) => {

@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use crate::check::{Reference, Variable, check};
+use crate::check::{Reference, Variable, Vocabulary, check};
+use crate::compose::Composed;
 use crate::declare::Declared;
 use crate::depth::depth;
 use crate::error::{EvaluationError, Result};
@@ -19,6 +20,7 @@ use crate::value::Value;
 #[derive(Debug, Clone, Default)]
 pub struct Declarations {
     pub(crate) variables: Vec<Variable>,
+    pub(crate) vocabulary: Vocabulary,
 }
 
 impl Declarations {
@@ -77,9 +79,27 @@ const SHALLOW: usize = 24;
 /// What the deepest expression takes.
 const STACK: usize = 64 << 20;
 
+/// The type of what an expression gives, without making it ready to run.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place.
+pub(crate) fn check_types(
+    source: &str,
+    declarations: &Declarations,
+) -> std::result::Result<Type, CompileError> {
+    compile(source, declarations).map_or_else(
+        |error| match error {
+            // It is sound; that it always fails is known only to those who run it.
+            CompileError::Failing(_) => Ok(Type::Dyn),
+            unsound => Err(unsound),
+        },
+        |program| Ok(program.result),
+    )
+}
+
 fn compile_here(source: &str, declarations: &Declarations) -> std::result::Result<Program, CompileError> {
     let parsed = parse(source)?;
-    let checked = check(&parsed, &declarations.variables)?;
+    let checked = check(&parsed, &declarations.variables, declarations.vocabulary)?;
     let step = plan(&parsed.root, &checked).map_err(CompileError::Failing)?;
     let mut used = vec![false; declarations.variables.len()];
     for reference in checked.references.values() {
@@ -131,7 +151,16 @@ impl Program {
     }
 
     pub(crate) fn run<'a>(&'a self, variables: &[Option<Value<'a>>]) -> (Result<Value<'a>>, u64) {
-        let mut evaluation = Evaluation::new(variables, &self.names, PER_CALL_LIMIT);
+        self.run_composed(variables, None)
+    }
+
+    /// As [`Program::run`], where `variables` may be mentioned.
+    pub(crate) fn run_composed<'a>(
+        &'a self,
+        variables: &[Option<Value<'a>>],
+        composed: Option<&Composed<'a>>,
+    ) -> (Result<Value<'a>>, u64) {
+        let mut evaluation = Evaluation::new(variables, &self.names, composed, PER_CALL_LIMIT);
         let result = evaluation.run(&self.step);
         (result, evaluation.cost())
     }

@@ -38,6 +38,8 @@ pub enum Type {
     Object(Arc<Object>),
     /// A named type of a library (`net.IP`, `kubernetes.Quantity`).
     Named(&'static str),
+    /// A type whose values expressions make by its name (`Object.spec`, `JSONPatch`).
+    Message(Arc<str>),
     /// A value that may be absent.
     Optional(Arc<Type>),
     /// The type of a type.
@@ -90,6 +92,7 @@ impl Type {
         match (self, other) {
             (Self::Object(a), Self::Object(b)) => a.name == b.name,
             (Self::Named(a), Self::Named(b)) => a == b,
+            (Self::Message(a), Self::Message(b)) => a == b,
             (Self::Param(a), Self::Param(b)) => a == b,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -129,6 +132,7 @@ impl fmt::Display for Type {
             Self::Map(_) => "map",
             Self::Object(object) => &object.name,
             Self::Named(name) => name,
+            Self::Message(name) => name,
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
             Self::Param(Param::Named(name)) => return write!(formatter, "{name}"),

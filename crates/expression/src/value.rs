@@ -4,6 +4,7 @@ mod equal;
 mod instant;
 mod json;
 mod list;
+mod made;
 mod map;
 mod text;
 
@@ -12,12 +13,13 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::functions::{Cidr, Format, Quantity, Semver, Url};
+use crate::functions::{Check, Cidr, Decision, Format, Quantity, Semver, Url};
 use crate::types::Type;
 
 pub(crate) use equal::{compare, equal};
 pub(crate) use instant::Instant;
 pub(crate) use list::List;
+pub(crate) use made::Made;
 pub(crate) use map::{Key, Map};
 pub(crate) use text::Text;
 
@@ -46,8 +48,14 @@ pub(crate) enum Value<'a> {
     Semver(Arc<Semver>),
     /// What a schema keeps without knowing it.
     Unknown(&'a Json),
-    /// Stands for the authorizer, which is declared but not there yet.
-    Authorizer,
+    /// Made by an expression, by the name of its type.
+    Made(Arc<Made<'a>>),
+    /// The variables of a policy, which the evaluation knows.
+    Variables,
+    /// A question to the authorizer, as far as it has been asked.
+    Check(Arc<Check<'a>>),
+    /// The answer.
+    Decision(Arc<Decision>),
 }
 
 impl<'a> Value<'a> {
@@ -86,7 +94,10 @@ impl<'a> Value<'a> {
             Self::Format(_) => Type::Named("kubernetes.NamedFormat"),
             Self::Semver(_) => Type::Named("kubernetes.Semver"),
             Self::Unknown(_) => Type::Named("unknown"),
-            Self::Authorizer => Type::Named("kubernetes.authorization.Authorizer"),
+            Self::Made(made) => Type::Message(made.message.clone()),
+            Self::Variables => Type::Named("kubernetes.variables"),
+            Self::Check(check) => Type::Named(check.type_name()),
+            Self::Decision(_) => Type::Named("kubernetes.authorization.Decision"),
         }
     }
 
@@ -113,7 +124,10 @@ impl<'a> Value<'a> {
             Self::Format(_) => "kubernetes.NamedFormat",
             Self::Semver(_) => "kubernetes.Semver",
             Self::Unknown(_) => "unknown",
-            Self::Authorizer => "kubernetes.authorization.Authorizer",
+            Self::Made(_) => "Object",
+            Self::Variables => "kubernetes.variables",
+            Self::Check(check) => check.type_name(),
+            Self::Decision(_) => "kubernetes.authorization.Decision",
         }
     }
 

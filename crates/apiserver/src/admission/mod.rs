@@ -3,8 +3,11 @@
 //! First every mutating step, then (after validation) every validating one. A further plugin is one
 //! more step in [`mutate`] or [`validate`].
 
+mod authorizer;
 mod limits;
+mod matching;
 mod namespaces;
+mod policies;
 mod priorities;
 mod runtime_classes;
 mod service_accounts;
@@ -19,6 +22,7 @@ use crate::rest::Warnings;
 use crate::server::Server;
 use crate::status::Result;
 
+pub(crate) use policies::Policies;
 pub(crate) use priorities::DefaultPriority;
 pub(crate) use webhooks::Hooks;
 
@@ -67,7 +71,7 @@ impl Attributes<'_> {
 
 /// Whether any mutating step might change an object at all.
 pub(crate) fn may_change(server: &Server) -> bool {
-    webhooks::any_mutating(server)
+    webhooks::any_mutating(server) || policies::any_mutating(server)
 }
 
 /// Lets every mutating step change the object (`None` on delete), or refuse it.
@@ -83,7 +87,11 @@ pub(crate) async fn mutate(
         priorities::fill_in(server, attributes, object)?;
         storage_classes::fill_in(server, attributes, object);
     }
-    webhooks::mutate(server, attributes, object).await
+    let (object, applied) = policies::mutate(server, attributes, object).await?;
+    let (object, called) = webhooks::mutate(server, attributes, object).await?;
+    // Then once more, for those who asked to see what others did after them.
+    let object = policies::mutate_again(server, attributes, applied, object).await?;
+    webhooks::mutate_again(server, attributes, called, object).await
 }
 
 /// Lets every validating step refuse the object.
@@ -96,5 +104,6 @@ pub(crate) async fn validate(
     limits::check(server, attributes, object)?;
     priorities::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
+    policies::validate(server, attributes, object).await?;
     webhooks::validate(server, attributes, object).await
 }

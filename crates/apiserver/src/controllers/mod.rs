@@ -17,6 +17,7 @@
 //! | [`disruptions`] | the disruption controller: how many pods may be evicted, in the status of budgets |
 //! | [`volumes`] | the persistent volume controller: claims get the volumes that are there |
 //! | [`quotas`] | the resource quota controller: what a namespace uses, in the status of its quotas |
+//! | [`policies`] | the type checker of admission policies |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
 //! None of them polls: a look follows an event, a time that was announced, or a refusal.
@@ -31,6 +32,7 @@ mod garbage;
 mod mirrors;
 mod namespaces;
 mod place;
+mod policies;
 mod quotas;
 mod root_authority;
 mod volumes;
@@ -71,6 +73,8 @@ pub struct Controllers {
     pub quotas: bool,
     /// Binds PersistentVolumeClaims to volumes that are there; provisions none.
     pub volumes: bool,
+    /// Checks the types of what ValidatingAdmissionPolicies say, and writes it into their status.
+    pub policy_types: bool,
     /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
     pub workloads: Option<Simulation>,
 }
@@ -89,6 +93,7 @@ impl Controllers {
             disruptions: true,
             quotas: true,
             volumes: true,
+            policy_types: true,
             workloads: Some(Simulation::default()),
         }
     }
@@ -106,6 +111,7 @@ impl Controllers {
             disruptions: false,
             quotas: false,
             volumes: false,
+            policy_types: false,
             workloads: None,
         }
     }
@@ -150,6 +156,9 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     }
     if controllers.volumes {
         volumes::start(server);
+    }
+    if controllers.policy_types {
+        policies::start(server);
     }
     if let Some(simulation) = &controllers.workloads {
         workloads::start(server, simulation.clone());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cambium_expression::rules::CompiledRules;
+use cambium_expression::rules::{CompiledRules, Judgement};
 use cambium_schema::{ErrorKind, FieldError, FieldPath, Malformed, Schema, names};
 use serde_json::{Value, json};
 
@@ -216,28 +216,39 @@ impl Version {
         cambium_schema::default(&self.schema, object);
     }
 
-    /// What is wrong with an object of this version.
-    pub(crate) fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut errors = cambium_schema::validate(&self.schema, new, old);
+    /// What is wrong with an object of this version, and what is forgiven because it was so before.
+    pub(crate) fn judge(&self, new: &Value, old: Option<&Value>) -> Judgement {
+        let mut judgement = Judgement {
+            errors: cambium_schema::validate(&self.schema, new, old),
+            warnings: Vec::new(),
+        };
         if self.rules.is_empty() {
-            return errors;
+            return judgement;
         }
         // Rules may rely on the shape that the schema promises.
         let blocking = |error: &FieldError| {
             matches!(
                 error.kind,
-                ErrorKind::Required | ErrorKind::TooLong | ErrorKind::TooMany | ErrorKind::TypeInvalid
+                ErrorKind::NotSupported
+                    | ErrorKind::Required
+                    | ErrorKind::TooLong
+                    | ErrorKind::TooMany
+                    | ErrorKind::TypeInvalid
             )
         };
-        match errors.iter().any(blocking) {
-            true => errors.push(FieldError::invalid(
+        match judgement.errors.iter().any(blocking) {
+            true => judgement.errors.push(FieldError::invalid(
                 FieldPath::root(),
                 &Value::Null,
                 "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
             )),
-            false => errors.extend(self.rules.validate(new, old)),
+            false => {
+                let by_rules = self.rules.judge(new, old, &FieldPath::root());
+                judgement.errors.extend(by_rules.errors);
+                judgement.warnings = by_rules.warnings;
+            }
         }
-        errors
+        judgement
     }
 
     /// The headings of its Table.

@@ -14,7 +14,7 @@ use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
-use crate::validation::{metadata, webhooks};
+use crate::validation::{metadata, policies, webhooks};
 use crate::wire::{self, Decoded, Media};
 use crate::{allocate as addresses, convert, crd, object, quota};
 
@@ -343,8 +343,9 @@ pub(super) async fn admit(call: &Call, attributes: &Attributes<'_>, object: Valu
     Ok(object)
 }
 
-/// What is wrong with an object of this kind.
-pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+/// What is wrong with an object of this kind; what was so before is only warned of.
+pub(super) fn validate(call: &Call, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let resource = &call.resource;
     match &resource.origin {
         Origin::Builtin(row) if is_definition(resource) => {
             let mut errors = cambium_builtin::validate(row, new, old);
@@ -356,10 +357,17 @@ pub(super) fn validate(resource: &Served, new: &Value, old: Option<&Value>) -> V
             errors.extend(cambium_builtin::validate(row, new, old));
             if row.group == "admissionregistration.k8s.io" {
                 errors.extend(webhooks::conditions(new));
+                errors.extend(policies::expressions(new));
             }
             errors
         }
-        Origin::Custom(definition, index) => definition.versions[*index].validate(new, old),
+        Origin::Custom(definition, index) => {
+            let judgement = definition.versions[*index].judge(new, old);
+            for forgiven in judgement.warnings {
+                call.warnings.add(forgiven.to_string());
+            }
+            judgement.errors
+        }
     }
 }
 
@@ -534,7 +542,7 @@ async fn attempt(
     allocate(call, &mut new, Some(&old))?;
 
     let mut errors = metadata::validate_update(&new, &old);
-    errors.extend(validate(resource, &new, Some(&old)));
+    errors.extend(validate(call, &new, Some(&old)));
     refuse(call, &call.path.name, &errors)?;
     admission::validate(&call.server, &attributes, Some(&new)).await?;
     let _reservation = quota::charge(&call.server, &attributes, &new)?;
@@ -643,6 +651,9 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
 fn updates_unconditionally(resource: &Served) -> bool {
     !matches!(
         (&*resource.group, &*resource.plural),
-        ("apiextensions.k8s.io", _) | ("apiregistration.k8s.io", _) | ("coordination.k8s.io", _)
+        ("admissionregistration.k8s.io", _)
+            | ("apiextensions.k8s.io", _)
+            | ("apiregistration.k8s.io", _)
+            | ("coordination.k8s.io", _)
     )
 }

@@ -73,7 +73,7 @@ pub(super) async fn store(
     change::allocate(call, &mut value, None)?;
 
     let mut errors = metadata::validate_new(&value, resource.namespaced, resource.name_rule);
-    errors.extend(change::validate(resource, &value, None));
+    errors.extend(change::validate(call, &value, None));
     change::refuse(call, object::name(&value), &errors)?;
     admission::validate(&call.server, &attributes, Some(&value)).await?;
     // Held until the object is in the store, or is not going to be.

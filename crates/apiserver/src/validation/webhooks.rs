@@ -1,6 +1,7 @@
 //! Checks of how a webhook is reached.
 
 use cambium_expression::conditions::check_condition;
+use cambium_expression::policies::Params;
 use cambium_schema::{FieldError, FieldPath, names};
 use serde_json::{Value, json};
 
@@ -21,7 +22,11 @@ pub(crate) fn conditions(configuration: &Value) -> Vec<FieldError> {
                 .get("expression")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            errors.extend(check_condition(source, &path.index(index).child("expression")));
+            errors.extend(check_condition(
+                source,
+                Params::Absent,
+                &path.index(index).child("expression"),
+            ));
         }
     }
     errors

@@ -9,10 +9,11 @@
 //! workload, batch, cron       what makes pods
 //! service, endpoints, ingress, network_policy
 //! configuration, storage      what pods use
-//! autoscaling, policy, access, webhook, flow, aggregation, cluster, quota
+//! autoscaling, policy, access, webhook, admission_policy, flow, aggregation, cluster, quota
 //! ```
 
 mod access;
+mod admission_policy;
 mod aggregation;
 mod at;
 mod autoscaling;
@@ -38,6 +39,7 @@ use cambium_schema::FieldError;
 use serde_json::Value;
 
 use self::access::Reach;
+use self::admission_policy::Sort;
 use self::at::At;
 use crate::Resource;
 
@@ -88,6 +90,18 @@ pub fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fi
             "admissionregistration.k8s.io",
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
         ) => webhook::check(&at, errors),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => {
+            admission_policy::policy(&at, Sort::Mutating, errors);
+        }
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
+            admission_policy::binding(&at, Sort::Mutating, errors);
+        }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+            admission_policy::policy(&at, Sort::Validating, errors);
+        }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            admission_policy::binding(&at, Sort::Validating, errors);
+        }
         ("storage.k8s.io", "StorageClass") => storage::storage_class(&at, before, errors),
         ("storage.k8s.io", "CSIDriver") => storage::csi_driver(&at, errors),
         ("scheduling.k8s.io", "PriorityClass") => cluster::priority_class(&at, before, errors),

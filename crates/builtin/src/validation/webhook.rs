@@ -92,7 +92,8 @@ fn review_versions(at: &At, errors: &mut Errors) {
     }
 }
 
-fn rules(at: &At, errors: &mut Errors) {
+/// Which requests a webhook or a policy is for.
+pub(super) fn rules(at: &At, errors: &mut Errors) {
     let operations = at.field("operations");
     rule::required(&operations, errors);
     alone(

@@ -1,6 +1,6 @@
 //! What can be said of literals once all types are known.
 
-use cel::common::ast::{Expr, IdedExpr, LiteralValue};
+use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::Checked;
 use crate::functions::{check_template, is_duration, is_timestamp};
@@ -106,7 +106,14 @@ impl Visitor<'_> {
                 ];
                 parts.into_iter().for_each(|part| self.visit(part, inside));
             }
-            Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) | Expr::Struct(_) => {}
+            Expr::Struct(message) => {
+                for item in &message.entries {
+                    if let EntryExpr::StructField(given) = &item.expr {
+                        self.visit(&given.value, inside);
+                    }
+                }
+            }
+            Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}
         }
     }
 

@@ -147,7 +147,13 @@ enum Substitution {
 fn is_nullable(ty: &Type) -> bool {
     matches!(
         ty,
-        Type::Null | Type::Object(_) | Type::Named(_) | Type::Optional(_) | Type::Duration | Type::Timestamp
+        Type::Null
+            | Type::Object(_)
+            | Type::Named(_)
+            | Type::Message(_)
+            | Type::Optional(_)
+            | Type::Duration
+            | Type::Timestamp
     )
 }
 

@@ -122,7 +122,7 @@ impl Estimator<'_> {
                     None => cost(size.scaled(TEXT_FACTOR)),
                 }
             }
-            "url" => {
+            "url" | "jsonpatch.escapeKey" => {
                 let size = self.size_of(arguments.first()?);
                 sized(size.scaled(TEXT_FACTOR), size)
             }

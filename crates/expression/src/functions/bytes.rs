@@ -35,3 +35,39 @@ pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     }
     Some(bytes)
 }
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Writes base64 with padding.
+pub(crate) fn encode_base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let octet = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
+        let bits = octet(0) << 16 | octet(1) << 8 | octet(2);
+        for place in 0..4 {
+            text.push(match place <= chunk.len() {
+                true => char::from(DIGITS[(bits >> (18 - 6 * place)) as usize & 63]),
+                false => '=',
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in ["", "a", "ab", "abc", "abcd", "\u{0}\u{ff}"] {
+            let encoded = encode_base64(text.as_bytes());
+            assert_eq!(
+                decode_base64(&encoded).as_deref(),
+                Some(text.as_bytes()),
+                "{encoded}"
+            );
+        }
+        assert_eq!(encode_base64(b"ab"), "YWI=");
+    }
+}

@@ -125,7 +125,8 @@ fn to_uint<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     }
 }
 
-fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
+/// The text that a value is converted to.
+pub(crate) fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let text = match arguments {
         [value @ Value::String(_)] => return Ok(value.clone()),
         [Value::Bool(value)] => value.to_string(),

@@ -56,6 +56,7 @@ fn is_zero(value: &Value<'_>) -> bool {
         Value::Double(value) => *value == 0.0,
         Value::Duration(value) => *value == 0,
         Value::String(_) | Value::Bytes(_) | Value::List(_) | Value::Map(_) => value.size() == 0,
+        Value::Made(made) => made.fields.is_empty(),
         Value::Optional(inner) => inner.as_deref().is_none_or(is_zero),
         _ => false,
     }

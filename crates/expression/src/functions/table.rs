@@ -241,6 +241,7 @@ pub(super) const ROWS: &[Row] = &[
     ("isUnspecified", "ip_is_unspecified", Member, "(net.IP)", "bool"),
     ("join", "list_join", Member, "(list(string))", "string"),
     ("join", "list_join_string", Member, "(list(string), string)", "string"),
+    ("jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", Global, "(string)", "string"),
     ("labelSelector", "authorizer_labelselector", Member, "(kubernetes.authorization.ResourceCheck, string)", "kubernetes.authorization.ResourceCheck"),
     ("last", "list_last", Member, "(list(V))", "optional_type(V)"),
     ("lastIndexOf", "list_a_last_index_of_int", Member, "(list(A), A)", "int"),

@@ -32,6 +32,7 @@ pub(crate) fn equal<'a>(a: &Value<'a>, b: &Value<'a>) -> Result<bool> {
         (Value::Format(a), Value::Format(b)) => a.name == b.name,
         (Value::Semver(a), Value::Semver(b)) => a.cmp(b) == Ordering::Equal,
         (Value::Unknown(a), Value::Unknown(b)) => a == b,
+        (Value::Made(a), Value::Made(b)) => return a.equals(b),
         _ => return Ok(compare_numbers(a, b) == Some(Ordering::Equal)),
     };
     Ok(same)

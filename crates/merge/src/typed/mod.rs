@@ -7,9 +7,11 @@
 //! - [`validate`]: does a value have this type, and does no keyed list or set hold the same item twice?
 //! - [`to_field_set`]: the fields that a value mentions.
 //! - [`merge`]: one value on top of another.
+//! - [`atomics`]: what it has that merges only as a whole.
 //! - [`compare`]: which fields were added, modified, removed.
 //! - [`remove`] and [`extract`]: a value without, or with only, some fields.
 
+mod atomics;
 mod compare;
 mod errors;
 mod field_set;
@@ -21,6 +23,7 @@ mod remove;
 mod shape;
 mod validate;
 
+pub use atomics::atomics;
 pub use compare::{Comparison, compare};
 pub use errors::{TypedError, TypedErrors};
 pub use field_set::to_field_set;

@@ -4,34 +4,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cambium_expression::conditions::Conditions;
+use cambium_expression::policies::{Compiler, Params};
 use serde_json::Value;
 
-use crate::selector::LabelSelector;
+use crate::admission::matching::{Criteria, texts};
 use crate::server::Server;
 
 /// One webhook of one configuration.
 pub(super) struct Hook {
     pub(super) name: String,
     pub(super) client_config: Value,
-    pub(super) rules: Vec<Rule>,
-    pub(super) equivalent: bool,
-    pub(super) namespace_selector: LabelSelector,
-    pub(super) object_selector: LabelSelector,
+    pub(super) criteria: Criteria,
     pub(super) conditions: Option<Conditions>,
     pub(super) fails_closed: bool,
     pub(super) has_side_effects: bool,
     pub(super) timeout: Duration,
     pub(super) reinvokes: bool,
     pub(super) review_versions: Vec<String>,
-}
-
-/// Which requests a webhook is for.
-pub(super) struct Rule {
-    pub(super) operations: Vec<String>,
-    pub(super) groups: Vec<String>,
-    pub(super) versions: Vec<String>,
-    pub(super) resources: Vec<String>,
-    pub(super) scope: String,
 }
 
 /// The webhooks of a server, parsed again only when their configurations change.
@@ -86,11 +75,6 @@ fn parse(configuration: &Value) -> Vec<Hook> {
 
 fn hook(hook: &Value) -> Hook {
     let text = |field: &str| hook.get(field).and_then(Value::as_str).unwrap_or_default();
-    let selector = |field: &str| {
-        hook.get(field)
-            .and_then(LabelSelector::from_json)
-            .unwrap_or_default()
-    };
     let list = |field: &str| {
         hook.get(field)
             .and_then(Value::as_array)
@@ -100,10 +84,7 @@ fn hook(hook: &Value) -> Hook {
     Hook {
         name: text("name").to_owned(),
         client_config: hook.get("clientConfig").cloned().unwrap_or_default(),
-        rules: list("rules").iter().map(rule).collect(),
-        equivalent: text("matchPolicy") != "Exact",
-        namespace_selector: selector("namespaceSelector"),
-        object_selector: selector("objectSelector"),
+        criteria: Criteria::of_webhook(hook),
         conditions: conditions(&list("matchConditions")),
         fails_closed: text("failurePolicy") != "Ignore",
         has_side_effects: !matches!(text("sideEffects"), "None" | "NoneOnDryRun"),
@@ -119,41 +100,16 @@ fn hook(hook: &Value) -> Hook {
 }
 
 fn conditions(list: &[Value]) -> Option<Conditions> {
-    let text = |condition: &Value, field: &str| {
-        condition
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+    let text = |condition: &'_ Value, field: &str| {
+        let text = condition.get(field).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
     };
     let pairs: Vec<(String, String)> = list
         .iter()
         .map(|one| (text(one, "name"), text(one, "expression")))
         .collect();
-    (!pairs.is_empty()).then(|| {
-        Conditions::compile(
-            pairs
-                .iter()
-                .map(|(name, source)| (name.as_str(), source.as_str())),
-        )
-    })
-}
-
-fn rule(rule: &Value) -> Rule {
-    Rule {
-        operations: texts(rule, "operations"),
-        groups: texts(rule, "apiGroups"),
-        versions: texts(rule, "apiVersions"),
-        resources: texts(rule, "resources"),
-        scope: rule
-            .get("scope")
-            .and_then(Value::as_str)
-            .unwrap_or("*")
-            .to_owned(),
-    }
-}
-
-fn texts(value: &Value, field: &str) -> Vec<String> {
-    let list = value.get(field).and_then(Value::as_array).into_iter().flatten();
-    list.filter_map(Value::as_str).map(str::to_owned).collect()
+    let pairs = pairs
+        .iter()
+        .map(|(name, source)| (name.as_str(), source.as_str()));
+    (!list.is_empty()).then(|| Conditions::compile(&Compiler::alone(Params::Absent), pairs))
 }

@@ -1,14 +1,16 @@
 //! Admission by somebody else: Mutating and Validating webhook configurations.
 //!
 //! ```text
-//! hooks    the configurations, parsed once per change of them
-//! matching does this webhook want this request, and in which version?
-//! review   what is asked and what the answer means
+//! hooks   the configurations, parsed once per change of them
+//! wants   does this webhook want this request, and in which version?
+//! review  what is asked and what the answer means
 //! ```
 
 mod hooks;
-mod matching;
 mod review;
+mod wants;
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -16,16 +18,22 @@ use super::{Attributes, Operation};
 use crate::registry::{Origin, Served};
 use crate::server::Server;
 use crate::status::Result;
-use crate::{convert, object};
 
 use hooks::Hook;
 pub(crate) use hooks::Hooks;
-use matching::Invocation;
 use review::Verdict;
+pub(super) use review::request;
 
 /// Whether there is any mutating webhook.
 pub(super) fn any_mutating(server: &Server) -> bool {
     !server.hooks.mutating(server).is_empty()
+}
+
+/// The webhooks that were called, with the object as it was after each.
+#[derive(Default)]
+pub(super) struct Called {
+    hooks: Arc<Vec<Hook>>,
+    after: Vec<(usize, Option<Value>)>,
 }
 
 /// Lets every mutating webhook change the object.
@@ -33,22 +41,31 @@ pub(super) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
     object: Option<Value>,
-) -> Result<Option<Value>> {
+) -> Result<(Option<Value>, Called)> {
     let hooks = server.hooks.mutating(server);
     if hooks.is_empty() || is_exempt(attributes.resource) {
-        return Ok(object);
+        return Ok((object, Called::default()));
     }
     let mut object = object;
-    let mut called: Vec<(usize, Option<Value>)> = Vec::new();
+    let mut after: Vec<(usize, Option<Value>)> = Vec::new();
     for (index, hook) in hooks.iter().enumerate() {
         if let Some(changed) = call_mutating(server, attributes, hook, &object).await? {
-            called.push((index, changed.clone()));
+            after.push((index, changed.clone()));
             object = changed;
         }
     }
-    // Whoever asked for it sees once more what others changed after it.
-    for (index, after) in called {
-        let hook = &hooks[index];
+    Ok((object, Called { hooks, after }))
+}
+
+/// Lets whoever asked for it see once more what others changed after it.
+pub(super) async fn mutate_again(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    called: Called,
+    mut object: Option<Value>,
+) -> Result<Option<Value>> {
+    for (index, after) in called.after {
+        let hook = &called.hooks[index];
         if hook.reinvokes
             && object != after
             && let Some(changed) = call_mutating(server, attributes, hook, &object).await?
@@ -66,11 +83,12 @@ async fn call_mutating(
     hook: &Hook,
     object: &Option<Value>,
 ) -> Result<Option<Option<Value>>> {
-    let Some(invocation) = matching::wants(server, attributes, hook, object.as_ref())? else {
+    let Some(invocation) = wants::wants(server, attributes, hook, object.as_ref())? else {
         return Ok(None);
     };
-    let seen = in_version(server, attributes.resource, object.as_ref(), &invocation).await?;
-    let old = in_version(server, attributes.resource, attributes.old, &invocation).await?;
+    let resource = attributes.resource;
+    let seen = invocation.see(server, resource, object.as_ref()).await?;
+    let old = invocation.see(server, resource, attributes.old).await?;
     let verdict = review::ask(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await?;
     let Verdict::Allowed { patch: Some(patch) } = verdict else {
         return Ok(Some(object.clone()));
@@ -79,19 +97,8 @@ async fn call_mutating(
         return Ok(Some(object.clone()));
     };
     let changed = review::patched(hook, seen, &patch)?;
-    let mut changed = match invocation.converted {
-        false => changed,
-        true => {
-            convert::between(
-                server,
-                attributes.resource,
-                changed,
-                &attributes.resource.api_version,
-            )
-            .await?
-        }
-    };
-    attributes.resource.default(&mut changed);
+    let mut changed = invocation.take_back(server, resource, changed).await?;
+    resource.default(&mut changed);
     Ok(Some(Some(changed)))
 }
 
@@ -107,12 +114,14 @@ pub(super) async fn validate(
     }
     let mut asked = Vec::new();
     for hook in hooks.iter() {
-        let Some(invocation) = matching::wants(server, attributes, hook, object)? else {
+        let Some(invocation) = wants::wants(server, attributes, hook, object)? else {
             continue;
         };
         asked.push(async move {
-            let seen = in_version(server, attributes.resource, object, &invocation).await?;
-            let old = in_version(server, attributes.resource, attributes.old, &invocation).await?;
+            let seen = invocation.see(server, attributes.resource, object).await?;
+            let old = invocation
+                .see(server, attributes.resource, attributes.old)
+                .await?;
             review::ask(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await
         });
     }
@@ -127,22 +136,4 @@ pub(super) async fn validate(
 fn is_exempt(resource: &Served) -> bool {
     &*resource.group == "admissionregistration.k8s.io"
         || matches!(&resource.origin, Origin::Builtin(row) if row.group == "authorization.k8s.io" || row.group == "authentication.k8s.io")
-}
-
-async fn in_version(
-    server: &Server,
-    resource: &Served,
-    object: Option<&Value>,
-    invocation: &Invocation,
-) -> Result<Option<Value>> {
-    match (object, invocation.converted) {
-        (None, _) => Ok(None),
-        (Some(object), false) => Ok(Some(object.clone())),
-        (Some(object), true) => {
-            let version = object::api_version(&invocation.group, &invocation.version);
-            convert::between(server, resource, object.clone(), &version)
-                .await
-                .map(Some)
-        }
-    }
 }

@@ -5,8 +5,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::hooks::Hook;
-use super::matching::Invocation;
 use crate::admission::Attributes;
+use crate::admission::matching::Invocation;
 use crate::server::Server;
 use crate::status::{Result, Status};
 
@@ -86,7 +86,7 @@ pub(super) async fn ask(
 }
 
 /// The request, as an `AdmissionRequest`.
-pub(super) fn request(
+pub(in crate::admission) fn request(
     attributes: &Attributes<'_>,
     invocation: &Invocation,
     uid: &str,

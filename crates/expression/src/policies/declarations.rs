@@ -1,35 +1,76 @@
-//! The types of what conditions see.
+//! The types of what expressions see.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use crate::check::Vocabulary;
 use crate::declare::{Declared, Object};
 use crate::program::Declarations;
 use crate::types::Type;
 
-/// The variables of conditions, in the order in which they are given.
-pub(super) fn declarations() -> &'static Declarations {
-    static DECLARATIONS: LazyLock<Declarations> = LazyLock::new(|| {
-        Declarations::new()
-            .with_dynamic("object")
-            .with_dynamic("oldObject")
-            .with("request", request(), None)
-            .with("namespaceObject", namespace(), None)
-            .with(
-                "authorizer",
-                Type::Named("kubernetes.authorization.Authorizer"),
-                None,
-            )
-            .with(
-                "authorizer.requestResource",
-                Type::Named("kubernetes.authorization.ResourceCheck"),
-                None,
-            )
-    });
-    &DECLARATIONS
+/// Where the value of each variable is given. One that an expression may not see has no name there.
+pub(super) const PLACES: usize = 8;
+
+/// What an expression may see.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    /// The type of `object` and `oldObject`.
+    pub(super) object: Type,
+    pub(super) params: Option<Type>,
+    pub(super) authorizer: Authorizer,
+    /// The types of the variables; nothing, if `variables` is not known at all.
+    pub(super) variables: Option<BTreeMap<String, Type>>,
 }
 
-fn object(name: &str, fields: impl IntoIterator<Item = (&'static str, Type)>) -> Type {
+/// What an expression may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Authorizer {
+    None,
+    /// Anything but what the request is about.
+    General,
+    /// Anything.
+    Full,
+}
+
+/// The variables of an expression.
+pub(super) fn declarations(seen: &Seen, vocabulary: Vocabulary) -> Declarations {
+    static REQUEST: LazyLock<Type> = LazyLock::new(request);
+    static NAMESPACE: LazyLock<Type> = LazyLock::new(namespace);
+    let visible = |name: &'static str, is_visible: bool| if is_visible { name } else { "" };
+    let authorizer = Type::Named("kubernetes.authorization.Authorizer");
+    let check = Type::Named("kubernetes.authorization.ResourceCheck");
+    let variables = seen.variables.iter().flatten();
+    let fields = variables.map(|(name, ty)| (name.as_str(), ty.clone()));
+    let mut declarations = Declarations::new()
+        .with("object", seen.object.clone(), None)
+        .with("oldObject", seen.object.clone(), None)
+        .with("request", REQUEST.clone(), None)
+        .with("namespaceObject", NAMESPACE.clone(), None)
+        .with(
+            visible("params", seen.params.is_some()),
+            seen.params.clone().unwrap_or(Type::Dyn),
+            None,
+        )
+        .with(
+            visible("authorizer", seen.authorizer != Authorizer::None),
+            authorizer,
+            None,
+        )
+        .with(
+            visible("authorizer.requestResource", seen.authorizer == Authorizer::Full),
+            check,
+            None,
+        )
+        .with(
+            visible("variables", seen.variables.is_some()),
+            object("kubernetes.variables", fields),
+            None,
+        );
+    declarations.vocabulary = vocabulary;
+    declarations
+}
+
+fn object<'n>(name: &str, fields: impl IntoIterator<Item = (&'n str, Type)>) -> Type {
     let fields: BTreeMap<String, Declared> = fields
         .into_iter()
         .map(|(name, ty)| (name.to_owned(), Declared::of(ty)))

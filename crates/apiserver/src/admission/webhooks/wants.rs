@@ -1,0 +1,51 @@
+//! Does a webhook want a request, and in which version?
+
+use cambium_expression::conditions::Matched;
+use cambium_expression::policies::{Inputs, Variables};
+use serde_json::Value;
+
+use super::hooks::Hook;
+use super::review;
+use crate::admission::Attributes;
+use crate::admission::authorizer::Asker;
+use crate::admission::matching::Invocation;
+use crate::server::Server;
+use crate::status::{Result, Status};
+
+/// How a webhook wants to see a request; `None` when it does not.
+pub(super) fn wants(
+    server: &Server,
+    attributes: &Attributes<'_>,
+    hook: &Hook,
+    object: Option<&Value>,
+) -> Result<Option<Invocation>> {
+    let Some(invocation) = hook.criteria.find(server, attributes, object) else {
+        return Ok(None);
+    };
+    let Some(conditions) = &hook.conditions else {
+        return Ok(Some(invocation));
+    };
+    let request = review::request(attributes, &invocation, "", None, None);
+    let asker = Asker::of(server, attributes.user);
+    let inputs = Inputs {
+        object,
+        old_object: attributes.old,
+        request: Some(&request),
+        authorizer: Some(&asker),
+        ..Inputs::default()
+    };
+    match conditions.matches(&Variables::default(), &inputs) {
+        Matched::Yes => Ok(Some(invocation)),
+        Matched::No(_) => Ok(None),
+        Matched::Unknown(_) if !hook.fails_closed => Ok(None),
+        Matched::Unknown(why) => {
+            let resource = attributes.resource;
+            Err(Status::forbidden(
+                &resource.group,
+                &resource.plural,
+                attributes.name,
+                &why,
+            ))
+        }
+    }
+}

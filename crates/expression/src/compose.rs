@@ -1,0 +1,71 @@
+//! Variables of a policy: evaluated when they are first mentioned, and once.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use crate::error::{Result, failure};
+use crate::program::Program;
+use crate::value::Value;
+
+/// A variable, by name and expression.
+#[derive(Debug)]
+pub(crate) struct NamedProgram {
+    pub(crate) name: String,
+    /// What it gives, or why it does not compile.
+    pub(crate) program: std::result::Result<Program, String>,
+}
+
+/// The variables during one evaluation of a policy's expressions.
+#[derive(Debug)]
+pub(crate) struct Composed<'a> {
+    variables: &'a [NamedProgram],
+    found: RefCell<HashMap<&'a str, Result<Value<'a>>>>,
+    cost: Cell<u64>,
+}
+
+impl<'a> Composed<'a> {
+    pub(crate) fn new(variables: &'a [NamedProgram]) -> Self {
+        Self {
+            variables,
+            found: RefCell::default(),
+            cost: Cell::new(0),
+        }
+    }
+
+    /// The value of a variable, if there is one of that name. All expressions of a policy see the same values, in
+    /// the same places.
+    pub(crate) fn find(&self, name: &str, inputs: &[Option<Value<'a>>]) -> Result<Option<Value<'a>>> {
+        if let Some(known) = self.found.borrow().get(name) {
+            return known.clone().map(Some);
+        }
+        // Of two with one name, the later one counts.
+        let Some(variable) = self.variables.iter().rfind(|variable| variable.name == name) else {
+            return Ok(None);
+        };
+        // One that has the name of an earlier one may mention it, and would get itself.
+        let itself = failure(format!("composited variable {name:?} refers to itself"));
+        self.found.borrow_mut().insert(&variable.name, itself);
+        let value = self.evaluate(variable, inputs);
+        self.found.borrow_mut().insert(&variable.name, value.clone());
+        value.map(Some)
+    }
+
+    fn evaluate(&self, variable: &'a NamedProgram, inputs: &[Option<Value<'a>>]) -> Result<Value<'a>> {
+        let name = &variable.name;
+        let program = match &variable.program {
+            Ok(program) => program,
+            Err(why) => return failure(format!("composited variable {name:?} fails to compile: {why}")),
+        };
+        let (value, cost) = program.run_composed(inputs, Some(self));
+        self.cost.set(self.cost.get().saturating_add(cost));
+        match value {
+            Ok(value) => Ok(value),
+            Err(error) => failure(format!("composited variable {name:?} fails to evaluate: {error}")),
+        }
+    }
+
+    /// What variables have cost since this was last asked.
+    pub(crate) fn take_cost(&self) -> u64 {
+        self.cost.take()
+    }
+}
