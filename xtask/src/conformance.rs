@@ -9,6 +9,8 @@ mod selection;
 mod servers;
 mod suite;
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result, bail};
 use regex::Regex;
 
@@ -18,8 +20,9 @@ use servers::Backend;
 use suite::Suite;
 
 const USAGE: &str =
-    "usage: cargo xtask conformance [--backend embedded|kubernetes] [--focus REGEX] [--procs N] [--list] [--write-docs]
+    "usage: cargo xtask conformance [--backend embedded|kubernetes] [--program PATH] [--focus REGEX] [--procs N] [--list] [--write-docs]
   --backend      the server to run the specs against; embedded without it
+  --program      the `cambium` to run the specs against; without it, it is built
   --focus        only the specs whose name matches
   --procs        how many specs run at a time; 4 without it
   --list         prints which specs run, and which are left out and why; runs none
@@ -38,6 +41,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Options {
         task,
         backend,
+        program,
         focus,
         processes,
     } = Options::parse(arguments)?;
@@ -56,7 +60,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             if selection.taken.is_empty() {
                 bail!("no spec that runs has such a name; --list shows those that do");
             }
-            let server = backend.start()?;
+            let server = backend.start(program)?;
             let found = suite.run(&selection.taken, &server, processes)?;
             let mut record = Record::read(backend)?;
             record.learn(&found);
@@ -69,6 +73,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 struct Options {
     task: Task,
     backend: Backend,
+    program: Option<PathBuf>,
     focus: Option<Regex>,
     processes: usize,
 }
@@ -78,6 +83,7 @@ impl Options {
         let mut options = Self {
             task: Task::Run,
             backend: Backend::Embedded,
+            program: None,
             focus: None,
             // Most specs wait for something most of the time.
             processes: 4,
@@ -91,6 +97,7 @@ impl Options {
             match argument.as_str() {
                 "--list" => options.task = Task::List,
                 "--write-docs" => options.task = Task::WriteDocs,
+                "--program" => options.program = Some(PathBuf::from(value()?)),
                 "--focus" => options.focus = Some(Regex::new(value()?)?),
                 "--procs" => options.processes = value()?.parse().context("--procs is a number")?,
                 "--backend" => {

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <task>
   types        regenerates crates/builtin/src/generated from the published Kubernetes modules
   kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
-  conformance [--backend embedded|kubernetes] [--focus REGEX] [--procs N] [--list] [--write-docs]   Kubernetes' own specs against a server
+  conformance [--backend embedded|kubernetes] [--program PATH] [--focus REGEX] [--procs N] [--list] [--write-docs]   Kubernetes' own specs against a server
   peers        builds the Go programs that tests talk to (crates/testing/peers), KubeVela's CLI and Crossplane into the same cache
   cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
   cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module

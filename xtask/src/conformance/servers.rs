@@ -43,14 +43,14 @@ impl Backend {
     }
 
     /// An empty one that answers.
-    pub(super) fn start(self) -> Result<Server> {
+    pub(super) fn start(self, program: Option<PathBuf>) -> Result<Server> {
         let mut server = Server {
             backend: self,
             directory: tempfile::tempdir()?,
             children: Vec::new(),
         };
         match self {
-            Self::Embedded => server.start_embedded()?,
+            Self::Embedded => server.start_embedded(program)?,
             Self::Kubernetes => server.start_kubernetes()?,
         }
         Ok(server)
@@ -80,15 +80,6 @@ impl Server {
         self.file("kubeconfig")
     }
 
-    /// What the specs must be told of it.
-    pub(super) fn flags(&self) -> &'static [&'static str] {
-        match self.backend {
-            // No ConfigMap with a root certificate is waited for: nothing would read it.
-            Backend::Embedded => &["--e2e-verify-service-account=false"],
-            Backend::Kubernetes => &[],
-        }
-    }
-
     /// Where what it says and what is found is kept.
     pub(super) fn records(&self) -> Result<PathBuf> {
         self.backend.directory()
@@ -98,12 +89,11 @@ impl Server {
         self.directory.path().join(name)
     }
 
-    fn start_embedded(&mut self) -> Result<()> {
-        let build = ["build", "--package", "cambium"];
-        if !Command::new(env!("CARGO")).args(build).status()?.success() {
-            bail!("the build failed");
-        }
-        let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    fn start_embedded(&mut self, program: Option<PathBuf>) -> Result<()> {
+        let program = match program {
+            Some(program) => program,
+            None => build()?,
+        };
         let [port] = free_ports()?;
         let arguments = [
             "up".to_owned(),
@@ -111,7 +101,8 @@ impl Server {
             format!("--data-dir={}", self.file("data").display()),
             format!("--kubeconfig={}", self.kubeconfig().display()),
         ];
-        self.spawn(&Path::new(&target).join("debug/cambium"), &arguments)?;
+        // It starts in a directory of its own.
+        self.spawn(&program.canonicalize()?, &arguments)?;
         self.wait()
     }
 
@@ -251,6 +242,16 @@ impl Server {
         }
         bail!("the server did not start: {trouble} after a minute")
     }
+}
+
+/// `cambium`, as it is now.
+fn build() -> Result<PathBuf> {
+    let build = ["build", "--package", "cambium"];
+    if !Command::new(env!("CARGO")).args(build).status()?.success() {
+        bail!("the build failed");
+    }
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    Ok(Path::new(&target).join("debug/cambium"))
 }
 
 /// Ports that were free a moment ago.
