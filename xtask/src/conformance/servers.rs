@@ -80,15 +80,6 @@ impl Server {
         self.file("kubeconfig")
     }
 
-    /// What the specs must be told of it.
-    pub(super) fn flags(&self) -> &'static [&'static str] {
-        match self.backend {
-            // No ConfigMap with a root certificate is waited for: nothing would read it.
-            Backend::Embedded => &["--e2e-verify-service-account=false"],
-            Backend::Kubernetes => &[],
-        }
-    }
-
     /// Where what it says and what is found is kept.
     pub(super) fn records(&self) -> Result<PathBuf> {
         self.backend.directory()

@@ -90,7 +90,6 @@ impl Suite {
             .args(["--provider=skeleton", "--allowed-not-ready-nodes=-1"])
             .arg(format!("--kubeconfig={}", server.kubeconfig().display()))
             .arg(format!("--kubectl-path={}", self.kubectl.display()))
-            .args(server.flags())
             .current_dir(directory.path())
             .stdin(Stdio::null())
             .stdout(File::create(records.join("specs.log"))?)

@@ -3,6 +3,7 @@
 //! First every mutating step, then (after validation) every validating one. A further plugin is one
 //! more step in [`mutate`] or [`validate`].
 
+mod certificates;
 mod namespaces;
 mod runtime_classes;
 mod service_accounts;
@@ -77,6 +78,7 @@ pub(crate) async fn validate(
     object: Option<&Value>,
 ) -> Result<()> {
     service_accounts::check(server, attributes, object)?;
+    certificates::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
     webhooks::validate(server, attributes, object).await
 }
