@@ -79,8 +79,7 @@ impl Place {
 #[tokio::test]
 async fn a_role_allows_what_it_names_and_nothing_else() -> Result<()> {
     let place = place("rbac").await?;
-    let named =
-        json!({"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["mine"]});
+    let named = json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["mine"]});
     let rules = json!([
         rule(&["list"], "", &["pods"]),
         named,
@@ -109,6 +108,15 @@ async fn a_role_allows_what_it_names_and_nothing_else() -> Result<()> {
     assert_eq!(theirs.get(&format!("{core}/configmaps/mine")).await?.code, 404);
     assert_eq!(theirs.get(&format!("{core}/configmaps/yours")).await?.code, 403);
     assert_eq!(theirs.get(&format!("{core}/configmaps")).await?.code, 403);
+    let one = format!("{core}/configmaps?fieldSelector=metadata.name%3D");
+    assert_eq!(theirs.get(&format!("{one}mine")).await?.code, 200);
+    let refused = theirs.get(&format!("{one}yours")).await?;
+    assert_eq!(
+        refused.message(),
+        format!(
+            "configmaps \"yours\" is forbidden: User \"{user}\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"{namespace}\""
+        )
+    );
     let apps = format!("/apis/apps/v1/namespaces/{namespace}/deployments/d");
     assert_eq!(theirs.get(&format!("{apps}/scale")).await?.code, 404);
     let refused = theirs.get(&format!("{apps}/status")).await?;
