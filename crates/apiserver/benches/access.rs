@@ -6,7 +6,7 @@
 )]
 
 use cambium_apiserver::store::{Draft, Expect, History, Store, Write};
-use cambium_apiserver::{Action, Authorizer as _, Decision, Rbac, ResourceAction, User};
+use cambium_apiserver::{Action, ApiServer, Authorizer as _, Decision, Rbac, ResourceAction, User};
 use divan::black_box;
 use serde_json::{Value, json};
 
@@ -114,6 +114,16 @@ fn refused_by_every_binding(bencher: divan::Bencher<'_, '_>) {
     let user = User::authenticated("ada", &["everybody"]);
     assert!(matches!(ask(&rbac, &user, "delete"), Decision::NoOpinion(_)));
     bencher.bench_local(|| ask(&rbac, &user, "delete"));
+}
+
+/// A server with its standard roles and bindings, in memory.
+#[divan::bench]
+fn start_of_a_server(bencher: divan::Bencher<'_, '_>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    bencher.bench_local(|| runtime.block_on(ApiServer::builder().build()).unwrap().stop());
 }
 
 /// The first request after a binding has changed arranges all of them anew.

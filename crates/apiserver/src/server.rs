@@ -22,6 +22,7 @@ use crate::quota::Ledger;
 use crate::registry::Registry;
 use crate::request::{IncludeObject, Options, ResourcePath};
 use crate::rest::{self, Call, Warnings};
+use crate::selector::FieldSelector;
 use crate::source::Sources;
 use crate::status::{Result, Status};
 use crate::store::Store;
@@ -219,11 +220,17 @@ where
     options.check_timeout(verb)?;
     let mut user = authenticate(server, caller, request.headers())?;
     let decoded = percent_decode_str(uri.path()).decode_utf8_lossy();
-    let action = Action {
+    let selected = selected_name(verb, &options);
+    let mut action = Action {
         verb,
         resource: path.as_ref().map(ResourceAction::of),
         path: &decoded,
     };
+    if let (Some(name), Some(resource)) = (&selected, &mut action.resource)
+        && resource.name.is_empty()
+    {
+        resource.name = name;
+    }
     if let Some(wanted) = impersonation::wanted(request.headers())? {
         let other = impersonation::become_other(&*server.authorizer, &user, &wanted, &action)?;
         user = Arc::new(other);
@@ -297,6 +304,18 @@ where
         )));
     }
     rest::serve(call).await
+}
+
+/// The one object that a list or watch is about, if its selector says so: a right to that object is then enough.
+fn selected_name(verb: &str, options: &Options) -> Option<String> {
+    if !matches!(verb, "list" | "watch") || options.field_selector.is_empty() {
+        return None;
+    }
+    let selector = FieldSelector::parse(&options.field_selector, |_| None).ok()?;
+    let name = selector.name()?;
+    cambium_schema::names::path_segment(name)
+        .is_empty()
+        .then(|| name.to_owned())
 }
 
 /// Groups that only CRDs can bring are unknown down to the last word.

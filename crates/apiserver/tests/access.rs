@@ -1,10 +1,14 @@
 //! Who may come in: nobody without a name, and beyond the front door only who has a role.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use bytes::Bytes;
-use cambium_apiserver::{ApiServer, Tokens, User};
+use cambium_apiserver::{ApiServer, SigningKey, Tokens, User};
 use http::Request;
-use http_body_util::{BodyExt as _, Empty};
-use serde_json::Value;
+use http_body_util::{BodyExt as _, Empty, Full};
+use jiff::Timestamp;
+use serde_json::{Value, json};
 use tower_service::Service as _;
 
 async fn get(server: &ApiServer, path: &str, token: Option<&str>) -> (u16, Value) {
@@ -61,4 +65,81 @@ async fn strangers_see_health_and_version_only() {
         "deployments.apps \"d\" is forbidden: User \"ada\" cannot get resource \"deployments\" in API group \"apps\" in the namespace \"n\""
     );
     assert_eq!(get(&server, "/api/v1/pods", Some("for-a-master")).await.0, 200);
+}
+
+/// Makes an object, or asks for a token.
+async fn post(server: &ApiServer, path: &str, body: &Value) -> (u16, Value) {
+    let request = Request::post(path).header("content-type", "application/json");
+    let request = request.body(Full::from(body.to_string())).expect("a request");
+    let response = server.clone().call(request).await.expect("an answer");
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    (code, serde_json::from_slice(&body).unwrap_or_default())
+}
+
+/// A token for a new service account.
+async fn token(server: &ApiServer, seconds: i64) -> String {
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    post(server, accounts, &json!({"metadata": {"name": "web"}})).await;
+    let request = json!({"spec": {"expirationSeconds": seconds}});
+    let (code, issued) = post(server, &format!("{accounts}/web/token"), &request).await;
+    assert_eq!(code, 201, "{issued}");
+    issued["status"]["token"].as_str().expect("a token").to_owned()
+}
+
+#[tokio::test]
+async fn a_token_ends_with_its_time() {
+    let now = Arc::new(AtomicI64::new(1_800_000_000));
+    let told = now.clone();
+    let clock = move || Timestamp::from_second(told.load(Ordering::Relaxed)).expect("a time");
+    let server = ApiServer::builder()
+        .clock(Arc::new(clock))
+        .build()
+        .await
+        .expect("a server");
+    let token = token(&server, 600).await;
+    let server = server.as_user(None);
+    // Clocks may disagree by a minute.
+    for (after, code) in [(0, 200), (600, 200), (660, 200), (661, 401), (0, 200), (-61, 401)] {
+        now.store(1_800_000_000 + after, Ordering::Relaxed);
+        assert_eq!(
+            get(&server, "/api", Some(&token)).await.0,
+            code,
+            "after {after} s"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_token_outlives_a_server_that_keeps_its_key() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let start = async |key: SigningKey| {
+        let file = directory.path().join("store.redb");
+        for _ in 0..500 {
+            // The last tasks of the server before this one may still be on their way out.
+            if let Ok(store) = cambium_apiserver::store::Store::open(&file, Default::default()) {
+                return ApiServer::builder()
+                    .store(store)
+                    .signing_key(key)
+                    .build()
+                    .await
+                    .expect("a server");
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        unreachable!("the store is free at last");
+    };
+    let keep = || SigningKey::load_or_generate(directory.path()).expect("a key");
+    let server = start(keep()).await;
+    let token = token(&server, 600).await;
+    let restart = async |server: ApiServer, key: SigningKey| {
+        server.stop();
+        drop(server);
+        start(key).await
+    };
+    let server = restart(server, keep()).await;
+    assert_eq!(get(&server.as_user(None), "/api", Some(&token)).await.0, 200);
+    let server = restart(server, SigningKey::generate().expect("a key")).await;
+    let (code, status) = get(&server.as_user(None), "/api", Some(&token)).await;
+    assert_eq!((code, status["message"].as_str()), (401, Some("Unauthorized")));
 }

@@ -6,6 +6,12 @@ use serde_json::{Value, json};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const GROUP: &str = "rbac.authorization.k8s.io";
+/// A request for a certificate, as PEM in base64: for the common name `example`.
+const REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITU1IUUNBUUF3RWpFUU1BNEdBMVVFQXd3SFpYaGhiWEJzWlRC\
+     Wk1CTUdCeXFHU000OUFnRUdDQ3FHU000OQpBd0VIQTBJQUJEVWxnV3h0UnJxYkYxVzVIVFR3RVZoWnlxUm1pTG4rZEt5QWU3SUQy\
+     SVpyd2lYUllYbk5BKzQ4CjJpVzRDVU1LV2NYS1ZzY2RVa3BIMkZ5T1RvNkN4akdnQURBS0JnZ3Foa2pPUFFRREFnTklBREJGQWlB\
+     MlV2cEkKekJEYUVrU0xqczc1WkVhODBZYytSYW9CbnFaVWRYOVN5dW55d0FJaEFKdE9WUlVIbzhFSm9Uc3A3SjcrTVBNQgozR2Vh\
+     RDAzMzRQenRVSDRYMUFHZwotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
 /// A cluster, a namespace in it, and a user whom nobody knows yet.
 struct Place {
@@ -73,8 +79,7 @@ impl Place {
 #[tokio::test]
 async fn a_role_allows_what_it_names_and_nothing_else() -> Result<()> {
     let place = place("rbac").await?;
-    let named =
-        json!({"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["mine"]});
+    let named = json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["mine"]});
     let rules = json!([
         rule(&["list"], "", &["pods"]),
         named,
@@ -103,6 +108,15 @@ async fn a_role_allows_what_it_names_and_nothing_else() -> Result<()> {
     assert_eq!(theirs.get(&format!("{core}/configmaps/mine")).await?.code, 404);
     assert_eq!(theirs.get(&format!("{core}/configmaps/yours")).await?.code, 403);
     assert_eq!(theirs.get(&format!("{core}/configmaps")).await?.code, 403);
+    let one = format!("{core}/configmaps?fieldSelector=metadata.name%3D");
+    assert_eq!(theirs.get(&format!("{one}mine")).await?.code, 200);
+    let refused = theirs.get(&format!("{one}yours")).await?;
+    assert_eq!(
+        refused.message(),
+        format!(
+            "configmaps \"yours\" is forbidden: User \"{user}\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"{namespace}\""
+        )
+    );
     let apps = format!("/apis/apps/v1/namespaces/{namespace}/deployments/d");
     assert_eq!(theirs.get(&format!("{apps}/scale")).await?.code, 404);
     let refused = theirs.get(&format!("{apps}/status")).await?;
@@ -318,5 +332,91 @@ async fn a_binding_keeps_its_role() -> Result<()> {
             "RoleBinding.rbac.authorization.k8s.io \"c\" is invalid: subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\""
         )
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_apply_that_creates_needs_leave_to_create() -> Result<()> {
+    let place = place("apply").await?;
+    place
+        .allow("patcher", json!([rule(&["patch", "get"], "", &["configmaps"])]))
+        .await?;
+    let (namespace, user) = (&place.namespace, &place.user);
+    let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let apply = format!("{path}/a?fieldManager=test");
+    let config_map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+    let refused = place.theirs.patch("apply", &apply, &config_map).await?;
+    assert_eq!(
+        (refused.code, refused.message().to_owned()),
+        (
+            403,
+            format!(
+                "configmaps \"a\" is forbidden: User \"{user}\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"{namespace}\""
+            )
+        )
+    );
+    assert_eq!(
+        place
+            .raw
+            .post(&path, &json!({"metadata": {"name": "a"}}))
+            .await?
+            .code,
+        201
+    );
+    assert_eq!(place.theirs.patch("apply", &apply, &config_map).await?.code, 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_certificate_is_approved_by_those_who_may() -> Result<()> {
+    let place = place("certificate").await?;
+    let (raw, user) = (&place.raw, &place.user);
+    let name = place.cluster.unique("request");
+    let rules = json!([rule(
+        &["get", "create", "update"],
+        "certificates.k8s.io",
+        &[
+            "certificatesigningrequests",
+            "certificatesigningrequests/approval"
+        ]
+    )]);
+    let role = json!({"metadata": {"name": name}, "rules": rules});
+    assert_eq!(raw.post(&format!("{RBAC}/clusterroles"), &role).await?.code, 201);
+    let binding = place.binding(&name, "ClusterRole", &name);
+    assert_eq!(
+        raw.post(&format!("{RBAC}/clusterrolebindings"), &binding)
+            .await?
+            .code,
+        201
+    );
+    let requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let request = json!({"metadata": {"name": name}, "spec": {"request": REQUEST, "signerName": "example.com/signer",
+        "usages": ["client auth"], "username": "somebody-else"}});
+    let made = cambium_testing::eventually_some("the role counts", || async {
+        let made = place.theirs.post(requests, &request).await?;
+        Ok((made.code != 403).then_some(made))
+    })
+    .await?;
+    assert_eq!(
+        (made.code, &made.body["spec"]["username"]),
+        (201, &json!(user)),
+        "{made:?}"
+    );
+    assert_eq!(made.body["spec"]["groups"], json!(["system:authenticated"]));
+    let mut approved = made.body.clone();
+    approved["status"]["conditions"] = json!([{"type": "Approved", "status": "True", "reason": "Test"}]);
+    let approval = format!("{requests}/{name}/approval");
+    let refused = place.theirs.put(&approval, &approved).await?;
+    assert_eq!(
+        (refused.code, refused.message().to_owned()),
+        (
+            403,
+            format!(
+                "certificatesigningrequests.certificates.k8s.io \"{name}\" is forbidden: user not permitted to approve requests with signerName \"example.com/signer\""
+            )
+        )
+    );
+    assert_eq!(raw.put(&approval, &approved).await?.code, 200);
     Ok(())
 }

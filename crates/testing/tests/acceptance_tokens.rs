@@ -334,11 +334,11 @@ async fn a_secret_for_an_account_is_filled_in_and_goes_with_it() -> Result<()> {
         place.account["metadata"]["uid"]
     );
     let token = held("token");
-    let review = place.review(&token, &[]).await?;
-    assert_eq!(
-        review["user"]["username"],
-        format!("system:serviceaccount:{}:web", place.namespace)
-    );
+    let user = format!("system:serviceaccount:{}:web", place.namespace);
+    eventually("the token is believed", || async {
+        Ok(place.review(&token, &[]).await?["user"]["username"] == user)
+    })
+    .await?;
     assert_eq!(place.bearer(&token).await?.get("/api").await?.code, 200);
     place
         .raw

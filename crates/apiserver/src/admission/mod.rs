@@ -4,6 +4,7 @@
 //! more step in [`mutate`] or [`validate`].
 
 mod authorizer;
+mod certificates;
 mod limits;
 mod matching;
 mod namespaces;
@@ -103,6 +104,7 @@ pub(crate) async fn validate(
     service_accounts::check(server, attributes, object)?;
     limits::check(server, attributes, object)?;
     priorities::check(server, attributes, object)?;
+    certificates::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
     policies::validate(server, attributes, object).await?;
     webhooks::validate(server, attributes, object).await

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Call, create, managed, patch, prepare};
 use crate::admission::{self, Attributes, Operation};
-use crate::auth::escalation;
+use crate::auth::{Action, ResourceAction, escalation, require};
 use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
@@ -477,6 +477,8 @@ async fn create_instead(call: &Call, intent: &Intent, options: &Value) -> Result
         }
         _ => return Err(call.not_found()),
     };
+    let create = Action::on("create", ResourceAction::of(&call.path));
+    require(&*call.server.authorizer, &call.user, &create)?;
     let (value, _) = create::store(call, value, origin, options).await?;
     Ok(Outcome { value, created: true })
 }

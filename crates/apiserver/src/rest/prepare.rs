@@ -73,6 +73,25 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
         }
         cambium_builtin::prepare_for_create(row, value);
     }
+    if is_certificate_request(&call.resource) {
+        sign_for(call, value);
+    }
+}
+
+fn is_certificate_request(resource: &Served) -> bool {
+    (&*resource.group, &*resource.plural) == ("certificates.k8s.io", "certificatesigningrequests")
+}
+
+/// A request for a certificate says who asks, whatever it says itself.
+fn sign_for(call: &Call, value: &mut Value) {
+    let mut info = call.user.to_json();
+    for field in ["username", "uid", "groups", "extra"] {
+        let known = info.get_mut(field).map(Value::take).unwrap_or_default();
+        object::set_at(value, &format!("spec.{field}"), known);
+    }
+    if let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|_, known| !known.is_null());
+    }
 }
 
 /// Brings up to date what follows from fields that admission may have filled in.
@@ -100,6 +119,9 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
         "approval" => only_conditions(resource, new, old),
         _ if resource.status => restore(new, old, "status"),
         _ => {}
+    }
+    if is_certificate_request(resource) {
+        restore(new, old, "spec");
     }
     let before = object::metadata(old);
     let metadata = object::metadata_mut(new);

@@ -16,17 +16,17 @@ use crate::wire::{Response, value_response};
 /// Answers a question.
 pub(super) fn review(call: &Call) -> Result<Response> {
     let question = Intake::check(call, call.decode()?)?.object;
-    let answer = match &*call.resource.kind {
+    let mut answer = match &*call.resource.kind {
         "SelfSubjectAccessReview" => {
-            refuse(check_access(&question, Asked::Self_))?;
+            refuse(check_access(&question, Asked::Oneself))?;
             with_status(question.clone(), access(call, &question, &call.user))
         }
         "SubjectAccessReview" => {
-            refuse(check_access(&question, Asked::Other))?;
+            refuse(check_access(&question, Asked::Somebody))?;
             with_status(question.clone(), access(call, &question, &subject(&question)))
         }
         "LocalSubjectAccessReview" => {
-            refuse(check_access(&question, Asked::OtherHere))?;
+            refuse(check_access(&question, Asked::SomebodyHere))?;
             with_status(question.clone(), access(call, &question, &subject(&question)))
         }
         "SelfSubjectRulesReview" => rules(call, &question)?,
@@ -37,7 +37,6 @@ pub(super) fn review(call: &Call) -> Result<Response> {
         "TokenReview" => token(call, question)?,
         _ => return Err(Status::verb_not_allowed()),
     };
-    let mut answer = answer;
     answer["apiVersion"] = json!(call.resource.api_version);
     answer["kind"] = json!(call.resource.kind);
     Ok(value_response(
@@ -153,11 +152,11 @@ fn token(call: &Call, question: Value) -> Result<Value> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     /// The one who asks.
-    Self_,
+    Oneself,
     /// Somebody else.
-    Other,
+    Somebody,
     /// Somebody else, in one namespace.
-    OtherHere,
+    SomebodyHere,
 }
 
 /// What is wrong with a question about access.
@@ -187,7 +186,7 @@ fn check_access(question: &Value, asked: Asked) -> Vec<FieldError> {
     }
     let nobody =
         text(question, "spec.user").is_empty() && texts(object::at(question, "spec.groups")).is_empty();
-    if asked != Asked::Self_ && nobody {
+    if asked != Asked::Oneself && nobody {
         invalid(
             "spec.user",
             &json!(""),
@@ -200,19 +199,19 @@ fn check_access(question: &Value, asked: Asked) -> Vec<FieldError> {
     }
     errors.append(&mut selectors);
     let mut metadata = object::metadata(question).clone();
-    if asked == Asked::OtherHere {
+    if asked == Asked::SomebodyHere {
         metadata.remove("namespace");
     }
     metadata.retain(|_, value| !value.is_null());
     if !metadata.is_empty() {
         let why = match asked {
-            Asked::OtherHere => "must be empty except for namespace",
+            Asked::SomebodyHere => "must be empty except for namespace",
             _ => "must be empty",
         };
         let value = Value::Object(object::metadata(question).clone());
         errors.push(FieldError::invalid(FieldPath::new("metadata"), &value, why));
     }
-    if asked == Asked::OtherHere {
+    if asked == Asked::SomebodyHere {
         let namespace = text(question, "spec.resourceAttributes.namespace");
         if resource.is_some() && namespace != object::namespace(question) {
             let path = FieldPath::new("spec.resourceAttributes.namespace");
@@ -273,11 +272,11 @@ mod tests {
         let path = json!({"verb": "get", "path": "/x"});
         let none: [&str; 0] = [];
         assert_eq!(
-            problems(json!({"spec": {"resourceAttributes": resource}}), Asked::Self_),
+            problems(json!({"spec": {"resourceAttributes": resource}}), Asked::Oneself),
             none
         );
         assert_eq!(
-            problems(json!({"spec": {}}), Asked::Self_),
+            problems(json!({"spec": {}}), Asked::Oneself),
             [
                 "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
             ]
@@ -285,7 +284,7 @@ mod tests {
         assert_eq!(
             problems(
                 json!({"spec": {"resourceAttributes": resource, "nonResourceAttributes": path}}),
-                Asked::Other
+                Asked::Somebody
             ),
             [
                 r#"spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: cannot be specified in combination with resourceAttributes"#,
@@ -298,13 +297,13 @@ mod tests {
     fn a_local_question_stays_in_its_namespace() {
         let question = |namespace: &str| json!({"metadata": {"namespace": "a"}, "spec": {"user": "u", "resourceAttributes": {"namespace": namespace}}});
         let none: [&str; 0] = [];
-        assert_eq!(problems(question("a"), Asked::OtherHere), none);
+        assert_eq!(problems(question("a"), Asked::SomebodyHere), none);
         assert_eq!(
-            problems(question("b"), Asked::OtherHere),
+            problems(question("b"), Asked::SomebodyHere),
             [r#"spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace"#]
         );
         assert_eq!(
-            problems(question("a"), Asked::Other).len(),
+            problems(question("a"), Asked::Somebody).len(),
             1,
             "metadata must be empty"
         );

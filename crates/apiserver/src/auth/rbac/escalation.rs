@@ -46,7 +46,7 @@ fn role(server: &Server, user: &User, written: &Written<'_>) -> Result<()> {
     if allowed(server, user, &Action::on("escalate", resource)) {
         return Ok(());
     }
-    confirm(server, user, written, &index::role(written.new))?;
+    confirm(server, user, written, &index::rules(written.new))?;
     let aggregates = |role: &Value| {
         let selectors = object::at(role, "aggregationRule.clusterRoleSelectors");
         selectors
@@ -90,7 +90,7 @@ fn binding(server: &Server, user: &User, written: &Written<'_>) -> Result<()> {
     let namespace = if kind == "Role" { written.namespace } else { "" };
     let bucket = server.store.bucket(&format!("{GROUP}/{resource}").into());
     match bucket.get(&object::key(namespace, name)) {
-        Some(entry) => confirm(server, user, written, &index::role(&entry.value())),
+        Some(entry) => confirm(server, user, written, &index::rules(&entry.value())),
         // Upstream names the resource of the request here, too.
         None => Err(Status::not_found(GROUP, written.resource, name)),
     }

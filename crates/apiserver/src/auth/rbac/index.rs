@@ -6,12 +6,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Rule;
-use crate::auth::User;
+use super::sketch::Sketch;
 use crate::auth::user::account_user;
+use crate::auth::{Action, User};
 use crate::object;
 
 /// A Role or ClusterRole: what it allows.
-pub(super) type Role = Arc<[Rule]>;
+pub(super) struct Role {
+    pub(super) rules: Vec<Rule>,
+    sketch: Sketch,
+}
 
 /// A RoleBinding or ClusterRoleBinding.
 pub(super) struct Binding {
@@ -37,9 +41,25 @@ enum Whom {
 }
 
 /// Reads the rules of a role.
-pub(super) fn role(object: &Value) -> Role {
+pub(super) fn rules(object: &Value) -> Vec<Rule> {
     let rules = object.get("rules").and_then(Value::as_array);
     rules.into_iter().flatten().map(Rule::from_json).collect()
+}
+
+impl Role {
+    /// Reads a role.
+    pub(super) fn from_json(object: &Value) -> Self {
+        let rules = rules(object);
+        Self {
+            sketch: Sketch::of_rules(&rules),
+            rules,
+        }
+    }
+
+    /// Whether a rule of it allows an action, of which this is the sketch.
+    pub(super) fn allows(&self, action: &Action<'_>, sketch: Sketch) -> bool {
+        self.sketch.may_allow(sketch) && self.rules.iter().any(|rule| rule.allows(action))
+    }
 }
 
 impl Binding {
@@ -104,7 +124,7 @@ type Place = (usize, usize);
 struct Grant {
     binding: Arc<Binding>,
     /// `None` when the role is not there.
-    role: Option<Role>,
+    role: Option<Arc<Role>>,
 }
 
 /// What one binding gives to one user.
@@ -117,8 +137,8 @@ impl Index {
     /// Arranges bindings; roles are found by `name`, or `namespace/name`.
     pub(super) fn build<'a>(
         bindings: impl Iterator<Item = &'a Arc<Binding>>,
-        roles: &BTreeMap<Arc<str>, (u64, Role)>,
-        cluster_roles: &BTreeMap<Arc<str>, (u64, Role)>,
+        roles: &BTreeMap<Arc<str>, (u64, Arc<Role>)>,
+        cluster_roles: &BTreeMap<Arc<str>, (u64, Arc<Role>)>,
     ) -> Self {
         let mut index = Self::default();
         for binding in bindings {
@@ -147,7 +167,7 @@ impl Index {
 }
 
 impl Scope {
-    fn add(&mut self, binding: &Arc<Binding>, role: Option<Role>) {
+    fn add(&mut self, binding: &Arc<Binding>, role: Option<Arc<Role>>) {
         let grant = self.grants.len();
         for (place, subject) in binding.subjects.iter().enumerate() {
             let list = match &subject.whom {
@@ -183,8 +203,8 @@ impl Scope {
 }
 
 impl<'i> Given<'i> {
-    /// The rules; the error says that their role is not there.
-    pub(super) fn rules(&self) -> Result<&'i [Rule], String> {
+    /// The role; the error says that it is not there.
+    pub(super) fn role(&self) -> Result<&'i Role, String> {
         let binding = &self.grant.binding;
         self.grant.role.as_deref().ok_or_else(|| {
             let kind = binding.role_kind.to_lowercase();

@@ -10,6 +10,7 @@ mod index;
 mod policy;
 mod reconcile;
 mod rule;
+mod sketch;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use serde_json::Value;
 use super::{Action, Authorizer, Decision, Held, MASTERS, User};
 use crate::store::{Bucket, Store};
 use index::{Binding, Index, Role};
+use sketch::Sketch;
 
 pub(crate) use aggregation::aggregate;
 pub(crate) use reconcile::run as standard;
@@ -57,8 +59,8 @@ type Known<T> = BTreeMap<Arc<str>, (u64, T)>;
 /// What has been read so far.
 #[derive(Default)]
 struct Read {
-    roles: Known<Role>,
-    cluster_roles: Known<Role>,
+    roles: Known<Arc<Role>>,
+    cluster_roles: Known<Arc<Role>>,
     bindings: Known<Arc<Binding>>,
     cluster_bindings: Known<Arc<Binding>>,
 }
@@ -95,8 +97,8 @@ impl Rbac {
         }
         let sources = &self.sources;
         let revisions = [
-            follow(&sources.roles, &mut read.roles, index::role),
-            follow(&sources.cluster_roles, &mut read.cluster_roles, index::role),
+            follow(&sources.roles, &mut read.roles, role),
+            follow(&sources.cluster_roles, &mut read.cluster_roles, role),
             follow(&sources.bindings, &mut read.bindings, binding),
             follow(&sources.cluster_bindings, &mut read.cluster_bindings, binding),
         ];
@@ -112,8 +114,8 @@ impl Rbac {
     pub(crate) fn held(&self, user: &User, namespace: &str) -> Held {
         let mut held = Held::default();
         for given in self.index().index.given(user, namespace) {
-            match given.rules() {
-                Ok(rules) => held.rules.extend_from_slice(rules),
+            match given.role() {
+                Ok(role) => held.rules.extend_from_slice(&role.rules),
                 Err(problem) => held.problems.push(problem),
             }
         }
@@ -126,10 +128,10 @@ impl Authorizer for Rbac {
         if user.is_in(MASTERS) {
             return Decision::Allow(String::new());
         }
-        let mut problems = Vec::new();
+        let (mut problems, sketch) = (Vec::new(), Sketch::of_action(action));
         for given in self.index().index.given(user, action.namespace()) {
-            match given.rules() {
-                Ok(rules) if rules.iter().any(|rule| rule.allows(action)) => {
+            match given.role() {
+                Ok(role) if role.allows(action, sketch) => {
                     return Decision::Allow(format!("RBAC: allowed by {}", given.source()));
                 }
                 Ok(_) => {}
@@ -171,6 +173,10 @@ impl Sources {
         ]
         .map(|bucket| Some(bucket.newest()))
     }
+}
+
+fn role(object: &Value) -> Arc<Role> {
+    Arc::new(Role::from_json(object))
 }
 
 fn binding(object: &Value) -> Arc<Binding> {

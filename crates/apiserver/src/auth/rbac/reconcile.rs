@@ -80,7 +80,7 @@ fn plan(existing: &Value, wanted: &Value) -> Plan {
             }
         }
     }
-    let missing = cover::missing(&index::role(existing), &index::role(wanted));
+    let missing = cover::missing(&index::rules(existing), &index::rules(wanted));
     append(&mut changed, "rules", missing.iter().map(Rule::to_json).collect());
     let items = |object: &Value, path: &str| {
         let list = object::at(object, path).and_then(Value::as_array);

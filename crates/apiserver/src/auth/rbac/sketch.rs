@@ -1,0 +1,116 @@
+//! A role at a glance: what it surely does not allow.
+//!
+//! Whoever is in many groups has many roles, and most of them have nothing to do with a request. Two words of bits tell
+//! that for most of those without a look at their rules.
+
+use super::Rule;
+use crate::auth::Action;
+
+/// The verbs and the resources or paths of some rules, each as a bit that others may share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sketch {
+    verbs: u64,
+    things: u64,
+}
+
+/// What stands for all of a kind.
+const ALL: u64 = u64::MAX;
+
+impl Sketch {
+    /// What a role allows, all of its rules taken together.
+    pub(super) fn of_rules(rules: &[Rule]) -> Self {
+        let word = |text: &String| if text == "*" { ALL } else { bit(&[text]) };
+        let path = |text: &String| if text.ends_with('*') { ALL } else { bit(&[text]) };
+        let mut sketch = Self { verbs: 0, things: 0 };
+        for rule in rules {
+            sketch.verbs |= rule.verbs.iter().map(word).fold(0, |bits, bit| bits | bit);
+            let things = rule.resources.iter().map(word).chain(rule.urls.iter().map(path));
+            sketch.things |= things.fold(0, |bits, bit| bits | bit);
+        }
+        sketch
+    }
+
+    /// What an action needs: any of these bits.
+    pub(super) fn of_action(action: &Action<'_>) -> Self {
+        let things = match &action.resource {
+            None => bit(&[action.path]),
+            Some(resource) if resource.subresource.is_empty() => bit(&[resource.resource]),
+            Some(resource) => {
+                let part = resource.subresource;
+                bit(&[resource.resource, "/", part]) | bit(&["*/", part])
+            }
+        };
+        Self {
+            verbs: bit(&[action.verb]),
+            things,
+        }
+    }
+
+    /// Whether rules with this sketch may allow an action with that one; if not, they surely do not.
+    pub(super) fn may_allow(self, action: Self) -> bool {
+        self.verbs & action.verbs != 0 && self.things & action.things != 0
+    }
+}
+
+/// The bit of a text, given in parts (FNV-1a).
+fn bit(parts: &[&str]) -> u64 {
+    let bytes = parts.iter().flat_map(|part| part.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    1 << (hash >> 58)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::auth::ResourceAction;
+
+    fn words(of: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
+        let word = prop::sample::select(of).prop_map(str::to_owned);
+        prop::collection::vec(word, 0..3)
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_rule_allows_its_sketch_may_allow(
+            verbs in words(&["get", "list", "*", "x"]),
+            groups in words(&["", "apps", "*"]),
+            resources in words(&["pods", "pods/log", "*/log", "*", "secrets"]),
+            urls in words(&["/a", "/a/*", "*", "/b"]),
+            verb in prop::sample::select(&["get", "list", "x", "y"][..]),
+            resource in prop::sample::select(&["pods", "secrets", "nodes"][..]),
+            subresource in prop::sample::select(&["", "log", "exec"][..]),
+            path in prop::sample::select(&["/a", "/a/b", "/b", "/c"][..]),
+        ) {
+            let rule = Rule { verbs, groups, resources, names: vec![], urls };
+            let resource = ResourceAction { resource, subresource, ..ResourceAction::default() };
+            let paths = Action { verb, resource: None, path };
+            for action in [Action::on(verb, resource), paths] {
+                let sketch = Sketch::of_rules(std::slice::from_ref(&rule));
+                prop_assert!(!rule.allows(&action) || sketch.may_allow(Sketch::of_action(&action)));
+            }
+        }
+    }
+
+    #[test]
+    fn most_of_what_is_not_allowed_is_told_apart() {
+        let rule = Rule {
+            verbs: vec!["get".to_owned(), "list".to_owned()],
+            groups: vec![String::new()],
+            resources: vec!["pods".to_owned()],
+            ..Rule::default()
+        };
+        let sketch = Sketch::of_rules(&[rule]);
+        let told = ["secrets", "services", "nodes", "events", "configmaps"].map(|resource| {
+            let resource = ResourceAction {
+                resource,
+                ..ResourceAction::default()
+            };
+            !sketch.may_allow(Sketch::of_action(&Action::on("get", resource)))
+        });
+        assert!(told.iter().filter(|told| **told).count() >= 4);
+    }
+}
