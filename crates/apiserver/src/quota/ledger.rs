@@ -160,10 +160,10 @@ impl Ledger {
             .names()
             .filter_map(bucket_of)
             .map(|bucket| Arc::from(&*bucket))
-            .filter(|bucket| is_counted(server, bucket))
             .collect();
         buckets.sort();
         buckets.dedup();
+        buckets.retain(|bucket| is_counted(server, bucket));
         let mut used = Amounts::default();
         for bucket in buckets {
             account.follow(server, namespace, &bucket);
