@@ -10,8 +10,8 @@ use crate::fairness;
 use crate::loopback::Loopback;
 use crate::server::Server;
 
-/// Stands for the address of this server where Kubernetes wants one that others can reach: a server in a process has none,
-/// and one on loopback may not be named. The range is reserved for examples, so nobody else has it.
+/// Stands for the address of this server where Kubernetes wants one that others can reach: a server in a process
+/// has none, and one on loopback may not be named. The range is reserved for examples, so nobody else has it.
 const STAND_IN: (&str, u16) = ("192.0.2.1", 6443);
 
 /// Makes what every cluster has, unless it is there: namespaces, the standard roles and bindings, the range of Services'

@@ -128,8 +128,9 @@ impl Server {
         self.registry_changes.subscribe()
     }
 
-    /// The resources that clients are told of. Those of a new CRD are served a moment before: whoever reads in the CRD that
-    /// it is established finds them, and whoever finds them in discovery reads a CRD that does not change under them.
+    /// The resources that clients are told of. Those of a new CRD are served a moment before: whoever reads in the
+    /// CRD that it is established finds them, and whoever finds them in discovery reads a CRD that does not change
+    /// under them.
     pub(crate) fn announced(&self) -> Arc<Registry> {
         self.announced.load_full()
     }

@@ -48,4 +48,4 @@ pub use printer::human_duration;
 pub use quantity::Quantity;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};
 pub use table::RESOURCES;
-pub use validation::validate;
+pub use validation::{validate, validate_resize};

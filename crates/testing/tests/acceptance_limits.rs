@@ -121,6 +121,49 @@ async fn what_is_beyond_a_range_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_resize_keeps_to_ranges_and_quotas() -> Result<()> {
+    let place = Place::of("limits-resize").await?;
+    place
+        .range("l", json!([{"type": "Container", "max": {"cpu": "2"}}]))
+        .await?;
+    let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"limits.cpu": "1500m"}}});
+    let quotas = format!("{}/resourcequotas", place.path);
+    assert_eq!(place.raw.post(&quotas, &quota).await?.code, 201);
+    eventually("the quota is in force", || async {
+        let quota = place.raw.get(&format!("{quotas}/q")).await?.body;
+        Ok(quota["status"]["used"]["limits.cpu"] == "0")
+    })
+    .await?;
+    let ask = |cpu: &str| json!({"requests": {"cpu": "100m"}, "limits": {"cpu": cpu}});
+    assert_eq!(place.pod("a", container(ask("1"))).await?.code, 201);
+    let resize = |cpu: &'static str| {
+        let (raw, path) = (place.raw.clone(), format!("{}/pods/a/resize", place.path));
+        let patch = json!({"spec": {"containers": [{"name": "c", "resources": ask(cpu)}]}});
+        async move {
+            raw.patch("application/strategic-merge-patch+json", &path, &patch)
+                .await
+        }
+    };
+    let refused = resize("3").await?;
+    assert_eq!(
+        refused.message(),
+        "pods \"a\" is forbidden: maximum cpu usage per Container is 2, but limit is 3"
+    );
+    let refused = resize("2").await?;
+    assert_eq!(
+        refused.message(),
+        "pods \"a\" is forbidden: exceeded quota: q, requested: limits.cpu=1, used: limits.cpu=1, limited: limits.cpu=1500m"
+    );
+    let done = resize("1200m").await?;
+    assert_eq!(done.code, 200, "{done:?}");
+    eventually("the resize is counted", || async {
+        let quota = place.raw.get(&format!("{quotas}/q")).await?.body;
+        Ok(quota["status"]["used"]["limits.cpu"] == "1200m")
+    })
+    .await
+}
+
+#[tokio::test]
 async fn limits_stay_near_to_requests() -> Result<()> {
     let place = Place::of("limits-ratio").await?;
     place

@@ -97,21 +97,52 @@ async fn the_last_place_is_taken_and_given_back() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
+/// What so many writers are answered who write at the same time.
+async fn at_once(place: &Place, writers: usize) -> Result<Vec<u16>> {
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..writers {
+        let (raw, path) = (place.raw.clone(), format!("{}/secrets", place.path));
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": format!("s{number}")}});
+        tasks.spawn(async move { raw.post(&path, &secret).await });
+    }
+    let mut codes = Vec::new();
+    while let Some(answer) = tasks.join_next().await {
+        codes.push(answer??.code);
+    }
+    Ok(codes)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn writers_at_once_do_not_both_take_the_last_place() -> Result<()> {
     let place = Place::of("quota-race").await?;
     place
         .quota("q", json!({"hard": {"secrets": "5"}}), json!({"secrets": "0"}))
         .await?;
-    let names: Vec<String> = (0..20).map(|number| format!("s{number}")).collect();
-    let answers = futures::future::join_all(names.iter().map(|name| place.secret(name, ""))).await;
-    let mut codes = Vec::new();
-    for answer in answers {
-        codes.push(answer?.code);
-    }
+    let codes = at_once(&place, 20).await?;
     assert_eq!(codes.iter().filter(|code| **code == 201).count(), 5, "{codes:?}");
     assert!(codes.iter().all(|code| matches!(code, 201 | 403)), "{codes:?}");
     place.until_used("q", json!({"secrets": "5"})).await
+}
+
+/// Kubernetes may answer some of them with a conflict: its quotas are counted by status updates.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn none_is_refused_a_place_that_is_free() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let builder = cambium_apiserver::ApiServer::builder().file(directory.path().join("store"));
+    let cluster = TestCluster::embedded(builder).await?;
+    let place = Place {
+        raw: cluster.raw(),
+        path: format!("/api/v1/namespaces/{}", cluster.namespace("quota-free").await?),
+        _cluster: cluster,
+    };
+    place
+        .quota("q", json!({"hard": {"secrets": "200"}}), json!({"secrets": "0"}))
+        .await?;
+    let codes = at_once(&place, 200).await?;
+    assert!(codes.iter().all(|code| *code == 201), "{codes:?}");
+    assert_eq!(place.secret("one-more", "").await?.code, 403);
+    place.until_used("q", json!({"secrets": "200"})).await
 }
 
 #[tokio::test]

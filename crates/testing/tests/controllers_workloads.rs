@@ -269,6 +269,38 @@ async fn a_cron_job_makes_jobs_on_time_and_forgets_old_ones() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn jobs_that_sleep_are_kept_replaced_or_waited_for() -> Result<()> {
+    let (_cluster, api, namespace) = virtual_cluster().await?;
+    let all = format!("/apis/batch/v1/namespaces/{namespace}/cronjobs");
+    for policy in ["Allow", "Forbid", "Replace"] {
+        let mut template = template("nap", "a", &json!({}));
+        template["spec"]["restartPolicy"] = json!("OnFailure");
+        template["spec"]["containers"][0]["command"] = json!(["sleep", "600"]);
+        let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": policy.to_lowercase()},
+            "spec": {"schedule": "* * * * *", "concurrencyPolicy": policy, "jobTemplate": {"spec": {"template": template}}}});
+        api.create(&all, &cron).await?;
+    }
+    tokio::time::sleep(Duration::from_secs(60 * 4 + 30)).await;
+    let jobs = api.list(&all.replace("cronjobs", "jobs")).await?;
+    let of = |policy: &str| -> Vec<&str> {
+        let jobs = names(&jobs).into_iter();
+        jobs.filter(|name| name.starts_with(policy)).collect()
+    };
+    let (allowed, first, latest) = (of("allow"), of("forbid"), of("replace"));
+    assert!(allowed.len() >= 4, "{allowed:?}");
+    assert_eq!((first.len(), latest.len()), (1, 1), "{first:?} {latest:?}");
+    let minute = |name: &str| name.rsplit('-').next().map(str::to_owned);
+    assert_eq!(minute(first[0]), minute(allowed[0]), "the first is waited for");
+    assert_eq!(
+        minute(latest[0]),
+        minute(allowed[allowed.len() - 1]),
+        "the latest has replaced the others"
+    );
+    assert!(jobs.iter().all(|job| job["status"]["active"] == 1));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_service_knows_where_its_ready_pods_are() -> Result<()> {
     let (cluster, api, namespace) = virtual_cluster().await?;
     let core = format!("/api/v1/namespaces/{namespace}");

@@ -17,7 +17,8 @@ const PODS: &str = "/pods";
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let known = server.store.revision();
+    let feed = server.store.feed_of(&[BUDGETS, PODS]);
     let client = server
         .loopback("disruption-controller")
         .with_agent(super::MANAGER);

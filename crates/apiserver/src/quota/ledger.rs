@@ -160,10 +160,10 @@ impl Ledger {
             .names()
             .filter_map(bucket_of)
             .map(|bucket| Arc::from(&*bucket))
-            .filter(|bucket| is_counted(server, bucket))
             .collect();
         buckets.sort();
         buckets.dedup();
+        buckets.retain(|bucket| is_counted(server, bucket));
         let mut used = Amounts::default();
         for bucket in buckets {
             account.follow(server, namespace, &bucket);
@@ -308,4 +308,88 @@ fn is_counted(server: &Server, bucket: &str) -> bool {
 /// Nothing panics while these locks are held, so a poisoned one still guards whole data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    fn pod(cpu: i64, deadline: Option<i64>) -> Value {
+        json!({"spec": {"activeDeadlineSeconds": deadline,
+            "containers": [{"name": "a", "resources": {"requests": {"cpu": format!("{cpu}m")}}}]}})
+    }
+
+    fn limits(spec: Value) -> Limits {
+        Limits::of(&json!({"metadata": {"name": "q"}, "spec": spec}))
+    }
+
+    fn charge(pod: &Value) -> Charge {
+        Charge::of("/pods", pod, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_running_sum_is_that_of_the_objects_that_are_left() {
+        let bucket: Arc<str> = "/pods".into();
+        let quota = limits(json!({"hard": {"pods": "9", "cpu": "9"}, "scopes": ["Terminating"]}));
+        let mut account = Account::default();
+        let mut left: BTreeMap<Arc<str>, Charge> = BTreeMap::new();
+        for step in 0..200_i64 {
+            let key: Arc<str> = format!("n/p{}", step * 7 % 11).into();
+            let deadline = (step % 3 == 0).then_some(step);
+            let tally = account.tallies.entry(bucket.clone()).or_default();
+            match step % 5 {
+                0 => {
+                    left.remove(&key);
+                    tally.note(&key, None);
+                }
+                _ => {
+                    let charge = charge(&pod(step + 1, deadline));
+                    left.insert(key.clone(), charge.clone());
+                    tally.note(&key, Some((1, charge)));
+                }
+            }
+            let mut expected: Amounts = ["pods", "cpu"]
+                .map(|name| (name.to_owned(), Quantity::of(0)))
+                .into_iter()
+                .collect();
+            left.values()
+                .for_each(|charge| expected.add(&quota.share(charge)));
+            let used = account.used(&quota, &bucket, Reservations::Ignored);
+            assert_eq!(used, expected, "after step {step}");
+        }
+    }
+
+    #[test]
+    fn what_is_on_its_way_counts_until_it_has_arrived() {
+        let bucket: Arc<str> = "/pods".into();
+        let quota = limits(json!({"hard": {"cpu": "9"}}));
+        let mut account = Account::default();
+        account.tallies.insert(bucket.clone(), Tally::default());
+        let reserve = |base: u64, cpu: i64| Reserved {
+            number: 1,
+            bucket: "/pods".into(),
+            key: "n/p".into(),
+            base,
+            charge: charge(&pod(cpu, None)),
+        };
+        let used = |account: &Account| {
+            let used = account.used(&quota, &"/pods".into(), Reservations::Counted);
+            used.to_string()
+        };
+        account.reserved.push(reserve(0, 500));
+        assert_eq!(used(&account), "cpu=500m");
+        let arrived = Some((7, charge(&pod(500, None))));
+        account
+            .tallies
+            .entry(bucket.clone())
+            .or_default()
+            .note(&"n/p".into(), arrived);
+        assert_eq!(used(&account), "cpu=500m", "once");
+        account.reserved.push(reserve(7, 800));
+        assert_eq!(used(&account), "cpu=800m", "a change counts with what it adds");
+        account.reserved.clear();
+        assert_eq!(used(&account), "cpu=500m");
+    }
 }

@@ -7,8 +7,8 @@
 //!                     used = what the store holds + what is on its way in
 //! ```
 //!
-//! What an object uses is a pure function of it ([`charge`]), and so is whether a quota has room for a change
-//! ([`check`]). The [`ledger`] sums up: for a namespace that has quotas it follows the log of the store, so a write
+//! What an object uses is a pure function of it (`charge`), and so is whether a quota has room for a change
+//! (`check`). The ledger sums up: for a namespace that has quotas it follows the log of the store, so a write
 //! never sees an old sum; what other writers are about to store counts already, so two at once cannot both take the
 //! last place. The status of a quota is written afterwards, by a controller, and is not asked here.
 

@@ -544,7 +544,10 @@ async fn attempt(
     allocate(call, &mut new, Some(&old))?;
 
     let mut errors = metadata::validate_update(&new, &old);
-    errors.extend(validate(call, &new, Some(&old)));
+    errors.extend(match call.path.subresource.as_str() {
+        "resize" => cambium_builtin::validate_resize(&new, &old),
+        _ => validate(call, &new, Some(&old)),
+    });
     refuse(call, &call.path.name, &errors)?;
     admission::validate(&call.server, &attributes, Some(&new)).await?;
     let _reservation = quota::charge(&call.server, &attributes, &new)?;

@@ -117,6 +117,7 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
     match call.path.subresource.as_str() {
         "status" => only_status(resource, new, old),
         "approval" => only_conditions(resource, new, old),
+        "resize" => only_resources(resource, new, old),
         _ if resource.status => restore(new, old, "status"),
         _ => {}
     }
@@ -189,6 +190,30 @@ fn only_conditions(resource: &Served, new: &mut Value, old: &Value) {
     if let Some(conditions) = conditions {
         new["status"]["conditions"] = conditions;
     }
+}
+
+/// A resize is about the resources of containers, and nothing else. Where it names others, all is left to be refused.
+fn only_resources(resource: &Served, new: &mut Value, old: &Value) {
+    let mut spec = old["spec"].clone();
+    let mut fits = true;
+    for list in ["containers", "initContainers"] {
+        let empty = Vec::new();
+        let wanted = new["spec"][list].as_array().unwrap_or(&empty);
+        let names = |list: &[Value]| list.iter().map(|one| one["name"].clone()).collect::<Vec<_>>();
+        let containers = match spec.get_mut(list) {
+            Some(Value::Array(containers)) => containers.as_mut_slice(),
+            _ => &mut [],
+        };
+        fits &= names(wanted) == names(containers);
+        for (container, wanted) in containers.iter_mut().zip(wanted) {
+            restore(container, wanted, "resources");
+            restore(container, wanted, "resizePolicy");
+        }
+    }
+    let spec = if fits { spec } else { new["spec"].clone() };
+    only_status(resource, new, old);
+    restore(new, old, "status");
+    new["spec"] = spec;
 }
 
 /// A write of `status` takes nothing else. Built-in kinds let some metadata through, custom ones none.

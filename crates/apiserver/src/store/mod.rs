@@ -71,8 +71,15 @@ pub(crate) struct Shared {
     compacted: AtomicU64,
     pub(crate) healthy: AtomicBool,
     buckets: RwLock<HashMap<Arc<str>, Arc<Bucket>>>,
-    feeds: RwLock<Vec<mpsc::UnboundedSender<Arc<Event>>>>,
+    feeds: RwLock<Vec<Feed>>,
     history: History,
+}
+
+/// Somebody in this process who follows what happens.
+struct Feed {
+    sender: mpsc::UnboundedSender<Arc<Event>>,
+    /// The buckets it is about; none means all.
+    only: &'static [&'static str],
 }
 
 impl Store {
@@ -154,8 +161,13 @@ impl Store {
 
     /// Every event of every bucket from now on, in order. For controllers in the same process.
     pub fn feed(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
+        self.feed_of(&[])
+    }
+
+    /// The same, of some buckets only: nobody is woken for what is not theirs.
+    pub fn feed_of(&self, only: &'static [&'static str]) -> mpsc::UnboundedReceiver<Arc<Event>> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        write_lock(&self.shared.feeds).push(sender);
+        write_lock(&self.shared.feeds).push(Feed { sender, only });
         receiver
     }
 }
@@ -189,10 +201,12 @@ impl Shared {
         bucket.wake(&event);
         let mut closed = false;
         for feed in read(&self.feeds).iter() {
-            closed |= feed.send(event.clone()).is_err();
+            if feed.only.is_empty() || feed.only.contains(&&*event.bucket) {
+                closed |= feed.sender.send(event.clone()).is_err();
+            }
         }
         if closed {
-            write_lock(&self.feeds).retain(|feed| !feed.is_closed());
+            write_lock(&self.feeds).retain(|feed| !feed.sender.is_closed());
         }
     }
 

@@ -115,5 +115,12 @@ pub fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fi
     found
 }
 
+/// What is wrong with a pod as a resize of `old`, which changes nothing but the resources of its containers.
+pub fn validate_resize(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut found = Vec::new();
+    pod::resize(new, old, &mut found);
+    found
+}
+
 #[cfg(test)]
 mod tests;

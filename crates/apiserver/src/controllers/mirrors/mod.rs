@@ -21,7 +21,8 @@ const MANAGER: &str = "endpointslicemirroring-controller.k8s.io";
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let known = server.store.revision();
+    let feed = server.store.feed_of(&[ENDPOINTS, SERVICES, SLICES]);
     let client = server
         .loopback("endpointslicemirroring-controller")
         .with_agent(super::MANAGER);

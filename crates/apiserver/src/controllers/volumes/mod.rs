@@ -19,7 +19,8 @@ const VOLUMES: &str = "/persistentvolumes";
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let known = server.store.revision();
+    let feed = server.store.feed_of(&[CLAIMS, VOLUMES]);
     let client = server
         .loopback("persistent-volume-binder")
         .with_agent(super::MANAGER);

@@ -152,7 +152,10 @@ fn act(
         return (Act::Creating, Some(left));
     }
     let ends = !matches!(read::text(&pod.value, "spec.restartPolicy"), "" | "Always");
-    let told = Behaviour::of(&pod.value);
+    let told = match ends {
+        true => Behaviour::of(&pod.value),
+        false => Behaviour::default(),
+    };
     let run_for = match (script.run_for, script.fail) {
         (Some(run_for), _) => Some(run_for),
         (None, Some(Failure::CrashLoop)) => Some(Duration::ZERO),

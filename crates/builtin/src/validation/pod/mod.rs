@@ -3,6 +3,7 @@
 mod container;
 mod environment;
 mod probe;
+mod resize;
 mod resources;
 mod scheduling;
 mod security;
@@ -34,6 +35,11 @@ pub(super) fn check(new: &Value, old: Option<&Value>, errors: &mut Errors) {
         }
         Some(old) => update::check(&at, &At::root(old), errors),
     }
+}
+
+/// Checks a pod that is resized.
+pub(super) fn resize(new: &Value, old: &Value, errors: &mut Errors) {
+    resize::check(new, old, errors);
 }
 
 /// Checks the template of a pod.
