@@ -13,7 +13,7 @@ use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
-use crate::validation::{metadata, policies, webhooks};
+use crate::validation::{metadata, policies, policy_params, webhooks};
 use crate::wire::{self, Decoded, Media};
 use crate::{allocate as addresses, convert, crd, object};
 
@@ -357,6 +357,9 @@ pub(super) fn validate(call: &Call, new: &Value, old: Option<&Value>) -> Vec<Fie
             if row.group == "admissionregistration.k8s.io" {
                 errors.extend(webhooks::conditions(new));
                 errors.extend(policies::expressions(new));
+                if errors.is_empty() {
+                    errors.extend(policy_params::check(&call.server, &call.user, new, old));
+                }
             }
             errors
         }
