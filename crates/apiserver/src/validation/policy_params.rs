@@ -4,6 +4,7 @@ use cambium_schema::{FieldError, FieldPath};
 use serde_json::Value;
 
 use crate::auth::{Action, MASTERS, ResourceAction, User};
+use crate::object::text;
 use crate::server::Server;
 
 /// Refuses to name parameters that the user may not read.
@@ -135,8 +136,4 @@ fn shown(user: &User) -> String {
         user.uid,
         user.groups.join(" ")
     )
-}
-
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
