@@ -336,6 +336,7 @@ pub(super) async fn admit(call: &Call, attributes: &Attributes<'_>, object: Valu
         .await?
         .unwrap_or_default();
     if let Some(before) = before.filter(|before| *before != object) {
+        in_place(call, &mut object)?;
         normalise(&call.resource, &mut object);
         managed::restore_if_broken(&before, &mut object);
     }
