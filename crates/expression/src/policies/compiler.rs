@@ -131,6 +131,10 @@ impl Compiler {
     /// # Errors
     /// Why it does not compile.
     pub fn add_variable(&mut self, name: &str, source: &str) -> Result<(), Problem> {
+        // A second one could mention the first, and so itself.
+        if self.seen.knows(name) {
+            return Err(Problem::Invalid(format!("variable {name:?} is declared twice")));
+        }
         let program = self.program(source, Purpose::Variable);
         let (ty, program, problem) = match program {
             Ok(program) => {

@@ -23,6 +23,12 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Whether there is a variable of this name.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let variables = self.variables.as_ref();
+        variables.is_some_and(|variables| variables.fields.contains_key(name))
+    }
+
     /// Declares one more variable.
     pub(super) fn add_variable(&mut self, name: &str, ty: Type) {
         let variables = self.variables.get_or_insert_with(no_variables);
