@@ -94,6 +94,17 @@ pub(crate) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     metadata(object).get("annotations")?.get(key)?.as_str()
 }
 
+/// A field that is text; empty where there is none.
+pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The items of a field that is a list.
+pub(crate) fn items<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+    let items = value.get(field).and_then(Value::as_array);
+    items.map_or(&[], Vec::as_slice)
+}
+
 /// The value at a dotted path (`spec.nodeName`); `None` when any part is missing.
 pub(crate) fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.')

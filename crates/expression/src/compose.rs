@@ -33,18 +33,14 @@ impl<'a> Composed<'a> {
     }
 
     /// The value of a variable, if there is one of that name. All expressions of a policy see the same values, in
-    /// the same places.
+    /// the same places. None can mention itself: it would not have compiled, and no two have one name.
     pub(crate) fn find(&self, name: &str, inputs: &[Option<Value<'a>>]) -> Result<Option<Value<'a>>> {
         if let Some(known) = self.found.borrow().get(name) {
             return known.clone().map(Some);
         }
-        // Of two with one name, the later one counts.
-        let Some(variable) = self.variables.iter().rfind(|variable| variable.name == name) else {
+        let Some(variable) = self.variables.iter().find(|variable| variable.name == name) else {
             return Ok(None);
         };
-        // One that has the name of an earlier one may mention it, and would get itself.
-        let itself = failure(format!("composited variable {name:?} refers to itself"));
-        self.found.borrow_mut().insert(&variable.name, itself);
         let value = self.evaluate(variable, inputs);
         self.found.borrow_mut().insert(&variable.name, value.clone());
         value.map(Some)

@@ -12,7 +12,7 @@ use crate::limits::MAX_REQUEST_BYTES;
 use crate::types::Type;
 
 /// An object type: fields by identifier. Two objects at different places are different types.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Object {
     /// Where the object is, as a dotted name.
     pub name: String,

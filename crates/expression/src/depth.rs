@@ -4,7 +4,7 @@
 const MOST: usize = 250;
 
 /// How deep all kinds together may nest: what our stack takes.
-const MOST_TOGETHER: usize = 400;
+pub(crate) const MOST_TOGETHER: usize = 400;
 
 /// How deep an expression nests, about; nothing, if it nests deeper than it may. Text and comments do not count.
 pub(crate) fn depth(source: &str) -> Option<usize> {

@@ -37,6 +37,7 @@ mod estimate;
 mod evaluate;
 mod functions;
 mod limits;
+mod mentions;
 mod plan;
 mod program;
 mod value;

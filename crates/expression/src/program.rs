@@ -5,11 +5,12 @@ use serde_json::Value as Json;
 use crate::check::{Reference, Variable, Vocabulary, check};
 use crate::compose::Composed;
 use crate::declare::Declared;
-use crate::depth::depth;
+use crate::depth::{MOST_TOGETHER, depth};
 use crate::error::{EvaluationError, Result};
 use crate::estimate::estimate;
 use crate::evaluate::Evaluation;
 use crate::limits::PER_CALL_LIMIT;
+use crate::mentions::{Mentions, mentions};
 use crate::parse::parse;
 use crate::plan::{Step, plan};
 use crate::source::CompileError;
@@ -49,6 +50,8 @@ pub struct Program {
     used: Vec<bool>,
     result: Type,
     estimated_cost: u64,
+    nesting: usize,
+    mentions: Mentions,
 }
 
 /// Compiles an expression.
@@ -107,6 +110,10 @@ fn compile_here(source: &str, declarations: &Declarations) -> std::result::Resul
             used[*index] = true;
         }
     }
+    let composed = declarations
+        .variables
+        .iter()
+        .position(|variable| variable.name == "variables");
     Ok(Program {
         step,
         names: declarations
@@ -117,6 +124,8 @@ fn compile_here(source: &str, declarations: &Declarations) -> std::result::Resul
         used,
         result: checked.ty(&parsed.root).clone(),
         estimated_cost: estimate(&parsed.root, &checked, &declarations.variables),
+        nesting: depth(source).unwrap_or(MOST_TOGETHER),
+        mentions: composed.map_or_else(Mentions::default, |index| mentions(&parsed.root, &checked, index)),
     })
 }
 
@@ -129,6 +138,16 @@ impl Program {
     /// The most that it can cost, as far as that can be known.
     pub fn estimated_cost(&self) -> u64 {
         self.estimated_cost
+    }
+
+    /// How deep it nests.
+    pub(crate) fn nesting(&self) -> usize {
+        self.nesting
+    }
+
+    /// What it mentions of `variables`.
+    pub(crate) fn mentions(&self) -> &Mentions {
+        &self.mentions
     }
 
     /// Whether it mentions a variable.

@@ -1,5 +1,6 @@
 //! Whatever the expression and whatever the value: an answer or an error, never a crash.
 
+use cambium_expression::policies::{Compiler, Inputs, Params, Purpose, Run};
 use cambium_expression::{Declarations, compile};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,9 +21,35 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// What only policies have.
+const OF_POLICIES: [&str; 18] = [
+    "Object{",
+    "Object.a{",
+    "a: x",
+    "?a: x.?a",
+    "}",
+    "JSONPatch{op: 'add', path: '/a', value: x}",
+    "[JSONPatch{op: 'test', path: 'b'}]",
+    ".a",
+    "variables",
+    "variables.v",
+    ".?v",
+    "authorizer",
+    ".group('')",
+    ".resource('a')",
+    ".check('get')",
+    ".allowed()",
+    "jsonpatch.escapeKey('~/')",
+    ", ",
+];
+
 /// Text that often is an expression.
 fn expression() -> impl Strategy<Value = String> {
-    let words = vec![
+    texts(&[])
+}
+
+fn texts(more: &[&'static str]) -> impl Strategy<Value = String> + use<> {
+    let mut words = vec![
         "x",
         "x.a",
         "x[0]",
@@ -123,6 +150,7 @@ fn expression() -> impl Strategy<Value = String> {
         " ",
         "\n",
     ];
+    words.extend(more);
     prop::collection::vec(prop::sample::select(words), 1..10).prop_map(|words| words.concat())
 }
 
@@ -135,6 +163,23 @@ proptest! {
         if let Ok(program) = compile(&source, &declarations) {
             let (_, cost) = program.run_bool(&[Some(&value)]);
             prop_assert!(cost < 100_000_000);
+        }
+    }
+
+    #[test]
+    fn any_policy_gives_an_answer_or_an_error(
+        variable in texts(&OF_POLICIES), source in texts(&OF_POLICIES), value in value()
+    ) {
+        let in_policies = |source: &str| source.replace('x', "object");
+        let mut compiler = Compiler::new(Params::Declared);
+        let _ = compiler.add_variable("v", &in_policies(&variable));
+        let purposes = [Purpose::Condition, Purpose::Message, Purpose::Annotation, Purpose::Variable, Purpose::ApplyConfiguration, Purpose::JsonPatch];
+        let expressions = purposes.map(|purpose| compiler.compile(&in_policies(&source), purpose));
+        let variables = compiler.into_variables();
+        let inputs = Inputs { object: Some(&value), params: Some(&value), ..Inputs::default() };
+        for expression in &expressions {
+            let mut run = Run::new(&variables, &inputs, 10_000_000);
+            let _ = (run.holds(expression), run.text(expression), run.configuration(expression), run.patch(expression));
         }
     }
 
@@ -170,5 +215,12 @@ fn deep_expressions_do_not_overflow() {
                 let _ = program.run_bool(&[Some(&json!({"a": [1]}))]);
             }
         }
+    }
+    let compiler = Compiler::alone(Params::Absent);
+    for depth in [10, 90, 240, 5000] {
+        let source = format!("{}Object{{}}{}", "Object{a: ".repeat(depth), "}".repeat(depth));
+        let expression = compiler.compile(&source, Purpose::ApplyConfiguration);
+        let variables = Compiler::alone(Params::Absent).into_variables();
+        let _ = Run::new(&variables, &Inputs::default(), 10_000_000).configuration(&expression);
     }
 }

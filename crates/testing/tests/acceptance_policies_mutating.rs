@@ -228,6 +228,18 @@ async fn config_maps_are_changed() -> Result<()> {
             ),
         ),
         (
+            "moves-away",
+            one(patch(
+                "[JSONPatch{op: 'replace', path: '/metadata/namespace', value: 'default'}]",
+            )),
+            json!({}),
+            Refused(
+                400,
+                "BadRequest",
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ),
+        ),
+        (
             "makes-it-invalid",
             one(apply("Object{data: {'a b': 'x'}}")),
             json!({}),

@@ -358,6 +358,57 @@ async fn policies_refuse_in_the_words_of_the_api_server() -> Result<()> {
 }
 
 #[tokio::test]
+async fn expressions_see_the_request_and_know_the_libraries() -> Result<()> {
+    let place = Place::start("libraries").await?;
+    let hold = [
+        "[1, 2, 3].sum() == 6 && [3, 1].min() == 1 && ['a', 'b'].isSorted() && [1, 2].indexOf(2) == 1",
+        "'abc 123'.find('[0-9]+') == '123' && 'a1b2'.findAll('[0-9]') == ['1', '2']",
+        "url('https://example.com:80/path').getHostname() == 'example.com' && isURL('/a') && !isURL('a b')",
+        "quantity('1.5Gi').isGreaterThan(quantity('1Gi')) && quantity('500m').add(quantity('1')).compareTo(quantity('1500m')) == 0",
+        "ip('10.0.0.1').family() == 4 && cidr('10.0.0.0/8').containsIP('10.1.2.3') && !isIP('x')",
+        "!format.dns1123Label().validate('ok').hasValue() && format.named('uuid').value().validate('x').hasValue()",
+        "semver('1.2.3').isLessThan(semver('1.10.0')) && semver('1.2.3').major() == 1 && isSemver('1.0.0')",
+        "sets.contains([1, 2, 3], [2]) && sets.equivalent([1, 2], [2, 1]) && sets.intersects([1], [1, 2])",
+        "object.?data.k.orValue('') == 'v' && !object[?'none'].hasValue() && optional.of(1).value() == 1",
+        "'a,b'.split(',').map(x, x.upperAscii()).join('-') == 'A-B' && 'x%d'.format([1]) == 'x1'",
+        "[1, 2].transformList(i, v, i + v) == [1, 3] && {'a': 1}.transformMap(k, v, v + 1) == {'a': 2} && {'a': 1}.exists(k, v, v == 1)",
+        "[[1], [2]].flatten() == [1, 2] && [2, 1].sort() == [1, 2] && lists.range(3) == [0, 1, 2]",
+        "duration('1h') > duration('59m') && timestamp(object.metadata.creationTimestamp) > timestamp('2020-01-01T00:00:00Z')",
+        "object.metadata.name == 'libraries' && object.metadata.labels.case == 'libraries' && has(object.metadata.uid) && has(object.metadata.managedFields)",
+        "!has(request.subResource) && !has(request.requestSubResource) && request.requestKind == request.kind",
+        "request.kind.group == '' && request.kind.version == 'v1' && request.requestResource.resource == 'configmaps'",
+        "request.options.kind == 'CreateOptions' && request.options.apiVersion == 'meta.k8s.io/v1' && !has(request.options.dryRun)",
+        "request.options.fieldManager == 'tester' && !has(request.options.fieldValidation)",
+        "has(request.userInfo.username) && !has(request.userInfo.extra)",
+        "namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == request.namespace && !has(namespaceObject.metadata.generateName)",
+        "namespaceObject.spec.finalizers == ['kubernetes']",
+        "type(object.data) == map && type(request.dryRun) == bool && type(oldObject) == null_type",
+        "dyn(object).data.k == 'v' && object.data['k'].matches('^v$')",
+        "object.data.all(key, key == 'k') && object.data == {'k': 'v'} && size(object.data) == 1",
+    ];
+    let validations: Vec<Value> = hold
+        .iter()
+        .map(|source| json!({ "expression": source }))
+        .collect();
+    place
+        .install(
+            "Validating",
+            "libraries",
+            json!({"validations": validations}),
+            json!({"validationActions": ["Warn"]}),
+        )
+        .await?;
+    place.in_force("Validating").await?;
+    let path = format!("{}?fieldManager=tester", place.config_maps());
+    let made = place
+        .raw
+        .post(&path, &config_map("libraries", "libraries", json!({"k": "v"})))
+        .await?;
+    assert_eq!((made.code, made.warnings.as_slice()), (201, &[][..]));
+    Ok(())
+}
+
+#[tokio::test]
 async fn changes_and_deletions_are_judged_too() -> Result<()> {
     let place = Place::start("changes").await?;
     let rules = json!({"resourceRules": [{"operations": ["UPDATE", "DELETE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}],

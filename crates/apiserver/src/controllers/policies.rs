@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::work::{self, Controller, Queue, Step};
 use crate::loopback::Loopback;
-use crate::object;
+use crate::object::{self, items, text};
 use crate::registry::{Origin, Registry, Served};
 use crate::server::Server;
 use crate::store::Event;
@@ -188,17 +188,6 @@ fn shape(resource: &Served) -> Cow<'_, Schema> {
     properties.sort_by(|a, b| a.name.cmp(&b.name));
     schema.properties = Cow::Owned(properties);
     Cow::Owned(schema)
-}
-
-fn items<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

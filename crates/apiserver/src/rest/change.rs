@@ -14,7 +14,7 @@ use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
-use crate::validation::{metadata, policies, webhooks};
+use crate::validation::{metadata, policies, policy_params, webhooks};
 use crate::wire::{self, Decoded, Media};
 use crate::{allocate as addresses, convert, crd, object, quota};
 
@@ -337,6 +337,7 @@ pub(super) async fn admit(call: &Call, attributes: &Attributes<'_>, object: Valu
         .await?
         .unwrap_or_default();
     if let Some(before) = before.filter(|before| *before != object) {
+        in_place(call, &mut object)?;
         normalise(&call.resource, &mut object);
         managed::restore_if_broken(&before, &mut object);
     }
@@ -358,6 +359,9 @@ pub(super) fn validate(call: &Call, new: &Value, old: Option<&Value>) -> Vec<Fie
             if row.group == "admissionregistration.k8s.io" {
                 errors.extend(webhooks::conditions(new));
                 errors.extend(policies::expressions(new));
+                if errors.is_empty() {
+                    errors.extend(policy_params::check(&call.server, &call.user, new, old));
+                }
             }
             errors
         }

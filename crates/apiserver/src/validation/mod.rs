@@ -2,4 +2,5 @@
 
 pub(crate) mod metadata;
 pub(crate) mod policies;
+pub(crate) mod policy_params;
 pub(crate) mod webhooks;

@@ -5,6 +5,8 @@ use cambium_expression::policies::{Compiler, Params, Purpose};
 use cambium_schema::{FieldError, FieldPath};
 use serde_json::Value;
 
+use crate::object::{items, text};
+
 /// The longest expression of an audit annotation.
 const LONGEST_ANNOTATION: usize = 5 * 1024;
 
@@ -136,15 +138,4 @@ impl Checker {
             self.errors.push(problem.at(at, source));
         }
     }
-}
-
-fn items<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use cambium_schema::{ErrorKind, FieldError, FieldPath};
 use serde_json::Value as Json;
 
-use super::declarations::{Authorizer, Seen, declarations};
+use super::declarations::{Authorizer, Seen, declarations, no_variables};
 use crate::check::Vocabulary;
 use crate::compose::NamedProgram;
+use crate::depth::MOST_TOGETHER;
 use crate::program::{Program, compile};
 use crate::source::CompileError;
 use crate::types::Type;
@@ -92,17 +93,22 @@ pub struct Variables(pub(super) Vec<NamedProgram>);
 pub struct Compiler {
     seen: Seen,
     variables: Vec<NamedProgram>,
+    /// How deep each variable nests, with those that it mentions.
+    nesting: BTreeMap<String, usize>,
 }
+
+/// What it takes to get from an expression to a variable, as levels of nesting.
+const HOP: usize = 4;
 
 impl Compiler {
     /// For a policy with variables, be they none.
     pub fn new(params: Params) -> Self {
         Self {
             seen: Seen {
-                variables: Some(BTreeMap::new()),
+                variables: Some(no_variables()),
                 ..Self::alone(params).seen
             },
-            variables: Vec::new(),
+            ..Self::alone(params)
         }
     }
 
@@ -116,6 +122,7 @@ impl Compiler {
                 variables: None,
             },
             variables: Vec::new(),
+            nesting: BTreeMap::new(),
         }
     }
 
@@ -124,13 +131,20 @@ impl Compiler {
     /// # Errors
     /// Why it does not compile.
     pub fn add_variable(&mut self, name: &str, source: &str) -> Result<(), Problem> {
+        // A second one could mention the first, and so itself.
+        if self.seen.knows(name) {
+            return Err(Problem::Invalid(format!("variable {name:?} is declared twice")));
+        }
         let program = self.program(source, Purpose::Variable);
         let (ty, program, problem) = match program {
-            Ok(program) => (composed_type(program.result_type()), Ok(program), None),
+            Ok(program) => {
+                let nesting = self.nesting_of(&program);
+                self.nesting.insert(name.to_owned(), nesting);
+                (composed_type(program.result_type()), Ok(program), None)
+            }
             Err(problem) => (Type::Dyn, Err(problem.detail().to_owned()), Some(problem)),
         };
-        let fields = self.seen.variables.get_or_insert_default();
-        fields.insert(name.to_owned(), ty);
+        self.seen.add_variable(name, ty);
         self.variables.push(NamedProgram {
             name: name.to_owned(),
             program,
@@ -151,6 +165,20 @@ impl Compiler {
         self.program(source, purpose).err()
     }
 
+    /// How deep an expression nests, with the variables that it mentions.
+    fn nesting_of(&self, program: &Program) -> usize {
+        let mentions = program.mentions();
+        let deepest = match mentions.whole {
+            true => self.nesting.values().max(),
+            false => mentions
+                .fields
+                .iter()
+                .filter_map(|name| self.nesting.get(name))
+                .max(),
+        };
+        program.nesting() + deepest.map_or(0, |deepest| deepest + HOP)
+    }
+
     /// The variables that were added.
     pub fn into_variables(self) -> Variables {
         Variables(self.variables)
@@ -166,6 +194,10 @@ impl Compiler {
             _ => Vocabulary::Plain,
         };
         match compile(source, &declarations(&seen, vocabulary)) {
+            // Nobody writes that by hand; what evaluates it must not run out of stack.
+            Ok(program) if self.nesting_of(&program) > MOST_TOGETHER => Err(Problem::Invalid(
+                "compilation failed: variables refer to each other too deeply".to_owned(),
+            )),
             Ok(program) => match purpose.refuses(program.result_type()) {
                 Some(wanted) => Err(Problem::Invalid(format!(
                     "must evaluate to {wanted} but got {}",

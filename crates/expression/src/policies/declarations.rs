@@ -19,7 +19,30 @@ pub(super) struct Seen {
     pub(super) params: Option<Type>,
     pub(super) authorizer: Authorizer,
     /// The types of the variables; nothing, if `variables` is not known at all.
-    pub(super) variables: Option<BTreeMap<String, Type>>,
+    pub(super) variables: Option<Arc<Object>>,
+}
+
+impl Seen {
+    /// Whether there is a variable of this name.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let variables = self.variables.as_ref();
+        variables.is_some_and(|variables| variables.fields.contains_key(name))
+    }
+
+    /// Declares one more variable.
+    pub(super) fn add_variable(&mut self, name: &str, ty: Type) {
+        let variables = self.variables.get_or_insert_with(no_variables);
+        let fields = &mut Arc::make_mut(variables).fields;
+        fields.insert(name.to_owned(), Declared::of(ty));
+    }
+}
+
+/// `variables`, as long as there are none.
+pub(super) fn no_variables() -> Arc<Object> {
+    Arc::new(Object {
+        name: "kubernetes.variables".to_owned(),
+        fields: BTreeMap::new(),
+    })
 }
 
 /// What an expression may ask.
@@ -39,8 +62,6 @@ pub(super) fn declarations(seen: &Seen, vocabulary: Vocabulary) -> Declarations 
     let visible = |name: &'static str, is_visible: bool| if is_visible { name } else { "" };
     let authorizer = Type::Named("kubernetes.authorization.Authorizer");
     let check = Type::Named("kubernetes.authorization.ResourceCheck");
-    let variables = seen.variables.iter().flatten();
-    let fields = variables.map(|(name, ty)| (name.as_str(), ty.clone()));
     let mut declarations = Declarations::new()
         .with("object", seen.object.clone(), None)
         .with("oldObject", seen.object.clone(), None)
@@ -63,7 +84,7 @@ pub(super) fn declarations(seen: &Seen, vocabulary: Vocabulary) -> Declarations 
         )
         .with(
             visible("variables", seen.variables.is_some()),
-            object("kubernetes.variables", fields),
+            seen.variables.clone().map_or(Type::Dyn, Type::Object),
             None,
         );
     declarations.vocabulary = vocabulary;

@@ -184,18 +184,11 @@ fn variables_are_evaluated_when_mentioned_and_once() {
 }
 
 #[test]
-fn a_variable_of_an_earlier_name_does_not_turn_in_circles() {
-    let variables = [("x", "1"), ("x", "variables.x + 1")];
-    let (given, _) = run(
-        &variables,
-        Purpose::Condition,
-        &["variables.x == 2"],
-        |run, one| run.holds(one),
-    );
-    assert!(
-        matches!(&given[..], [Ok(Err(why))] if why.contains("refers to itself")),
-        "{given:?}"
-    );
+fn a_variable_is_declared_once() {
+    let mut compiler = Compiler::new(Params::Absent);
+    assert_eq!(compiler.add_variable("x", "1"), Ok(()));
+    let again = compiler.add_variable("x", "variables.x + 1");
+    assert!(again.is_err_and(|problem| problem.detail() == "variable \"x\" is declared twice"));
 }
 
 #[test]
@@ -259,4 +252,49 @@ fn configurations_and_patches_are_made() {
         value: None,
     };
     assert_eq!(given, [Ok(Ok(vec![add, moved]))]);
+}
+
+#[test]
+fn variables_that_refer_to_each_other_for_ever_are_cut_off() {
+    let chain = |length: usize, link: &dyn Fn(usize) -> String| {
+        let mut compiler = Compiler::new(Params::Absent);
+        let problems: Vec<_> = (0..length)
+            .filter_map(|index| compiler.add_variable(&format!("v{index}"), &link(index)).err())
+            .collect();
+        let last = compiler.compile(
+            &format!("dyn(variables.v{}) != null", length - 1),
+            Purpose::Condition,
+        );
+        let variables = compiler.into_variables();
+        let object = json!({});
+        let inputs = Inputs {
+            object: Some(&object),
+            ..Inputs::default()
+        };
+        let answer = Run::new(&variables, &inputs, BUDGET).holds(&last);
+        (problems.len(), answer)
+    };
+    let list = |index: usize| match index {
+        0 => "[object]".to_owned(),
+        _ => format!("[variables.v{}]", index - 1),
+    };
+    assert_eq!(chain(40, &list), (0, Ok(Ok(true))));
+    let (refused, answer) = chain(200, &list);
+    assert!(refused > 0);
+    assert!(
+        matches!(&answer, Ok(Err(why)) if why.contains("variables refer to each other too deeply")),
+        "{answer:?}"
+    );
+    // Many that do not refer to each other are as good as one, and so is one that refers to all.
+    let flat = |index: usize| match index {
+        0..199 => "object".to_owned(),
+        _ => "dyn(variables) == null".to_owned(),
+    };
+    assert_eq!(chain(200, &flat).0, 0);
+    // The deepest that is allowed, in few steps.
+    let deep = |index: usize| match index {
+        0 => format!("{}object{}", "[".repeat(90), "]".repeat(90)),
+        _ => format!("{}variables.v{}{}", "[".repeat(40), index - 1, "]".repeat(40)),
+    };
+    assert_eq!(chain(3, &deep).1, Ok(Ok(true)));
 }

@@ -1,11 +1,9 @@
 //! Type checking: what is wrong with an expression once the kind is known that it is for.
 
-use std::collections::BTreeMap;
-
 use cambium_schema::Schema;
 
 use super::compiler::composed_type;
-use super::declarations::{Authorizer, Seen, declarations};
+use super::declarations::{Authorizer, Seen, declarations, no_variables};
 use crate::check::Vocabulary;
 use crate::declare::{Place, declare};
 use crate::program::check_types;
@@ -25,7 +23,7 @@ impl TypeCheck {
                 object: object_type(kind, schema),
                 params: None,
                 authorizer: Authorizer::General,
-                variables: Some(BTreeMap::new()),
+                variables: Some(no_variables()),
             },
         }
     }
@@ -41,8 +39,7 @@ impl TypeCheck {
     pub fn add_variable(&mut self, name: &str, source: &str) {
         let ty = check_types(source, &declarations(&self.seen, Vocabulary::Plain));
         let ty = ty.map_or(Type::Dyn, |ty| composed_type(&ty));
-        let fields = self.seen.variables.get_or_insert_default();
-        fields.insert(name.to_owned(), ty);
+        self.seen.add_variable(name, ty);
     }
 
     /// What is wrong with an expression.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::params::{ParamKind, ParamRef};
 use super::{mutation, validation};
 use crate::admission::matching::{Criteria, texts};
-use crate::object;
+use crate::object::{self, items, text};
 use crate::server::Server;
 use crate::store::Entry;
 
@@ -164,17 +164,4 @@ pub(super) fn policy<R: Compile>(value: &Value) -> Policy<R> {
         rules: R::compile(spec, &compiler),
         variables: compiler.into_variables(),
     }
-}
-
-/// The items of a list.
-pub(super) fn items<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-/// A text; empty where there is none.
-pub(super) fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }

@@ -190,7 +190,7 @@ impl<'a, 'r> Round<'a, 'r> {
                 ..inputs
             };
             let changed = mutation.carry_out(&policy.variables, &inputs, shape.schema(), &seen);
-            match changed.map(|changed| fit(shape, mutation, changed)) {
+            match changed.map(|changed| fit(shape, mutation, &seen, changed)) {
                 Ok(Ok(mut changed)) => {
                     shape.default(&mut changed);
                     self.any = true;
@@ -215,8 +215,13 @@ fn denied(policy: &str, binding: &str, why: &str) -> String {
     format!("policy '{policy}' with binding '{binding}' denied request: {why}")
 }
 
-/// A patched object of a built-in kind must still be one.
-fn fit(shape: &Served, mutation: &Mutation, mut object: Value) -> Result<Value> {
+/// What a mutation made of an object must still be one of its kind.
+fn fit(shape: &Served, mutation: &Mutation, before: &Value, mut object: Value) -> Result<Value> {
+    for field in ["apiVersion", "kind"] {
+        if object.get(field) != before.get(field) {
+            return Err(Status::internal(format!("a policy may not change {field}")));
+        }
+    }
     let Origin::Builtin(row) = &shape.origin else {
         return Ok(object);
     };

@@ -5,8 +5,9 @@ use cambium_expression::policies::{Compiler, Expression, Inputs, Outcome, Purpos
 use cambium_schema::Schema;
 use serde_json::Value;
 
-use super::index::{Compile, items, text};
+use super::index::Compile;
 use super::{apply, json_patch};
+use crate::object::{items, text};
 
 /// What a mutating policy does.
 pub(super) struct Mutations {

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::index::text;
+use crate::convert;
+use crate::object::{self, text};
 use crate::registry::Served;
 use crate::selector::LabelSelector;
 use crate::server::Server;
-use crate::{convert, object};
 
 /// Of which kind parameters are.
 pub(super) struct ParamKind {

@@ -5,8 +5,9 @@ use cambium_expression::policies::Inputs;
 use serde_json::Value;
 
 use super::index::{Binding, Bound, Policy};
-use crate::admission::matching::Invocation;
+use crate::admission::matching::{Criteria, Invocation};
 use crate::admission::{Attributes, webhooks};
+use crate::object;
 use crate::server::Server;
 
 /// A policy that a request concerns.
@@ -55,9 +56,7 @@ pub(super) async fn select<'p, R>(
             }
         };
         for binding in bindings {
-            let concerns = |criteria: &crate::admission::matching::Criteria| {
-                criteria.find(server, attributes, object).is_some()
-            };
+            let concerns = |criteria: &Criteria| criteria.find(server, attributes, object).is_some();
             if !binding.criteria.as_ref().is_none_or(concerns) {
                 continue;
             }
@@ -97,7 +96,7 @@ pub(super) fn namespace(server: &Server, attributes: &Attributes<'_>) -> Option<
     let bucket = server.store.bucket(&server.namespaces);
     let entry = namespaced.then(|| bucket.get(attributes.namespace)).flatten()?;
     let mut namespace = entry.value();
-    let metadata = crate::object::metadata_mut(&mut namespace);
+    let metadata = object::metadata_mut(&mut namespace);
     for hidden in ["managedFields", "ownerReferences", "selfLink"] {
         metadata.remove(hidden);
     }

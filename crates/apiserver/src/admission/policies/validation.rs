@@ -4,7 +4,8 @@ use cambium_expression::policies::{Compiler, Expression, Inputs, OutOfBudget, Pu
 use cambium_expression::{MAX_MESSAGE_BYTES, RULES_BUDGET};
 use serde_json::Value;
 
-use super::index::{Compile, items, text};
+use super::index::Compile;
+use crate::object::{items, text};
 
 /// What a validating policy says.
 pub(super) struct Rules {

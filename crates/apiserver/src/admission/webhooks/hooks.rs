@@ -8,6 +8,7 @@ use cambium_expression::policies::{Compiler, Params};
 use serde_json::Value;
 
 use crate::admission::matching::{Criteria, texts};
+use crate::object::{items, text};
 use crate::server::Server;
 
 /// One webhook of one configuration.
@@ -74,42 +75,28 @@ fn parse(configuration: &Value) -> Vec<Hook> {
 }
 
 fn hook(hook: &Value) -> Hook {
-    let text = |field: &str| hook.get(field).and_then(Value::as_str).unwrap_or_default();
-    let list = |field: &str| {
-        hook.get(field)
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default()
-    };
+    let said = |field: &str| text(hook, field);
     Hook {
-        name: text("name").to_owned(),
+        name: said("name").to_owned(),
         client_config: hook.get("clientConfig").cloned().unwrap_or_default(),
         criteria: Criteria::of_webhook(hook),
-        conditions: conditions(&list("matchConditions")),
-        fails_closed: text("failurePolicy") != "Ignore",
-        has_side_effects: !matches!(text("sideEffects"), "None" | "NoneOnDryRun"),
+        conditions: conditions(items(hook, "matchConditions")),
+        fails_closed: said("failurePolicy") != "Ignore",
+        has_side_effects: !matches!(said("sideEffects"), "None" | "NoneOnDryRun"),
         timeout: Duration::from_secs(
             hook.get("timeoutSeconds")
                 .and_then(Value::as_u64)
                 .unwrap_or(10)
                 .clamp(1, 30),
         ),
-        reinvokes: text("reinvocationPolicy") == "IfNeeded",
+        reinvokes: said("reinvocationPolicy") == "IfNeeded",
         review_versions: texts(hook, "admissionReviewVersions"),
     }
 }
 
 fn conditions(list: &[Value]) -> Option<Conditions> {
-    let text = |condition: &'_ Value, field: &str| {
-        let text = condition.get(field).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
-    };
-    let pairs: Vec<(String, String)> = list
+    let pairs = list
         .iter()
-        .map(|one| (text(one, "name"), text(one, "expression")))
-        .collect();
-    let pairs = pairs
-        .iter()
-        .map(|(name, source)| (name.as_str(), source.as_str()));
+        .map(|condition| (text(condition, "name"), text(condition, "expression")));
     (!list.is_empty()).then(|| Conditions::compile(&Compiler::alone(Params::Absent), pairs))
 }

@@ -106,7 +106,7 @@ pub(in crate::admission) fn request(
         "object": object,
         "oldObject": old,
         "dryRun": attributes.dry_run,
-        "options": attributes.options,
+        "options": given(attributes.options),
     });
     for (field, text) in [("name", attributes.name), ("namespace", attributes.namespace)] {
         if !text.is_empty() {
@@ -118,6 +118,15 @@ pub(in crate::admission) fn request(
         request["requestSubResource"] = json!(attributes.subresource);
     }
     request
+}
+
+/// The options of a request, as far as there are any.
+fn given(options: &Value) -> Value {
+    let mut options = options.clone();
+    if let Some(fields) = options.as_object_mut() {
+        fields.retain(|_, value| !value.is_null() && value != "");
+    }
+    options
 }
 
 /// The response inside a review, checked.
