@@ -3,7 +3,7 @@
 use cambium_schema::{FieldError, FieldPath};
 use serde_json::Value;
 
-use crate::auth::{Action, MASTERS, ResourceAction, User};
+use crate::auth::{Action, Decision, MASTERS, ResourceAction, User};
 use crate::object::text;
 use crate::server::Server;
 
