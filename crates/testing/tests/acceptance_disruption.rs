@@ -160,6 +160,13 @@ async fn an_eviction_keeps_to_the_budget() -> Result<()> {
 async fn an_eviction_without_a_budget_is_a_deletion() -> Result<()> {
     let place = Place::of("evict-free").await?;
     place.pod("a").await?;
+    let another = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"},
+        "deleteOptions": {"preconditions": {"uid": "somebody-else"}}});
+    let refused = place
+        .raw
+        .post(&format!("{}/a/eviction", place.pods()), &another)
+        .await?;
+    assert_eq!((refused.code, refused.reason()), (409, "Conflict"));
     assert_eq!(place.evict("a", "").await?.code, 201);
     eventually("the pod is gone", || async {
         Ok(place.raw.get(&format!("{}/a", place.pods())).await?.code == 404)

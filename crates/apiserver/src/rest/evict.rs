@@ -33,9 +33,11 @@ pub(super) async fn evict(call: &Call) -> Result<Response> {
         .unwrap_or_else(|| json!({}));
     let mut options = DeleteOptions::parse(&Options::default(), raw)?;
     options.dry_run |= call.options.dry_run;
-    for _ in 0..ATTEMPTS {
+    let mut attempts = ATTEMPTS;
+    loop {
+        attempts -= 1;
         match attempt(call, &options).await {
-            Err(status) if status.reason == "Conflict" && options.resource_version.is_none() => {}
+            Err(status) if is_moved(&status) && options.resource_version.is_none() && attempts > 0 => {}
             Err(status) => return Err(status),
             Ok(()) => {
                 let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
@@ -47,13 +49,18 @@ pub(super) async fn evict(call: &Call) -> Result<Response> {
             }
         }
     }
-    Err(disruption::too_many(&call.path.name))
+}
+
+/// Whether it failed because something else was written meanwhile.
+fn is_moved(status: &Status) -> bool {
+    status.reason == "Conflict"
 }
 
 /// One try; a conflict means that something moved before anything was used up.
 async fn attempt(call: &Call, options: &DeleteOptions) -> Result<()> {
     let entry = current(call)?;
     let pod = entry.value();
+    options.check(call, entry.name(), &pod)?;
     if disruption::may_ignore_budgets(&pod) {
         return remove(call, options, Some(&entry)).await;
     }
@@ -63,7 +70,7 @@ async fn attempt(call: &Call, options: &DeleteOptions) -> Result<()> {
         [budget] if disruption::verdict(budget, &pod) == Verdict::Free => {
             match remove(call, options, Some(&entry)).await {
                 // It may have become ready, and then it is not free.
-                Err(status) if status.reason == "Conflict" && options.resource_version.is_none() => {
+                Err(status) if is_moved(&status) && options.resource_version.is_none() => {
                     Err(disruption::too_many(object::name(budget)))
                 }
                 outcome => outcome,
@@ -117,7 +124,9 @@ async fn charge(call: &Call, budget: &Value, options: &DeleteOptions) -> Result<
 
 /// Notes on the pod why it goes, and deletes it; only as it was at some moment, if one is given.
 async fn remove(call: &Call, options: &DeleteOptions, moment: Option<&Arc<Entry>>) -> Result<()> {
-    for _ in 0..ATTEMPTS {
+    let mut attempts = ATTEMPTS;
+    loop {
+        attempts -= 1;
         let entry = match moment {
             Some(entry) => entry.clone(),
             None => current(call)?,
@@ -128,7 +137,7 @@ async fn remove(call: &Call, options: &DeleteOptions, moment: Option<&Arc<Entry>
         if !options.dry_run && !object::is_deleting(&pod) {
             match note(call, pod).await {
                 Ok(written) => revision = written,
-                Err(status) if status.reason == "Conflict" && moment.is_none() => continue,
+                Err(status) if is_moved(&status) && moment.is_none() && attempts > 0 => continue,
                 Err(status) => return Err(status),
             }
         }
@@ -140,7 +149,6 @@ async fn remove(call: &Call, options: &DeleteOptions, moment: Option<&Arc<Entry>
             .await
             .map(drop);
     }
-    Err(disruption::too_many(&call.path.name))
 }
 
 /// Writes the reason into the pod's status; answers with the revision of that.
