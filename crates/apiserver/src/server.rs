@@ -83,6 +83,8 @@ impl Server {
         let rbac = Arc::new(Rbac::new(&store));
         Self {
             fairness: Fairness::new(&store),
+            hooks: Hooks::new(&store),
+            priorities: DefaultPriority::new(&store),
             authorizer: access.authorizer.unwrap_or_else(|| rbac.clone()),
             rbac,
             tokens: access.tokens,
@@ -95,7 +97,6 @@ impl Server {
             openapi: openapi::Cache::default(),
             webhooks,
             aggregation,
-            hooks: Hooks::default(),
             service_accounts: true,
             policies: Policies::default(),
             body_patience: wire::BODY_PATIENCE,
@@ -103,7 +104,6 @@ impl Server {
             registry: ArcSwap::from_pointee(Registry::builtin()),
             registry_changes: watch::channel(()).0,
             announced: ArcSwap::from_pointee(Registry::builtin()),
-            priorities: DefaultPriority::default(),
             quotas: Ledger::default(),
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),

@@ -1,6 +1,6 @@
 //! How important a pod is: the value of its PriorityClass, or of the one that is everybody's default.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -8,23 +8,22 @@ use super::{Attributes, Operation};
 use crate::object;
 use crate::server::Server;
 use crate::status::{Result, Status};
+use crate::store::{Derived, Store};
 
 const CLASSES: &str = "scheduling.k8s.io/priorityclasses";
 
-/// The class of pods that name none, read again only when the classes change.
-#[derive(Default)]
-pub(crate) struct DefaultPriority(Mutex<(u64, Option<Arc<Value>>)>);
+/// The class of pods that name none.
+pub(crate) struct DefaultPriority(Derived<Option<Arc<Value>>, 1>);
 
 impl DefaultPriority {
-    fn get(&self, server: &Server) -> Option<Arc<Value>> {
-        let bucket = server.store.bucket(&CLASSES.into());
-        let newest = bucket.newest();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.0 != newest {
-            let classes: Vec<Value> = bucket.list("").0.iter().map(|entry| entry.value()).collect();
-            *known = (newest, default_of(classes).map(Arc::new));
-        }
-        known.1.clone()
+    pub(crate) fn new(store: &Store) -> Self {
+        Self(Derived::new(store, [CLASSES], |[classes]| {
+            default_of(classes.iter().map(|entry| entry.value()).collect()).map(Arc::new)
+        }))
+    }
+
+    fn get(&self) -> Option<Arc<Value>> {
+        Option::clone(&self.0.get())
     }
 }
 
@@ -58,7 +57,7 @@ pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, pod: &mut Va
                 entry.ok_or_else(|| refuse(format!("no PriorityClass with name {name} was found")))?;
             Some(Arc::new(entry.value()))
         }
-        None => server.priorities.get(server),
+        None => server.priorities.get(),
     };
     give(class.as_deref(), pod).map_err(refuse)
 }
@@ -68,7 +67,7 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>, class: Option<
     let concerned = attributes.is("scheduling.k8s.io", "priorityclasses")
         && matches!(attributes.operation, Operation::Create | Operation::Update)
         && class.is_some_and(|class| class["globalDefault"] == true);
-    let Some(other) = server.priorities.get(server).filter(|_| concerned) else {
+    let Some(other) = server.priorities.get().filter(|_| concerned) else {
         return Ok(());
     };
     if attributes.operation == Operation::Update && object::name(&other) == attributes.name {

@@ -1,6 +1,6 @@
 //! Webhook configurations, parsed.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cambium_expression::conditions::Conditions;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::admission::matching::{Criteria, texts};
 use crate::object::{items, text};
-use crate::server::Server;
+use crate::store::{Derived, Store};
 
 /// One webhook of one configuration.
 pub(super) struct Hook {
@@ -24,48 +24,33 @@ pub(super) struct Hook {
     pub(super) review_versions: Vec<String>,
 }
 
-/// The webhooks of a server, parsed again only when their configurations change.
-#[derive(Default)]
+/// The webhooks of a server.
 pub(crate) struct Hooks {
-    mutating: Cached,
-    validating: Cached,
+    mutating: Derived<Vec<Hook>, 1>,
+    validating: Derived<Vec<Hook>, 1>,
 }
-
-/// Webhooks, and the revision of the configurations they were parsed from.
-#[derive(Default)]
-struct Cached(Mutex<(u64, Arc<Vec<Hook>>)>);
 
 impl Hooks {
-    pub(super) fn mutating(&self, server: &Server) -> Arc<Vec<Hook>> {
-        self.mutating.get(
-            server,
-            "admissionregistration.k8s.io/mutatingwebhookconfigurations",
-        )
-    }
-
-    pub(super) fn validating(&self, server: &Server) -> Arc<Vec<Hook>> {
-        self.validating.get(
-            server,
-            "admissionregistration.k8s.io/validatingwebhookconfigurations",
-        )
-    }
-}
-
-impl Cached {
-    fn get(&self, server: &Server, bucket: &str) -> Arc<Vec<Hook>> {
-        let bucket = server.store.bucket(&bucket.into());
-        let newest = bucket.newest();
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.0 != newest {
-            let hooks = bucket
-                .list("")
-                .0
-                .iter()
-                .flat_map(|entry| parse(&entry.value()))
-                .collect();
-            *cached = (newest, Arc::new(hooks));
+    pub(crate) fn new(store: &Store) -> Self {
+        let derived = |plural: &str| {
+            let bucket = format!("admissionregistration.k8s.io/{plural}");
+            Derived::new(store, [&bucket], |[configurations]| {
+                let values = configurations.iter().map(|entry| entry.value());
+                values.flat_map(|value| parse(&value)).collect()
+            })
+        };
+        Self {
+            mutating: derived("mutatingwebhookconfigurations"),
+            validating: derived("validatingwebhookconfigurations"),
         }
-        cached.1.clone()
+    }
+
+    pub(super) fn mutating(&self) -> Arc<Vec<Hook>> {
+        self.mutating.get()
+    }
+
+    pub(super) fn validating(&self) -> Arc<Vec<Hook>> {
+        self.validating.get()
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) use review::request;
 
 /// Whether there is any mutating webhook.
 pub(super) fn any_mutating(server: &Server) -> bool {
-    !server.hooks.mutating(server).is_empty()
+    !server.hooks.mutating().is_empty()
 }
 
 /// The webhooks that were called, with the object as it was after each.
@@ -42,7 +42,7 @@ pub(super) async fn mutate(
     attributes: &Attributes<'_>,
     object: Option<Value>,
 ) -> Result<(Option<Value>, Called)> {
-    let hooks = server.hooks.mutating(server);
+    let hooks = server.hooks.mutating();
     if hooks.is_empty() || is_exempt(attributes.resource) {
         return Ok((object, Called::default()));
     }
@@ -108,7 +108,7 @@ pub(super) async fn validate(
     attributes: &Attributes<'_>,
     object: Option<&Value>,
 ) -> Result<()> {
-    let hooks = server.hooks.validating(server);
+    let hooks = server.hooks.validating();
     if hooks.is_empty() || is_exempt(attributes.resource) {
         return Ok(());
     }
