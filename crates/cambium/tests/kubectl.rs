@@ -514,3 +514,88 @@ fn clusters_are_independent() {
     let elsewhere = cambium.kubectl_result(&kubectl, "--context member-2 get configmap only-here", "");
     assert!(elsewhere.output.contains("NotFound"), "{}", elsewhere.output);
 }
+
+#[test]
+fn roles_decide_for_whoever_is_impersonated_or_shows_a_token() {
+    let Some(kubectl) = kubectl_or_skip("roles_decide_for_whoever_is_impersonated_or_shows_a_token") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str| cambium.kubectl(&kubectl, arguments, "");
+    let refused = |arguments: &str| {
+        let finished = cambium.kubectl_result(&kubectl, arguments, "");
+        assert_ne!(finished.code, 0, "{arguments}: {}", finished.output);
+        finished.output
+    };
+    run("create namespace shop");
+    run("create serviceaccount reader --namespace shop");
+    run(
+        "create rolebinding readers --namespace shop --clusterrole view --serviceaccount shop:reader --user ada",
+    );
+    assert_eq!(
+        run("auth can-i list pods --namespace shop --as ada").trim(),
+        "yes"
+    );
+    assert!(refused("get pods --namespace default --as ada").contains(
+        r#"pods is forbidden: User "ada" cannot list resource "pods" in API group "" in the namespace "default""#
+    ));
+    assert!(refused("get secrets --namespace shop --as ada").contains("secrets is forbidden"));
+    assert!(refused("get nodes --as ada --as-group developers").contains("nodes is forbidden"));
+    run("get pods --namespace shop --as system:serviceaccount:shop:reader");
+    let rights = run("auth can-i --list --namespace shop --as ada");
+    assert!(rights.contains("deployments.apps"), "{rights}");
+
+    let token = run("create token reader --namespace shop --duration 10m");
+    let token = token.trim();
+    assert_eq!(token.split('.').count(), 3, "a signed token");
+    run(&format!("config set-credentials reader --token={token}"));
+    assert!(run("auth whoami --user reader").contains("system:serviceaccount:shop:reader"));
+    run("get pods --namespace shop --user reader");
+    assert!(refused("delete namespace shop --user reader").contains("cannot delete resource \"namespaces\""));
+    run("delete serviceaccount reader --namespace shop");
+    assert!(
+        refused("get pods --namespace shop --user reader").contains("You must be logged in to the server")
+    );
+}
+
+#[test]
+fn what_is_not_there_says_so() {
+    let Some(kubectl) = kubectl_or_skip("what_is_not_there_says_so") else {
+        return;
+    };
+    let cambium = Cambium::ephemeral(&[]);
+    let run = |arguments: &str| cambium.kubectl(&kubectl, arguments, "");
+    run("run web --image=example.com/web:1");
+    run("wait pod/web --for=condition=Ready --timeout=30s");
+    for (arguments, expected) in [
+        ("logs web", "pods here are simulated and run no containers"),
+        (
+            "exec web -- true",
+            "pods here are simulated and run no containers",
+        ),
+        ("attach web", "pods here are simulated and run no containers"),
+        (
+            "port-forward pod/web 18080:80",
+            "pods here are simulated and run no containers",
+        ),
+        ("top pods", "Metrics API not available"),
+        ("top nodes", "Metrics API not available"),
+    ] {
+        let finished = cambium.kubectl_result(&kubectl, arguments, "");
+        assert_ne!(finished.code, 0, "{arguments}");
+        assert!(
+            finished.output.contains(expected),
+            "{arguments}: {}",
+            finished.output
+        );
+    }
+    assert!(run("cluster-info").contains("is running at"));
+    let services = run("get apiservices");
+    assert!(
+        services
+            .lines()
+            .any(|line| line.starts_with("v1.apps ") && line.contains("Local")),
+        "{services}"
+    );
+    assert!(run("events").contains("Started"), "what the simulator did");
+}
