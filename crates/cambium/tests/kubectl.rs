@@ -567,6 +567,8 @@ fn what_is_not_there_says_so() {
     let run = |arguments: &str| cambium.kubectl(&kubectl, arguments, "");
     run("run web --image=example.com/web:1");
     run("wait pod/web --for=condition=Ready --timeout=30s");
+    run("create deployment shop --image=example.com/shop:1");
+    run("wait deployment/shop --for=condition=Available --timeout=30s");
     for (arguments, expected) in [
         ("logs web", "pods here are simulated and run no containers"),
         (
@@ -597,5 +599,8 @@ fn what_is_not_there_says_so() {
             .any(|line| line.starts_with("v1.apps ") && line.contains("Local")),
         "{services}"
     );
-    assert!(run("events").contains("Started"), "what the simulator did");
+    assert!(
+        run("events").contains("ScalingReplicaSet"),
+        "what the simulator did"
+    );
 }
