@@ -119,6 +119,7 @@ fn root(groups: &[Group]) -> Value {
     let others = [
         "/healthz",
         "/livez",
+        "/metrics",
         "/openapi/v2",
         "/openapi/v3",
         "/readyz",

@@ -78,6 +78,7 @@ mod disruption;
 mod fairness;
 mod health;
 mod loopback;
+mod metrics;
 mod object;
 mod openapi;
 pub mod pki;

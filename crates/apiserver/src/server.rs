@@ -28,7 +28,7 @@ use crate::status::{Result, Status};
 use crate::store::Store;
 use crate::webhook::Webhooks;
 use crate::wire::{self, Encoding, Representation, Response, Shape};
-use crate::{discovery, health, openapi};
+use crate::{discovery, health, metrics, openapi};
 
 /// Everything one API server is.
 pub(crate) struct Server {
@@ -375,6 +375,9 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     }
     if let Some(answer) = identity(server, path) {
         return Ok(answer);
+    }
+    if path == "/metrics" {
+        return Ok(metrics::serve(server));
     }
     if let Some(answer) = health::serve(server, path, query) {
         return Ok(answer);

@@ -225,3 +225,18 @@ async fn health_has_the_names_that_probes_ask_for() {
         assert_eq!(send(&server, Request::get(path), "").await.0, expected, "{path}");
     }
 }
+
+#[tokio::test]
+async fn metrics_tell_of_seats_and_objects() {
+    let server = server().await;
+    let (code, text) = send(&server, Request::get("/metrics"), "").await;
+    let text = text.as_str().unwrap().to_owned();
+    assert_eq!(code, 200);
+    for line in [
+        "apiserver_flowcontrol_nominal_limit_seats{priority_level=\"workload-low\"} 245",
+        "apiserver_flowcontrol_current_inqueue_requests{priority_level=\"workload-low\"} 0",
+        "apiserver_resource_objects{group=\"\",resource=\"namespaces\"} 4",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}: {text}");
+    }
+}

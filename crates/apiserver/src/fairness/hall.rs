@@ -30,6 +30,15 @@ pub(super) enum Place {
     None,
 }
 
+/// How full a level is.
+pub(crate) struct Occupancy {
+    pub(crate) name: String,
+    /// Seats of its own.
+    pub(crate) nominal: usize,
+    pub(crate) executing: usize,
+    pub(crate) waiting: usize,
+}
+
 /// How a level stands.
 struct Standing<W> {
     level: Arc<Level>,
@@ -71,6 +80,22 @@ impl<W: Waiter> Hall<W> {
             });
             (standing.level, standing.limits) = (level.clone(), limits);
         }
+    }
+
+    /// How full each level is, by name.
+    pub(super) fn occupancy(&self) -> Vec<Occupancy> {
+        let mut levels: Vec<Occupancy> = self
+            .levels
+            .values()
+            .map(|standing| Occupancy {
+                name: standing.level.name.clone(),
+                nominal: standing.limits.nominal,
+                executing: standing.executing,
+                waiting: standing.queues.values().map(VecDeque::len).sum(),
+            })
+            .collect();
+        levels.sort_by(|one, other| one.name.cmp(&other.name));
+        levels
     }
 
     /// Somebody of a level comes in; `flow` decides which queues they may stand in.

@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 use crate::auth::{Action, User};
 use crate::store::{Derived, Store};
 use crate::wire::{Response, text_response};
+pub(crate) use hall::Occupancy;
 use hall::{Hall, Place, Waiter};
 use rules::{Level, Rules};
 
@@ -118,6 +119,13 @@ impl Fairness {
             Ok(Ok(seat)) => Ok(Some(seat)),
             _ => Err(TooMany),
         }
+    }
+
+    /// How full each level is.
+    pub(crate) fn occupancy(&self) -> Vec<Occupancy> {
+        let mut hall = lock(&self.hall);
+        hall.follow(self.rules.get().levels());
+        hall.occupancy()
     }
 
     fn seat(&self, level: Arc<Level>) -> Seat {

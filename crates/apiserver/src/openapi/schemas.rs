@@ -118,10 +118,17 @@ pub(super) fn component(schema: &Schema, dialect: Dialect) -> Value {
         object.insert("format".to_owned(), json!(schema.format));
     }
     if !schema.properties.is_empty() {
+        let metadata = schema.name.strip_prefix(META) == Some(".ObjectMeta");
         let properties: Map<String, Value> = schema
             .properties
             .iter()
-            .map(|property| (property.name.to_string(), property_schema(property, dialect)))
+            .map(|property| {
+                let mut shown = property_schema(property, dialect);
+                if metadata && let Some(description) = about_metadata(&property.name) {
+                    shown["description"] = json!(description);
+                }
+                (property.name.to_string(), shown)
+            })
             .collect();
         object.insert("properties".to_owned(), Value::Object(properties));
         let required: Vec<&str> = schema
@@ -214,7 +221,10 @@ fn add_object_fields(schema: &mut Value, dialect: Dialect) {
         ("kind", described(text, "Kind is the kind of this object.")),
         (
             "metadata",
-            described(metadata, "What every object has: name, labels, owners."),
+            described(
+                metadata,
+                "Standard object's metadata: its name, its labels, whose it is.",
+            ),
         ),
     ];
     if !schema["properties"].is_object() {
@@ -223,6 +233,38 @@ fn add_object_fields(schema: &mut Value, dialect: Dialect) {
     for (name, field) in fields {
         schema["properties"][name] = field;
     }
+}
+
+/// What the fields are that every object has.
+fn about_metadata(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "annotations" => "Annotations hold what tools and people note down; nothing is selected by them.",
+        "creationTimestamp" => {
+            "CreationTimestamp is a timestamp of when the server first stored the object. Only the server sets it."
+        }
+        "deletionGracePeriodSeconds" => {
+            "How long the object may take to end, once its deletion was asked for."
+        }
+        "deletionTimestamp" => {
+            "When the object will be gone, or could be but for its finalizers. Only the server sets it."
+        }
+        "finalizers" => "Who must let go of the object before it goes: each removes its own entry.",
+        "generateName" => "A prefix for a name that the server makes up, where none is given.",
+        "generation" => "Counts the changes of what is asked for. Only the server sets it.",
+        "labels" => "Labels tell objects apart; selectors select by them.",
+        "managedFields" => "Which manager owns which fields.",
+        "name" => "The name, unique among objects of the kind in one namespace. It cannot change.",
+        "namespace" => "The namespace that the object is in. It cannot change.",
+        "ownerReferences" => {
+            "The objects that this one belongs to: when all of them are gone, so is this one."
+        }
+        "resourceVersion" => {
+            "Which state of the object this is; an update that names it fails if there is a newer one."
+        }
+        "selfLink" => "No longer used.",
+        "uid" => "Tells the object from others that had its name before. Only the server sets it.",
+        _ => return None,
+    })
 }
 
 /// Objects inside an object have what every object has.
