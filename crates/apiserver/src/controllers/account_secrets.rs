@@ -23,7 +23,10 @@ const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let (known, feed) = (
+        server.store.revision(),
+        server.store.feed_of(&[SECRETS, ACCOUNTS]),
+    );
     let mut secrets = AccountSecrets {
         server: server.clone(),
         client: server.loopback("tokens-controller").with_agent(super::MANAGER),

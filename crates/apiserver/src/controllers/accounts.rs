@@ -14,7 +14,10 @@ const ACCOUNTS: &str = "/serviceaccounts";
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let (known, feed) = (
+        server.store.revision(),
+        server.store.feed_of(&["/namespaces", ACCOUNTS]),
+    );
     let mut queue = Queue::new();
     for entry in server.store.bucket(&server.namespaces).list("").0 {
         queue.add(entry.key.clone());

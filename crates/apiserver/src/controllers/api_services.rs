@@ -19,7 +19,10 @@ const AGAIN: Duration = Duration::from_secs(30);
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let (known, feed) = (
+        server.store.revision(),
+        server.store.feed_of(&[API_SERVICES, SERVICES, SLICES]),
+    );
     let mut queue = Queue::new();
     for entry in server.store.bucket(&API_SERVICES.into()).list("").0 {
         queue.add(entry.key.clone());

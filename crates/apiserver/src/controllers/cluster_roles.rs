@@ -18,7 +18,7 @@ const NAME: &str = "clusterrole-aggregation-controller";
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let (known, feed) = (server.store.revision(), server.store.feed_of(&[ROLES]));
     let mut aggregation = Aggregation {
         server: server.clone(),
         client: server.loopback(NAME),

@@ -17,7 +17,10 @@ const ROOT: &str = "/apis/flowcontrol.apiserver.k8s.io/v1";
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let (known, feed) = (
+        server.store.revision(),
+        server.store.feed_of(&[FLOW_SCHEMAS, PRIORITY_LEVELS]),
+    );
     let flows = Flows {
         server: server.clone(),
         client: server

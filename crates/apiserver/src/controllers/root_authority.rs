@@ -19,7 +19,10 @@ pub(super) fn start(server: &Arc<Server>) {
     let Some(certificate) = server.authority.clone() else {
         return;
     };
-    let (known, feed) = (server.store.revision(), server.store.feed());
+    let (known, feed) = (
+        server.store.revision(),
+        server.store.feed_of(&["/namespaces", CONFIG_MAPS]),
+    );
     let mut queue = Queue::new();
     for entry in server.store.bucket(&server.namespaces).list("").0 {
         queue.add(entry.key.clone());
