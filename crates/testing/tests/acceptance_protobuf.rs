@@ -89,11 +89,21 @@ fn objects(namespace: &str) -> Vec<(String, Value)> {
     ]
 }
 
-/// JSON and protobuf of one path, both as trees.
+/// JSON and protobuf of one path at one moment, both as trees: read again if a controller wrote in between.
 async fn both(raw: &Raw, path: &str) -> Result<(Value, Value)> {
-    let (code, media, bytes) = raw.fetch(path, PROTOBUF).await?;
-    anyhow::ensure!(code == 200 && media == PROTOBUF, "{path}: {code} {media}");
-    Ok((raw.get(path).await?.body, decode(&bytes)?))
+    let mut before = raw.get(path).await?.body;
+    for _ in 0..50 {
+        let (code, media, bytes) = raw.fetch(path, PROTOBUF).await?;
+        anyhow::ensure!(code == 200 && media == PROTOBUF, "{path}: {code} {media}");
+        let after = raw.get(path).await?.body;
+        // A list's own version moves with every write to the server.
+        let content = |tree: &Value| tree.get("items").unwrap_or(tree).clone();
+        if content(&before) == content(&after) {
+            return Ok((after, decode(&bytes)?));
+        }
+        before = after;
+    }
+    anyhow::bail!("{path} never stands still")
 }
 
 /// A tree without what protobuf does not tell: fields that are null, lists and maps without content.
