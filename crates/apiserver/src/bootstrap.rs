@@ -3,21 +3,29 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::auth;
-use crate::fairness;
 use crate::loopback::Loopback;
 use crate::server::Server;
+use crate::store::{Draft, Expect, Write};
+use crate::{aggregation, auth, fairness, object};
 
 /// Stands for the address of this server where Kubernetes wants one that others can reach: a server in a process
 /// has none, and one on loopback may not be named. The range is reserved for examples, so nobody else has it.
 const STAND_IN: (&str, u16) = ("192.0.2.1", 6443);
 
-/// Makes what every cluster has, unless it is there: namespaces, the standard roles and bindings, the range of Services'
-/// addresses, the Service that stands for this server and where that leads, the priorities of the system, flow schemas
-/// and priority levels. Each round is written as one group.
+/// Makes what every cluster has, unless it is there: the standard roles and bindings, flow schemas and priority levels,
+/// APIServices, namespaces, the range of Services' addresses, the Service that stands for this server and where that
+/// leads, the priorities of the system. The many are written at once, the few go the way of every other object.
 pub(crate) async fn run(server: &Arc<Server>) {
+    let mut writes = auth::standard(server);
+    writes.extend(fairness::bootstrap::missing(server));
+    writes.extend(aggregation::missing_local(server));
+    for answer in server.store.write_all(writes).await {
+        if let Err(error) = answer {
+            tracing::error!(%error, "an object of every cluster could not be made");
+        }
+    }
     let client = server.loopback("cambium-bootstrap");
     let namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map(|name| Missing {
         bucket: "/namespaces",
@@ -26,7 +34,6 @@ pub(crate) async fn run(server: &Arc<Server>) {
         object: json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
     });
     make(server, &client, namespaces.into()).await;
-    auth::standard(server).await;
 
     let range = Missing {
         bucket: "networking.k8s.io/servicecidrs",
@@ -94,24 +101,6 @@ pub(crate) async fn run(server: &Arc<Server>) {
             "metadata": {"name": name}, "value": value, "description": description,
         }),
     });
-    let flows = fairness::bootstrap::objects().into_iter().map(|suggestion| {
-        let (bucket, path) = match suggestion.is_level() {
-            true => (
-                fairness::PRIORITY_LEVELS,
-                "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
-            ),
-            false => (
-                fairness::FLOW_SCHEMAS,
-                "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
-            ),
-        };
-        Missing {
-            bucket,
-            key: suggestion.name().to_owned(),
-            path,
-            object: suggestion.object,
-        }
-    });
     let authentication = Missing {
         bucket: "/configmaps",
         key: AUTHENTICATION.to_owned(),
@@ -129,7 +118,6 @@ pub(crate) async fn run(server: &Arc<Server>) {
         [range, service, endpoints, slice, authentication]
             .into_iter()
             .chain(priorities)
-            .chain(flows)
             .collect(),
     )
     .await;
@@ -156,6 +144,66 @@ async fn refresh_authentication(server: &Server, client: &Loopback) {
             "backends cannot be told whom to believe"
         );
     }
+}
+
+/// A new object whose defaults are filled in, with what the server says of it: an identity, and who owns its fields.
+/// `status_manager` says who wrote the conditions that it begins with.
+pub(crate) fn founded(
+    server: &Server,
+    bucket: &str,
+    mut object: Value,
+    manager: &str,
+    status_manager: Option<&str>,
+) -> Write {
+    let now = object::timestamp(server.sources.now());
+    let mut fields = json!({});
+    for part in ["annotations", "labels"] {
+        if let Some(value) = object::metadata(&object).get(part) {
+            fields["f:metadata"][format!("f:{part}")] = owned(value);
+        }
+    }
+    if let Some(spec) = object.get("spec") {
+        fields["f:spec"] = owned(spec);
+    }
+    let entry = |manager: &str, fields: Value| {
+        json!({"apiVersion": object["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": fields,
+            "manager": manager, "operation": "Update", "time": now})
+    };
+    let mut managers = vec![entry(manager, fields)];
+    if let Some(manager) = status_manager {
+        let conditions = object::at(&object, "status.conditions").and_then(Value::as_array);
+        let mut fields = json!({".": {}});
+        for condition in conditions.into_iter().flatten() {
+            fields[format!("k:{}", json!({"type": condition["type"]}))] = owned(condition);
+        }
+        let mut of_status = entry(manager, json!({"f:status": {"f:conditions": fields}}));
+        of_status["subresource"] = json!("status");
+        managers.insert(0, of_status);
+    }
+    let key = object::key(object::namespace(&object), object::name(&object)).into();
+    let metadata = object::metadata_mut(&mut object);
+    metadata.insert("creationTimestamp".to_owned(), json!(now));
+    metadata.insert("managedFields".to_owned(), Value::Array(managers));
+    metadata.insert("uid".to_owned(), json!(server.sources.uid()));
+    Write {
+        bucket: bucket.into(),
+        key,
+        expect: Expect::Absent,
+        put: Some(Draft::new(&object)),
+    }
+}
+
+/// The set of fields that somebody owns who has written all of this; lists belong to their writer as a whole.
+fn owned(value: &Value) -> Value {
+    let Value::Object(map) = value else {
+        return json!({});
+    };
+    let mut fields = Map::from_iter([(".".to_owned(), json!({}))]);
+    fields.extend(
+        map.iter()
+            .map(|(name, value)| (format!("f:{name}"), owned(value))),
+    );
+    Value::Object(fields)
 }
 
 /// An object that should be there.

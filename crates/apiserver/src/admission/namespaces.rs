@@ -1,7 +1,6 @@
 //! Nothing is created in a namespace that is not there or is going away.
 
 use super::{Attributes, Operation};
-use crate::object;
 use crate::server::Server;
 use crate::status::{Cause, Result, Status};
 
@@ -30,7 +29,7 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>) -> Result<()> 
     let Some(namespace) = server.store.bucket(&server.namespaces).get(attributes.namespace) else {
         return Err(Status::not_found("", "namespaces", attributes.namespace));
     };
-    if !attributes.subresource.is_empty() || !object::is_deleting(&namespace.value()) {
+    if !attributes.subresource.is_empty() || !namespace.deleting {
         return Ok(());
     }
     let why = format!(

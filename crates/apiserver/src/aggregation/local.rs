@@ -6,12 +6,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{API_SERVICES, priorities};
+use crate::bootstrap::founded;
 use crate::loopback::Loopback;
-use crate::object;
 use crate::server::Server;
+use crate::{object, store};
 
 /// Says that an APIService is kept by the server: `onstart` for what it always has, `true` for what comes and goes.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+const MANAGER: &str = "kube-apiserver";
 const PATH: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 /// Whose a group and version is.
@@ -23,14 +25,14 @@ enum Origin {
 
 /// What has to be done.
 #[derive(Debug, PartialEq)]
-enum Write {
+enum Change {
     Create(Value),
     Delete(String),
 }
 
 /// Makes what is missing, then follows the registry until the server stops.
 pub(crate) async fn keep(server: Arc<Server>) {
-    let client = server.loopback("kube-aggregator").with_agent("kube-apiserver");
+    let client = server.loopback("kube-aggregator").with_agent(MANAGER);
     let mut changes = server.registry_changes();
     loop {
         changes.mark_unchanged();
@@ -42,7 +44,13 @@ pub(crate) async fn keep(server: Arc<Server>) {
     }
 }
 
-async fn reconcile(server: &Server, client: &Loopback) {
+/// What has to be done at this moment.
+fn changes(server: &Server) -> Vec<Change> {
+    let stored = server.store.bucket(&API_SERVICES.into()).list("").0;
+    let stored: BTreeMap<String, bool> = stored
+        .iter()
+        .map(|entry| (entry.name().to_owned(), entry.label(AUTOMANAGED) == Some("true")))
+        .collect();
     let mut served = BTreeMap::new();
     for resource in server.registry().all() {
         let origin = match resource.custom() {
@@ -55,15 +63,14 @@ async fn reconcile(server: &Server, client: &Loopback) {
             *known = origin;
         }
     }
-    let stored = server.store.bucket(&API_SERVICES.into()).list("").0;
-    let stored: BTreeMap<String, bool> = stored
-        .iter()
-        .map(|entry| (entry.name().to_owned(), entry.label(AUTOMANAGED) == Some("true")))
-        .collect();
-    for write in plan(&served, &stored) {
-        let outcome = match &write {
-            Write::Create(object) => client.create(PATH, object).await,
-            Write::Delete(name) => client.delete(&format!("{PATH}/{name}"), &json!({})).await,
+    plan(&served, &stored)
+}
+
+async fn reconcile(server: &Server, client: &Loopback) {
+    for change in changes(server) {
+        let outcome = match &change {
+            Change::Create(object) => client.create(PATH, object).await,
+            Change::Delete(name) => client.delete(&format!("{PATH}/{name}"), &json!({})).await,
         };
         if let Err(refused) = outcome
             && !matches!(refused.reason(), "AlreadyExists" | "NotFound")
@@ -73,19 +80,34 @@ async fn reconcile(server: &Server, client: &Loopback) {
     }
 }
 
+/// What makes those that a server has before it knows its CRDs.
+pub(crate) fn missing(server: &Server) -> Vec<store::Write> {
+    let changes = changes(server).into_iter();
+    let missing = changes.filter_map(|change| match change {
+        Change::Create(object) => Some(object),
+        Change::Delete(_) => None,
+    });
+    missing
+        .map(|mut object| {
+            object["status"] = available(server.sources.now());
+            founded(server, API_SERVICES, object, MANAGER, None)
+        })
+        .collect()
+}
+
 /// What is missing is made; what was made for a CRD goes with it. `stored` says of each APIService whether it was made so.
-fn plan(served: &BTreeMap<(String, String), Origin>, stored: &BTreeMap<String, bool>) -> Vec<Write> {
+fn plan(served: &BTreeMap<(String, String), Origin>, stored: &BTreeMap<String, bool>) -> Vec<Change> {
     let name = |(group, version): &(String, String)| format!("{version}.{group}");
     let wanted: BTreeSet<String> = served.keys().map(name).collect();
     let surplus = stored
         .iter()
         .filter(|(name, automatic)| **automatic && !wanted.contains(*name))
-        .map(|(name, _)| Write::Delete(name.clone()));
+        .map(|(name, _)| Change::Delete(name.clone()));
     let missing = served
         .iter()
         // This group has none: it is how all others are known.
         .filter(|(place, _)| place.0 != "apiregistration.k8s.io" && !stored.contains_key(&name(place)))
-        .map(|(place, origin)| Write::Create(api_service(&name(place), place, *origin)));
+        .map(|(place, origin)| Change::Create(api_service(&name(place), place, *origin)));
     surplus.chain(missing).collect()
 }
 
@@ -130,9 +152,9 @@ mod tests {
             ("v1.gone.example.com".to_owned(), true),
             ("v1beta1.metrics.k8s.io".to_owned(), false),
         ]);
-        let writes = plan(&served, &stored);
-        let [Write::Delete(gone), Write::Create(core), Write::Create(shop)] = &writes[..] else {
-            panic!("{writes:?}");
+        let changes = plan(&served, &stored);
+        let [Change::Delete(gone), Change::Create(core), Change::Create(shop)] = &changes[..] else {
+            panic!("{changes:?}");
         };
         assert_eq!(gone, "v1.gone.example.com");
         assert_eq!(

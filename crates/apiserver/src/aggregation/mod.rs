@@ -25,7 +25,7 @@ use crate::store::{Derived, Store};
 use crate::webhook::ServiceReference;
 
 pub(crate) use discovery::learn;
-pub(crate) use local::{available as locally_available, keep as keep_local};
+pub(crate) use local::{available as locally_available, keep as keep_local, missing as missing_local};
 pub(crate) use priorities::{Priority, of as priority_of, order, version_order};
 pub(crate) use proxy::{Forwarded, forward};
 

@@ -43,7 +43,9 @@ struct Aggregation {
 
 impl Aggregation {
     fn remember(&mut self, entry: &Entry) {
-        let role = entry.value();
+        // Few are sums, and a cluster has many.
+        let may_be_sum = str::from_utf8(&entry.json).is_ok_and(|json| json.contains("\"aggregationRule\""));
+        let role = may_be_sum.then(|| entry.value()).unwrap_or_default();
         let selectors = role
             .get("aggregationRule")
             .and_then(|rule| rule.get("clusterRoleSelectors"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::work::{self, Controller, Queue, Step};
-use crate::fairness::bootstrap::{self, Suggestion, Upkeep};
+use crate::fairness::bootstrap::{self, CONSUMER, Suggestion, Upkeep, dangling};
 use crate::fairness::{FLOW_SCHEMAS, PRIORITY_LEVELS};
 use crate::loopback::Loopback;
 use crate::object;
@@ -23,9 +23,7 @@ pub(super) fn start(server: &Arc<Server>) {
     );
     let flows = Flows {
         server: server.clone(),
-        client: server
-            .loopback("api-priority-and-fairness")
-            .with_agent("api-priority-and-fairness-config-consumer-v1"),
+        client: server.loopback("api-priority-and-fairness").with_agent(CONSUMER),
         suggestions: bootstrap::objects(),
     };
     let mut queue = Queue::new();
@@ -117,49 +115,5 @@ impl Flows {
     fn get(&self, bucket: &str, name: &str) -> Option<Value> {
         let entry = self.server.store.bucket(&bucket.into()).get(name);
         entry.map(|entry| entry.value())
-    }
-}
-
-/// The condition that a flow schema should have; `None` when it has it.
-fn dangling(schema: &Value, level: &str, exists: bool, now: jiff::Timestamp) -> Option<Value> {
-    let (status, reason, why) = match exists {
-        true => ("False", "Found", "and it exists"),
-        false => ("True", "NotFound", "but there is no such object"),
-    };
-    let message =
-        format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?} {why}");
-    let conditions = object::at(schema, "status.conditions").and_then(Value::as_array);
-    let stored = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition["type"] == "Dangling");
-    let same = stored.is_some_and(|stored| {
-        stored["status"] == status && stored["reason"] == reason && stored["message"] == message
-    });
-    (!same).then(|| {
-        json!({"type": "Dangling", "status": status, "reason": reason, "message": message,
-            "lastTransitionTime": object::timestamp(now)})
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_schema_says_whether_its_level_exists() {
-        let mut schema = json!({"spec": {"priorityLevelConfiguration": {"name": "mine"}}});
-        let missing = dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!(missing["status"], "True");
-        schema["status"] = json!({"conditions": [missing]});
-        assert_eq!(
-            dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH),
-            None
-        );
-        let found = dangling(&schema, "mine", true, jiff::Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!(
-            (&found["status"], &found["reason"]),
-            (&json!("False"), &json!("Found"))
-        );
     }
 }

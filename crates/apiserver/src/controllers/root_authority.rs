@@ -60,7 +60,7 @@ impl Controller for Publisher {
         let Some(entry) = self.server.store.bucket(&self.server.namespaces).get(namespace) else {
             return Step::rest();
         };
-        if object::is_deleting(&entry.value()) {
+        if entry.deleting {
             return Step::rest();
         }
         let existing = self.server.store.bucket(&CONFIG_MAPS.into());

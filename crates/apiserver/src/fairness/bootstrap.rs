@@ -2,11 +2,18 @@
 
 use serde_json::{Value, json};
 
+use super::{FLOW_SCHEMAS, PRIORITY_LEVELS};
+use crate::bootstrap::founded;
 use crate::object;
+use crate::server::Server;
+use crate::store::Write;
 
 /// Says whether an object follows the server's own idea of it.
 const AUTO_UPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
 const API_VERSION: &str = "flowcontrol.apiserver.k8s.io/v1";
+/// Under these names Kubernetes writes them, and what becomes of them.
+const PRODUCER: &str = "api-priority-and-fairness-config-producer-v1";
+pub(crate) const CONSUMER: &str = "api-priority-and-fairness-config-consumer-v1";
 
 /// An object that should be there.
 pub(crate) struct Suggestion {
@@ -33,6 +40,14 @@ impl Suggestion {
         object::name(&self.object)
     }
 
+    /// Where objects like it are kept.
+    fn bucket(&self) -> &'static str {
+        match self.is_level() {
+            true => PRIORITY_LEVELS,
+            false => FLOW_SCHEMAS,
+        }
+    }
+
     /// What has to be done, given what is stored.
     pub(crate) fn upkeep(&self, stored: Option<&Value>) -> Option<Upkeep> {
         let Some(stored) = stored else {
@@ -52,6 +67,49 @@ impl Suggestion {
         wanted["metadata"]["annotations"][AUTO_UPDATE] = json!("true");
         Some(Upkeep::Update(wanted))
     }
+}
+
+/// What makes those that are missing, each with the status that it is going to have.
+pub(crate) fn missing(server: &Server) -> Vec<Write> {
+    let missing = objects().into_iter().filter(|one| {
+        let bucket = server.store.bucket(&one.bucket().into());
+        bucket.get(one.name()).is_none()
+    });
+    missing
+        .map(|suggestion| {
+            let (bucket, mut object) = (suggestion.bucket(), suggestion.object);
+            let level = object::at(&object, "spec.priorityLevelConfiguration.name").and_then(Value::as_str);
+            // Its level is one of them, too.
+            let condition = level.and_then(|level| dangling(&object, level, true, server.sources.now()));
+            let status_manager = condition.is_some().then_some(CONSUMER);
+            object["status"] =
+                condition.map_or_else(|| json!({}), |condition| json!({"conditions": [condition]}));
+            object["metadata"]["generation"] = json!(1);
+            founded(server, bucket, object, PRODUCER, status_manager)
+        })
+        .collect()
+}
+
+/// The condition that a flow schema should have; `None` when it has it.
+pub(crate) fn dangling(schema: &Value, level: &str, exists: bool, now: jiff::Timestamp) -> Option<Value> {
+    let (status, reason, why) = match exists {
+        true => ("False", "Found", "and it exists"),
+        false => ("True", "NotFound", "but there is no such object"),
+    };
+    let message =
+        format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?} {why}");
+    let conditions = object::at(schema, "status.conditions").and_then(Value::as_array);
+    let stored = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == "Dangling");
+    let same = stored.is_some_and(|stored| {
+        stored["status"] == status && stored["reason"] == reason && stored["message"] == message
+    });
+    (!same).then(|| {
+        json!({"type": "Dangling", "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": object::timestamp(now)})
+    })
 }
 
 /// All of them, as they are stored: with the defaults filled in.
@@ -251,5 +309,22 @@ mod tests {
                 assert_eq!(wanted["spec"], suggestion.object["spec"]);
             }
         }
+    }
+
+    #[test]
+    fn a_flow_schema_says_whether_its_level_exists() {
+        let mut schema = json!({"spec": {"priorityLevelConfiguration": {"name": "mine"}}});
+        let missing = dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(missing["status"], "True");
+        schema["status"] = json!({"conditions": [missing]});
+        assert_eq!(
+            dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH),
+            None
+        );
+        let found = dangling(&schema, "mine", true, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(
+            (&found["status"], &found["reason"]),
+            (&json!("False"), &json!("Found"))
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// An object as it is stored, at one revision. Immutable.
@@ -21,6 +22,8 @@ pub struct Entry {
     pub api_version: Arc<str>,
     /// `metadata.labels`, sorted.
     pub labels: Box<[(Box<str>, Box<str>)]>,
+    /// Whether it has a `metadata.deletionTimestamp`.
+    pub deleting: bool,
     /// Where in `json` the digits of the revision are.
     revision_at: (u32, u32),
 }
@@ -33,6 +36,7 @@ pub struct Draft {
     uid: Box<str>,
     api_version: Arc<str>,
     labels: Box<[(Box<str>, Box<str>)]>,
+    deleting: bool,
 }
 
 impl Draft {
@@ -85,7 +89,26 @@ impl Draft {
             uid: text(metadata.and_then(|metadata| metadata.get("uid"))).into(),
             api_version: text(object.get("apiVersion")).into(),
             labels: labels.into(),
+            deleting: metadata.is_some_and(|metadata| metadata.contains_key("deletionTimestamp")),
         }
+    }
+
+    /// An object that is JSON already, with an empty `metadata.resourceVersion`; `None` when it is not one.
+    pub(crate) fn from_json(json: &str) -> Option<Self> {
+        let head = Head::read(json.as_bytes())?;
+        let revision = head.metadata.resource_version;
+        if !revision.is_empty() {
+            return None;
+        }
+        let (before, after) = json.as_bytes().split_at(offset(json.as_bytes(), revision));
+        Some(Self {
+            before: before.to_vec(),
+            after: after.to_vec(),
+            uid: head.metadata.uid,
+            api_version: head.api_version.into(),
+            labels: head.metadata.labels.into_iter().collect(),
+            deleting: head.metadata.deletion_timestamp.is_some(),
+        })
     }
 
     /// How large the stored object will be, without the revision's digits.
@@ -112,6 +135,7 @@ impl Draft {
             uid: self.uid,
             api_version: self.api_version,
             labels: self.labels,
+            deleting: self.deleting,
             revision_at: span(start, digits.len()),
         }
     }
@@ -158,41 +182,57 @@ impl Entry {
             uid: self.uid.clone(),
             api_version: self.api_version.clone(),
             labels: self.labels.clone(),
+            deleting: self.deleting,
             revision_at: span(start, digits.len()),
         }
     }
 
     /// Reads an object back from disk; `None` when it is not one that this store wrote.
     pub(crate) fn load(key: Arc<str>, json: Bytes) -> Option<Self> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Head<'a> {
-            api_version: &'a str,
-            #[serde(borrow)]
-            metadata: Meta<'a>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Meta<'a> {
-            resource_version: &'a str,
-            #[serde(default)]
-            uid: Box<str>,
-            #[serde(default)]
-            labels: std::collections::BTreeMap<Box<str>, Box<str>>,
-        }
-        let head: Head<'_> = serde_json::from_slice(&json).ok()?;
+        let head = Head::read(&json)?;
         let digits = head.metadata.resource_version;
-        let start = digits.as_ptr() as usize - json.as_ptr() as usize;
         Some(Self {
             revision: digits.parse().ok()?,
-            revision_at: span(start, digits.len()),
+            revision_at: span(offset(&json, digits), digits.len()),
             uid: head.metadata.uid,
             api_version: head.api_version.into(),
             labels: head.metadata.labels.into_iter().collect(),
+            deleting: head.metadata.deletion_timestamp.is_some(),
             key,
             json: json.clone(),
         })
     }
+}
+
+/// What is known of an object without reading all of it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    api_version: &'a str,
+    #[serde(borrow)]
+    metadata: Meta<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta<'a> {
+    resource_version: &'a str,
+    #[serde(default)]
+    uid: Box<str>,
+    deletion_timestamp: Option<IgnoredAny>,
+    #[serde(default)]
+    labels: std::collections::BTreeMap<Box<str>, Box<str>>,
+}
+
+impl<'a> Head<'a> {
+    fn read(json: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(json).ok()
+    }
+}
+
+/// Where in `json` a part of it begins.
+fn offset(json: &[u8], part: &str) -> usize {
+    part.as_ptr() as usize - json.as_ptr() as usize
 }
 
 fn span(start: usize, length: usize) -> (u32, u32) {
@@ -218,12 +258,23 @@ mod tests {
         expected["metadata"]["resourceVersion"] = json!("42");
         assert_eq!(entry.value(), expected);
         assert_eq!((entry.label("a"), entry.label("c")), (Some("1"), None));
+        assert!(!entry.deleting);
         assert_eq!((entry.namespace(), entry.name()), ("n", "x"));
 
         let later = entry.at(1234);
         expected["metadata"]["resourceVersion"] = json!("1234");
         assert_eq!(later.value(), expected);
         assert_eq!(Entry::load("n/x".into(), later.json.clone()), Some(later));
+    }
+
+    #[test]
+    fn an_object_that_is_going_away_is_known_as_such() {
+        let text = r#"{"apiVersion":"v1","metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z","resourceVersion":""}}"#;
+        let entry = Draft::from_json(text).unwrap().seal("x".into(), 5);
+        assert!(entry.deleting);
+        assert!(Draft::new(&entry.value()).seal("x".into(), 5).deleting);
+        assert!(Entry::load("x".into(), entry.json.clone()).unwrap().deleting);
+        assert!(Draft::from_json(r#"{"apiVersion":"v1","metadata":{"resourceVersion":"5"}}"#).is_none());
     }
 
     #[test]

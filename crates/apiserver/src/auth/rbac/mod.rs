@@ -24,7 +24,7 @@ use index::{Binding, Index, Role};
 use sketch::Sketch;
 
 pub(crate) use aggregation::aggregate;
-pub(crate) use reconcile::run as standard;
+pub(crate) use reconcile::writes as standard;
 pub use rule::Rule;
 
 /// The API group of roles and bindings.

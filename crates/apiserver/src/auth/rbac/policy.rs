@@ -1,189 +1,261 @@
 //! The roles and bindings that every cluster has, read from a table.
+//!
+//! A server that starts in a test writes all of them: they go from the table into the store as text.
 
-use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
 
-use super::{GROUP, Rule, aggregate};
+use serde_json::Value;
+
+use super::GROUP;
 use crate::object;
 
 const TABLE: &str = include_str!("policy.txt");
 /// What the labels that put a role into an aggregated one begin with.
 const PART_OF: &str = "rbac.authorization.k8s.io/aggregate-to-";
+const ANNOTATION: &str = "rbac.authorization.kubernetes.io/autoupdate";
+const LABEL: &str = "kubernetes.io/bootstrapping";
 
-/// The objects of the table: all but what only a server can say (uid, time).
-pub(super) fn objects() -> Vec<Value> {
+/// A role or binding of the table. Nothing in it needs escaping in JSON.
+pub(super) struct Standard {
+    kind: &'static str,
+    namespace: &'static str,
+    name: &'static str,
+    /// The aggregated roles that it is a part of.
+    parts_of: Vec<&'static str>,
+    /// The parts that it is the sum of.
+    sum_of: Option<&'static str>,
+    /// What a binding gives.
+    role: Option<(&'static str, &'static str)>,
+    /// Rules or subjects, as JSON.
+    items: Vec<String>,
+}
+
+/// The whole table.
+pub(super) fn all() -> Vec<Standard> {
     let lines = TABLE
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty());
-    let mut objects: Vec<Value> = Vec::new();
+    let mut all: Vec<Standard> = Vec::new();
     for line in lines {
-        match (line.strip_prefix("  "), objects.last_mut()) {
-            (Some(content), Some(object)) => add(object, content),
+        match (line.strip_prefix("  "), all.last_mut()) {
+            (Some(content), Some(one)) => one.items.push(match one.role {
+                Some(_) => subject(content),
+                None => rule(content),
+            }),
             _ => {
-                sum_up(&mut objects);
-                objects.push(head(line));
+                let mut next = Standard::head(line);
+                next.items = sum(&next, &all);
+                all.push(next);
             }
         }
     }
-    sum_up(&mut objects);
-    objects
+    all
 }
 
-/// An object by the first line about it.
-fn head(line: &str) -> Value {
-    let mut words = line.split(' ');
-    let (kind, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let words: Vec<&str> = words.collect();
-    let (namespace, name) = match kind {
-        "Role" | "RoleBinding" => name.split_once('/').unwrap_or(("", name)),
-        _ => ("", name),
+/// The rules of an aggregated role: what it is made of stands before it.
+fn sum(role: &Standard, before: &[Standard]) -> Vec<String> {
+    let Some(sum_of) = role.sum_of else {
+        return Vec::new();
     };
-    let mut metadata = json!({
-        "name": name,
-        "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
-        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
-    });
-    if !namespace.is_empty() {
-        metadata["namespace"] = json!(namespace);
-    }
-    let mut object = json!({"apiVersion": format!("{GROUP}/v1"), "kind": kind});
-    match words.as_slice() {
-        ["of", role_kind, role] => {
-            object["roleRef"] = json!({"apiGroup": GROUP, "kind": role_kind, "name": role});
-        }
-        parts => {
-            for pair in parts.chunks(2) {
-                let label = format!("{PART_OF}{}", pair.last().unwrap_or(&""));
-                match pair.first() {
-                    Some(&"for") => metadata["labels"][label] = json!("true"),
-                    _ => {
-                        let selector = json!({"matchLabels": {label: "true"}});
-                        object["aggregationRule"] = json!({"clusterRoleSelectors": [selector]});
-                    }
-                }
-            }
+    let mut parts: Vec<&Standard> = before
+        .iter()
+        .filter(|one| one.parts_of.contains(&sum_of))
+        .collect();
+    parts.sort_by_key(|one| one.name);
+    let mut rules: Vec<String> = Vec::new();
+    for rule in parts.iter().flat_map(|part| &part.items) {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
         }
     }
-    object["metadata"] = metadata;
-    object
+    rules
 }
 
-/// Adds a rule to a role, or a subject to a binding.
-fn add(object: &mut Value, content: &str) {
-    let is_binding = object.get("roleRef").is_some();
-    let (field, item) = match is_binding {
-        true => ("subjects", subject(content)),
-        false => ("rules", rule(content).to_json()),
-    };
-    let map = object.as_object_mut();
-    let list = map.map(|map| map.entry(field).or_insert_with(|| json!([])));
-    if let Some(list) = list.and_then(Value::as_array_mut) {
-        list.push(item);
-    }
-}
-
-fn rule(content: &str) -> Rule {
-    let list = |text: Option<&str>| text.unwrap_or_default().split(',').map(str::to_owned).collect();
-    let mut words = content.split(' ');
-    let verbs = list(words.next());
-    let groups = words.next().unwrap_or_default();
-    let what = list(words.next());
-    if groups == "urls" {
-        return Rule {
-            verbs,
-            urls: what,
-            ..Rule::default()
+impl Standard {
+    /// An object by the first line about it.
+    fn head(line: &'static str) -> Self {
+        let mut words = line.split(' ');
+        let (kind, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let words: Vec<&str> = words.collect();
+        let (namespace, name) = match kind {
+            "Role" | "RoleBinding" => name.split_once('/').unwrap_or(("", name)),
+            _ => ("", name),
         };
-    }
-    let named = |group: &str| {
-        if group == "core" {
-            String::new()
-        } else {
-            group.to_owned()
+        let role = match words.as_slice() {
+            ["of", role_kind, role] => Some((*role_kind, *role)),
+            _ => None,
+        };
+        let (mut parts_of, mut sum_of) = (Vec::new(), None);
+        for pair in words.chunks_exact(2) {
+            match pair[0] {
+                "for" => parts_of.push(pair[1]),
+                _ => sum_of = Some(pair[1]),
+            }
         }
-    };
-    Rule {
-        verbs,
-        groups: groups.split(',').map(named).collect(),
-        resources: what,
-        names: words.nth(1).map(|names| list(Some(names))).unwrap_or_default(),
-        urls: vec![],
+        Self {
+            kind,
+            namespace,
+            name,
+            parts_of,
+            sum_of: sum_of.filter(|_| role.is_none()),
+            role,
+            items: Vec::new(),
+        }
+    }
+
+    /// Where objects like it are kept.
+    pub(super) fn bucket(&self) -> String {
+        format!("{GROUP}/{}s", self.kind.to_lowercase())
+    }
+
+    /// Under which key it is kept there.
+    pub(super) fn key(&self) -> String {
+        object::key(self.namespace, self.name)
+    }
+
+    /// What it should say: all but what only a server can (uid, time).
+    pub(super) fn wanted(&self) -> Value {
+        let text = self.text("", "", "");
+        serde_json::from_str(&text).expect("a test reads the whole table")
+    }
+
+    /// As it is stored in its first moment, with room for a revision.
+    pub(super) fn stored(&self, uid: &str, time: &str) -> String {
+        let before_labels = format!(r#""creationTimestamp":"{time}","#);
+        let mut before_name = self.managed_fields(time);
+        before_name.push(',');
+        let last = format!(r#","uid":"{uid}","resourceVersion":"""#);
+        self.text(&before_labels, &before_name, &last)
+    }
+
+    /// JSON, with what belongs between the fields of its metadata, in the order of their names.
+    fn text(&self, before_labels: &str, before_name: &str, last: &str) -> String {
+        let mut text = String::with_capacity(1024);
+        let (kind, name) = (self.kind, self.name);
+        let mut add = |part: std::fmt::Arguments<'_>| {
+            // Writing into a string cannot fail.
+            let _ = text.write_fmt(part);
+        };
+        add(format_args!(
+            r#"{{"apiVersion":"{GROUP}/v1","kind":"{kind}","metadata":{{"annotations":{{"{ANNOTATION}":"true"}},{before_labels}"labels":{{"{LABEL}":"rbac-defaults""#
+        ));
+        for part in &self.parts_of {
+            add(format_args!(r#","{PART_OF}{part}":"true""#));
+        }
+        add(format_args!(r#"}},{before_name}"name":"{name}""#));
+        if !self.namespace.is_empty() {
+            add(format_args!(r#","namespace":"{}""#, self.namespace));
+        }
+        add(format_args!("{last}}}"));
+        if let Some(parts) = self.sum_of {
+            add(format_args!(
+                r#","aggregationRule":{{"clusterRoleSelectors":[{{"matchLabels":{{"{PART_OF}{parts}":"true"}}}}]}}"#
+            ));
+        }
+        if let Some((kind, name)) = self.role {
+            add(format_args!(
+                r#","roleRef":{{"apiGroup":"{GROUP}","kind":"{kind}","name":"{name}"}}"#
+            ));
+        }
+        if self.has_items() {
+            add(format_args!(
+                r#","{}":[{}]"#,
+                self.items_field(),
+                self.items.join(",")
+            ));
+        }
+        text.push('}');
+        text
+    }
+
+    fn items_field(&self) -> &'static str {
+        match self.role {
+            Some(_) => "subjects",
+            None => "rules",
+        }
+    }
+
+    fn has_items(&self) -> bool {
+        !self.items.is_empty() || self.sum_of.is_some()
+    }
+
+    /// Who owns its fields from its first moment.
+    fn managed_fields(&self, time: &str) -> String {
+        let entry = |manager: &str, operation: &str, fields: &str| {
+            format!(
+                r#"{{"apiVersion":"{GROUP}/v1","fieldsType":"FieldsV1","fieldsV1":{{{fields}}},"manager":"{manager}","operation":"{operation}","time":"{time}"}}"#
+            )
+        };
+        let mut labels = String::new();
+        for part in &self.parts_of {
+            let _ = write!(labels, r#","f:{PART_OF}{part}":{{}}"#);
+        }
+        let mut fields = format!(
+            r#""f:metadata":{{"f:annotations":{{".":{{}},"f:{ANNOTATION}":{{}}}},"f:labels":{{".":{{}},"f:{LABEL}":{{}}{labels}}}}}"#
+        );
+        if self.role.is_some() {
+            fields.push_str(r#","f:roleRef":{}"#);
+        }
+        if self.sum_of.is_some() {
+            fields.insert_str(0, r#""f:aggregationRule":{".":{},"f:clusterRoleSelectors":{}},"#);
+            let summed = entry("clusterrole-aggregation-controller", "Apply", r#""f:rules":{}"#);
+            let own = entry("kube-apiserver", "Update", &fields);
+            return format!(r#""managedFields":[{summed},{own}]"#);
+        }
+        if self.has_items() {
+            let _ = write!(fields, r#","f:{}":{{}}"#, self.items_field());
+        }
+        format!(
+            r#""managedFields":[{}]"#,
+            entry("kube-apiserver", "Update", &fields)
+        )
     }
 }
 
-fn subject(content: &str) -> Value {
+/// A rule as it stands in a role.
+fn rule(content: &str) -> String {
+    let mut words = content.split(' ');
+    let verbs = list(words.next().unwrap_or_default());
+    let groups = words.next().unwrap_or_default();
+    let what = list(words.next().unwrap_or_default());
+    if groups == "urls" {
+        return format!(r#"{{"nonResourceURLs":{what},"verbs":{verbs}}}"#);
+    }
+    let groups = list(groups).replace(r#""core""#, r#""""#);
+    match words.nth(1).map(list) {
+        Some(names) => {
+            format!(r#"{{"apiGroups":{groups},"resourceNames":{names},"resources":{what},"verbs":{verbs}}}"#)
+        }
+        None => format!(r#"{{"apiGroups":{groups},"resources":{what},"verbs":{verbs}}}"#),
+    }
+}
+
+/// Words between commas, as a list.
+fn list(words: &str) -> String {
+    format!(r#"["{}"]"#, words.replace(',', r#"",""#))
+}
+
+/// A subject as it stands in a binding.
+fn subject(content: &str) -> String {
     let (kind, name) = content.split_once(' ').unwrap_or((content, ""));
     match name.split_once('/') {
-        Some((namespace, name)) => json!({"kind": kind, "name": name, "namespace": namespace}),
-        None => json!({"apiGroup": GROUP, "kind": kind, "name": name}),
-    }
-}
-
-/// Gives an aggregated role its rules: what it is made of stands before it.
-fn sum_up(objects: &mut [Value]) {
-    let Some((last, before)) = objects.split_last_mut() else {
-        return;
-    };
-    if last.get("aggregationRule").is_none() {
-        return;
-    }
-    let mut roles: Vec<Value> = before
-        .iter()
-        .filter(|one| one["kind"] == "ClusterRole")
-        .cloned()
-        .collect();
-    roles.sort_by(|one, other| object::name(one).cmp(object::name(other)));
-    if let Some(rules) = aggregate(last, &roles) {
-        last["rules"] = Value::Array(rules);
-    }
-}
-
-/// Who owns the fields of such an object from its first moment.
-pub(super) fn managed_fields(object: &Value, time: &str) -> Value {
-    let owned = |value: Option<&Value>| {
-        let mut fields = Map::from_iter([(".".to_owned(), json!({}))]);
-        for key in value
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-            .map(|(key, _)| key)
-        {
-            fields.insert(format!("f:{key}"), json!({}));
+        Some((namespace, name)) => {
+            format!(r#"{{"kind":"{kind}","name":"{name}","namespace":"{namespace}"}}"#)
         }
-        Value::Object(fields)
-    };
-    let metadata = object::metadata(object);
-    let mut fields = json!({"f:metadata": {
-        "f:annotations": owned(metadata.get("annotations")),
-        "f:labels": owned(metadata.get("labels")),
-    }});
-    let aggregated = object.get("aggregationRule");
-    if aggregated.is_some() {
-        fields["f:aggregationRule"] = owned(aggregated);
+        None => format!(r#"{{"apiGroup":"{GROUP}","kind":"{kind}","name":"{name}"}}"#),
     }
-    for (field, name) in [
-        ("rules", "f:rules"),
-        ("roleRef", "f:roleRef"),
-        ("subjects", "f:subjects"),
-    ] {
-        if object.get(field).is_some() && !(field == "rules" && aggregated.is_some()) {
-            fields[name] = json!({});
-        }
-    }
-    let entry = |manager: &str, operation: &str, fields: Value| {
-        json!({"apiVersion": format!("{GROUP}/v1"), "fieldsType": "FieldsV1", "fieldsV1": fields,
-            "manager": manager, "operation": operation, "time": time})
-    };
-    let mut entries = vec![entry("kube-apiserver", "Update", fields)];
-    if aggregated.is_some() {
-        let rules = json!({"f:rules": {}});
-        entries.insert(0, entry("clusterrole-aggregation-controller", "Apply", rules));
-    }
-    Value::Array(entries)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    use crate::store::Draft;
+
+    fn objects() -> Vec<Value> {
+        all().iter().map(Standard::wanted).collect()
+    }
 
     fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
         let found = objects
@@ -245,6 +317,51 @@ mod tests {
                 kind,
                 binding["roleRef"]["name"].as_str().unwrap_or_default(),
             );
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_what_is_wanted_and_says_whose_it_is() {
+        for one in all() {
+            let text = one.stored("u", "2026-01-02T03:04:05Z");
+            let mut stored = Draft::from_json(&text)
+                .expect("JSON with room for a revision")
+                .seal("k".into(), 7)
+                .value();
+            let metadata = object::metadata_mut(&mut stored);
+            let mut metadata = |field: &str| metadata.remove(field).unwrap_or_default();
+            assert_eq!(
+                (
+                    metadata("uid"),
+                    metadata("creationTimestamp"),
+                    metadata("resourceVersion")
+                ),
+                (json!("u"), json!("2026-01-02T03:04:05Z"), json!("7"))
+            );
+            let managers = metadata("managedFields");
+            assert_eq!(stored, one.wanted());
+            // What it says beside its name is owned, once.
+            let fields = |index: usize| {
+                managers[index]["fieldsV1"]
+                    .as_object()
+                    .cloned()
+                    .unwrap_or_default()
+            };
+            let mut owned: Vec<String> = fields(0)
+                .into_iter()
+                .chain(fields(1))
+                .map(|(name, _)| name)
+                .collect();
+            owned.sort();
+            let said = stored
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| format!("f:{name}"));
+            let said: Vec<String> = said
+                .filter(|name| name != "f:apiVersion" && name != "f:kind")
+                .collect();
+            assert_eq!(owned, said, "{}", one.name);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{GROUP, Rule, cover, index, policy};
+use super::{Rule, cover, index, policy};
 use crate::object;
 use crate::server::Server;
 use crate::store::{Draft, Expect, Write};
@@ -22,14 +22,12 @@ enum Plan {
     Replace,
 }
 
-/// Makes the roles and bindings that are missing, and adds to the others what they lack, in one go.
-pub(crate) async fn run(server: &Arc<Server>) {
+/// What makes the roles and bindings that are missing, and adds to the others what they lack.
+pub(crate) fn writes(server: &Server) -> Vec<Write> {
     let now = object::timestamp(server.sources.now());
     let mut writes = Vec::new();
-    for mut wanted in policy::objects() {
-        let plural = format!("{}s", wanted["kind"].as_str().unwrap_or_default().to_lowercase());
-        let bucket: Arc<str> = format!("{GROUP}/{plural}").into();
-        let key: Arc<str> = object::key(object::namespace(&wanted), object::name(&wanted)).into();
+    for standard in policy::all() {
+        let (bucket, key): (Arc<str>, Arc<str>) = (standard.bucket().into(), standard.key().into());
         let entry = server.store.bucket(&bucket).get(&key);
         let write = |expect, put| Write {
             bucket: bucket.clone(),
@@ -37,28 +35,24 @@ pub(crate) async fn run(server: &Arc<Server>) {
             expect,
             put,
         };
-        let existing = entry.map(|entry| (Expect::Revision(entry.revision), plan(&entry.value(), &wanted)));
-        match existing {
-            Some((_, Plan::Keep)) => continue,
-            Some((expect, Plan::Change(changed))) => {
-                writes.push(write(expect, Some(Draft::new(&changed))));
-                continue;
+        if let Some(entry) = entry {
+            let expect = Expect::Revision(entry.revision);
+            match plan(&entry.value(), &standard.wanted()) {
+                Plan::Keep => continue,
+                Plan::Change(changed) => {
+                    writes.push(write(expect, Some(Draft::new(&changed))));
+                    continue;
+                }
+                Plan::Replace => writes.push(write(expect, None)),
             }
-            Some((expect, Plan::Replace)) => writes.push(write(expect, None)),
-            None => {}
         }
-        let managed_fields = policy::managed_fields(&wanted, &now);
-        let metadata = object::metadata_mut(&mut wanted);
-        metadata.insert("uid".to_owned(), json!(server.sources.uid()));
-        metadata.insert("creationTimestamp".to_owned(), json!(now));
-        metadata.insert("managedFields".to_owned(), managed_fields);
-        writes.push(write(Expect::Absent, Some(Draft::new(&wanted))));
+        let draft = Draft::from_json(&standard.stored(&server.sources.uid(), &now));
+        writes.push(write(
+            Expect::Absent,
+            Some(draft.expect("a test reads the whole table")),
+        ));
     }
-    for answer in server.store.write_all(writes).await {
-        if let Err(error) = answer {
-            tracing::error!(%error, "a standard role or binding could not be made");
-        }
-    }
+    writes
 }
 
 /// Compares an object with what it should be: what is more stays, what is missing is added.
