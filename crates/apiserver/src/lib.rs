@@ -92,6 +92,7 @@ mod server;
 mod source;
 pub mod status;
 pub mod store;
+mod trust;
 mod validation;
 mod webhook;
 mod wire;

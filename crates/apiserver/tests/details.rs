@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use bytes::Bytes;
-use cambium_apiserver::ApiServer;
+use cambium_apiserver::{ApiServer, Controllers};
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
@@ -238,5 +238,71 @@ async fn metrics_tell_of_seats_and_objects() {
         "apiserver_resource_objects{group=\"\",resource=\"namespaces\"} 4",
     ] {
         assert!(text.lines().any(|one| one == line), "{line}: {text}");
+    }
+}
+
+/// The many objects that every cluster has are written without the way that other objects go: with the same result.
+#[tokio::test]
+async fn what_a_server_writes_at_its_start_is_what_a_client_would_have_made() {
+    let builder = ApiServer::builder().controllers(Controllers::none());
+    let server = builder.build().await.unwrap();
+    let roles = "/apis/rbac.authorization.k8s.io/v1";
+    let kinds = [
+        ("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", 11),
+        (
+            "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
+            8,
+        ),
+        ("/apis/apiregistration.k8s.io/v1/apiservices", 20),
+        (&format!("{roles}/clusterroles"), 60),
+        (&format!("{roles}/clusterrolebindings"), 50),
+        (&format!("{roles}/roles"), 7),
+        (&format!("{roles}/rolebindings"), 7),
+    ];
+    for (collection, at_least) in kinds {
+        let (_, list) = send(&server, Request::get(collection), "").await;
+        let items = list["items"].as_array().unwrap();
+        assert!(items.len() >= at_least, "{collection}: {}", items.len());
+        // The rules of an aggregated role are a controller's.
+        for found in items.iter().filter(|item| item.get("aggregationRule").is_none()) {
+            let text = |field: &str| found["metadata"][field].as_str().unwrap_or_default();
+            let (parent, plural) = collection.rsplit_once('/').unwrap();
+            let collection = match text("namespace") {
+                "" => collection.to_owned(),
+                namespace => format!("{parent}/namespaces/{namespace}/{plural}"),
+            };
+            let path = format!("{collection}/{}", text("name"));
+            let of_status = |entry: &&Value| entry["subresource"] == "status";
+            let managers = found["metadata"]["managedFields"].as_array().unwrap();
+            let owner = managers.iter().find(|entry| !of_status(entry)).unwrap();
+            let mut again = found.clone();
+            again["apiVersion"] = owner["apiVersion"].clone();
+            for field in [
+                "uid",
+                "creationTimestamp",
+                "managedFields",
+                "generation",
+                "resourceVersion",
+            ] {
+                again["metadata"].as_object_mut().unwrap().remove(field);
+            }
+            assert_eq!(send(&server, Request::delete(&path), "").await.0, 200, "{path}");
+            let manager = owner["manager"].as_str().unwrap();
+            let (code, made) = create(&server, &format!("{collection}?fieldManager={manager}"), again).await;
+            assert_eq!(code, 201, "{path}: {made}");
+            for field in ["spec", "rules", "roleRef", "subjects"] {
+                assert_eq!(made[field], found[field], "{path}: {field}");
+            }
+            for field in ["labels", "annotations", "generation"] {
+                assert_eq!(
+                    made["metadata"][field], found["metadata"][field],
+                    "{path}: {field}"
+                );
+            }
+            let entry = &made["metadata"]["managedFields"][0];
+            assert_eq!(entry["fieldsV1"], owner["fieldsV1"], "{path}");
+            assert_eq!(entry["manager"], owner["manager"], "{path}");
+            assert_eq!(text("uid").len(), 36, "{path}");
+        }
     }
 }

@@ -117,7 +117,7 @@ impl Webhooks {
             registration: Registration {
                 reach: options.reach,
                 configuration: options.configuration,
-                crds: options.crds,
+                crds: options.crds.into_iter().map(Arc::new).collect(),
                 webhooks: Vec::new(),
                 timeout_seconds: options.timeout_seconds,
                 namespace_selector: options.namespace_selector,

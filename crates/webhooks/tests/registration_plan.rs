@@ -1,5 +1,7 @@
 //! What is written, given what is there.
 
+use std::sync::Arc;
+
 use cambium_api::crds;
 use cambium_webhooks::names;
 use cambium_webhooks::registration::{Reach, Registration, Target, Webhook, Write, plan};
@@ -13,7 +15,7 @@ fn registration(webhooks: &[&str]) -> Registration {
             port: 443,
         },
         configuration: "cambium".to_owned(),
-        crds: crds::all(),
+        crds: crds::all().into_iter().map(Arc::new).collect(),
         webhooks: webhooks
             .iter()
             .map(|path| Webhook {

@@ -117,11 +117,15 @@ fn api_service(name: &str, (group, version): &(String, String), origin: Origin) 
         Origin::Server => "onstart",
         Origin::Definition => "true",
     };
+    let mut spec = json!({"group": group, "version": version,
+        "groupPriorityMinimum": priority.group, "versionPriority": priority.version});
+    if let (true, Some(spec)) = (group.is_empty(), spec.as_object_mut()) {
+        spec.remove("group");
+    }
     json!({
         "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
         "metadata": {"name": name, "labels": {AUTOMANAGED: automanaged}},
-        "spec": {"group": group, "version": version,
-            "groupPriorityMinimum": priority.group, "versionPriority": priority.version},
+        "spec": spec,
     })
 }
 

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -16,7 +15,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
 use super::Remote;
@@ -24,6 +23,7 @@ use crate::auth::User;
 use crate::pki::Identity;
 use crate::server::Server;
 use crate::status::{Result, Status};
+use crate::trust::Bundle;
 use crate::webhook::{Connector, root_cause};
 use crate::wire::{Body, Response, text_response};
 
@@ -248,15 +248,10 @@ impl Clients {
             ));
             builder.dangerous().with_custom_certificate_verifier(anybody)
         } else {
-            let pem = base64::engine::general_purpose::STANDARD.decode(&remote.ca_bundle);
-            let mut roots = RootCertStore::empty();
-            for certificate in CertificateDer::pem_slice_iter(&pem.map_err(|error| broken(&error))?) {
-                let added = certificate.map(|certificate| roots.add(certificate));
-                added
-                    .map_err(|error| broken(&error))?
-                    .map_err(|error| broken(&error))?;
-            }
-            builder.with_root_certificates(roots)
+            let bundle = Bundle::read(&remote.ca_bundle, provider).map_err(|error| broken(&error))?;
+            builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(bundle))
         };
         let chain =
             CertificateDer::pem_slice_iter(self.identity.certificate.as_bytes()).collect::<Result<_, _>>();

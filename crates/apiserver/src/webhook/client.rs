@@ -4,21 +4,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use serde_json::Value;
 use tokio_rustls::TlsConnector;
 
 use super::connect::{Connector, ServiceReference, ServiceResolver};
 use super::services;
 use crate::server::Server;
+use crate::trust::Bundle;
 
 /// The largest answer that is read.
 const ANSWER_LIMIT: usize = 10 << 20;
@@ -147,21 +144,13 @@ impl Webhooks {
 /// TLS that believes the certificates of a bundle (base64 of PEM), and nobody else.
 fn trusting(bundle: &str) -> Result<TlsConnector, CallError> {
     let broken = |what: &str| CallError(format!("unable to load root certificates: {what}"));
-    let pem = base64::engine::general_purpose::STANDARD
-        .decode(bundle)
-        .map_err(|_| broken("not base64"))?;
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|error| broken(&error.to_string()))?;
-        roots
-            .add(certificate)
-            .map_err(|error| broken(&error.to_string()))?;
-    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let bundle = Bundle::read(bundle, provider.clone()).map_err(|error| broken(&error))?;
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| broken(&error.to_string()))?
-        .with_root_certificates(roots)
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(bundle))
         .with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))
 }

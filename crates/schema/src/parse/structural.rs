@@ -236,7 +236,9 @@ fn junctors(
     if let Some(nested) = &props.not {
         value_validation(nested, false, &at.child("not"), errors);
     }
-    if let (false, Err(reason)) = (props.pattern.is_empty(), pattern::compile(&props.pattern)) {
+    if !props.pattern.is_empty()
+        && let Err(reason) = pattern::compile(&props.pattern)
+    {
         let detail = format!("must be a valid regular expression, but isn't: {reason}");
         errors.push(FieldError::invalid(
             at.child("pattern"),

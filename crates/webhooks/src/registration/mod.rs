@@ -9,6 +9,7 @@ mod plan;
 mod reach;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use cambium_api::crds::needs_conversion;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
@@ -29,7 +30,7 @@ pub struct Registration {
     /// The name of the `ValidatingWebhookConfiguration`.
     pub configuration: String,
     /// The CRDs to install. Those with several versions name us as their converter.
-    pub crds: Vec<CustomResourceDefinition>,
+    pub crds: Vec<Arc<CustomResourceDefinition>>,
     /// The webhooks of the configuration.
     pub webhooks: Vec<Webhook>,
     /// How long the API server waits for a validator.
@@ -51,7 +52,7 @@ pub struct Webhook {
 #[derive(Clone)]
 pub enum Target {
     /// A CRD.
-    Crd(Box<CustomResourceDefinition>),
+    Crd(Arc<CustomResourceDefinition>),
     /// The webhook configuration.
     Configuration(String),
 }
@@ -77,7 +78,7 @@ impl Target {
 impl Registration {
     /// The objects to keep.
     pub fn targets(&self) -> Vec<Target> {
-        let crds = self.crds.iter().cloned().map(|crd| Target::Crd(Box::new(crd)));
+        let crds = self.crds.iter().cloned().map(Target::Crd);
         let configuration = Target::Configuration(self.configuration.clone());
         crds.chain([configuration]).collect()
     }
