@@ -27,6 +27,7 @@ pub type Respond = Arc<
 pub struct HttpsServer {
     port: u16,
     authority: String,
+    certificate: String,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -68,6 +69,7 @@ impl HttpsServer {
         Ok(Self {
             port,
             authority: authority.certificate().to_owned(),
+            certificate: identity.certificate,
             task,
         })
     }
@@ -80,6 +82,11 @@ impl HttpsServer {
     /// What its clients must trust, as PEM.
     pub fn authority(&self) -> &str {
         &self.authority
+    }
+
+    /// What it shows its clients, as PEM.
+    pub fn certificate(&self) -> &str {
+        &self.certificate
     }
 }
 

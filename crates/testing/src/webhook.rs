@@ -57,6 +57,11 @@ impl WebhookServer {
         self.server.authority()
     }
 
+    /// What it shows its clients, as PEM.
+    pub fn certificate(&self) -> &str {
+        self.server.certificate()
+    }
+
     /// The bodies of all requests so far.
     pub fn seen(&self) -> Vec<Value> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()

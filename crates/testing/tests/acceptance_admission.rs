@@ -51,6 +51,30 @@ fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
 }
 
+/// envtest registers webhooks so.
+#[tokio::test]
+async fn a_webhook_is_trusted_by_its_own_certificate() -> Result<()> {
+    let (cluster, hook) = (TestCluster::start().await?, server().await?);
+    let raw = cluster.raw();
+    let (name, namespace) = (cluster.unique("own"), cluster.namespace("own").await?);
+    let client =
+        json!({"clientConfig": {"url": hook.url("/label"), "caBundle": STANDARD.encode(hook.certificate())}});
+    let collection = format!("{HOOKS}/mutatingwebhookconfigurations");
+    let made = raw
+        .post(
+            &collection,
+            &configuration("Mutating", &name, &namespace, &[client]),
+        )
+        .await?;
+    assert_eq!(made.code, 201, "{made:?}");
+    let path = format!("/api/v1/namespaces/{namespace}/configmaps?dryRun=All");
+    eventually("the webhook is called", || async {
+        let made = raw.post(&path, &config_map("probe")).await?;
+        Ok(made.body["metadata"]["labels"]["stamped"] == "yes")
+    })
+    .await
+}
+
 #[tokio::test]
 async fn a_mutating_webhook_changes_and_sees_the_request() -> Result<()> {
     let (cluster, hook) = (TestCluster::start().await?, server().await?);
