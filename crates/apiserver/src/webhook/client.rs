@@ -92,7 +92,8 @@ impl Webhooks {
     /// The URL to post to, and the address to connect to if it is not the URL's.
     fn place(&self, server: &Server, config: &Value) -> Result<(String, Option<String>), CallError> {
         if let Some(url) = config.get("url").and_then(Value::as_str) {
-            return Ok((url.to_owned(), None));
+            let (server, path) = split(url);
+            return Ok((format!("{server}{}", clean(path)), None));
         }
         let service = config
             .get("service")
@@ -110,8 +111,10 @@ impl Webhooks {
         };
         let address = self.find(server, &reference)?;
         let host = format!("{}.{}.svc", reference.name, reference.namespace);
-        let path = text("path").trim_start_matches('/');
-        Ok((format!("https://{host}:{port}/{path}"), Some(address)))
+        Ok((
+            format!("https://{host}:{port}{}", clean(text("path"))),
+            Some(address),
+        ))
     }
 
     /// The address behind a Service: as whoever built the server says, or as its objects do.
@@ -141,6 +144,26 @@ impl Webhooks {
     }
 }
 
+/// The server and the path of a URL.
+fn split(url: &str) -> (&str, &str) {
+    let host = url.find("://").map_or(0, |scheme| scheme + 3);
+    let path = url[host..].find('/').map_or(url.len(), |path| host + path);
+    url.split_at(path)
+}
+
+/// A path as Kubernetes asks for it: `//validate/` is `/validate`.
+fn clean(path: &str) -> String {
+    let mut steps: Vec<&str> = Vec::new();
+    for step in path.split('/') {
+        match step {
+            "" | "." => {}
+            ".." => drop(steps.pop()),
+            step => steps.push(step),
+        }
+    }
+    format!("/{}", steps.join("/"))
+}
+
 /// TLS that believes the certificates of a bundle (base64 of PEM), and nobody else.
 fn trusting(bundle: &str) -> Result<TlsConnector, CallError> {
     let broken = |what: &str| CallError(format!("unable to load root certificates: {what}"));
@@ -162,4 +185,27 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
         cause = inner;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_asked_for_without_detours() {
+        for (url, server, path) in [
+            (
+                "https://127.0.0.1:9443//validate",
+                "https://127.0.0.1:9443",
+                "/validate",
+            ),
+            ("https://[::1]:9443/a/./b/../c/", "https://[::1]:9443", "/a/c"),
+            ("https://example.com", "https://example.com", "/"),
+            ("https://example.com/../..", "https://example.com", "/"),
+        ] {
+            let (found, rest) = split(url);
+            assert_eq!((found, clean(rest).as_str()), (server, path), "{url}");
+        }
+        assert_eq!(clean("convert"), "/convert");
+    }
 }
