@@ -2,29 +2,7 @@
 
 use std::borrow::Cow;
 
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use cambium_schema::names::CEL_KEYWORDS as RESERVED;
 
 /// Whether a name is a keyword.
 pub(crate) fn is_reserved(name: &str) -> bool {

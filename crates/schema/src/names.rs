@@ -2,6 +2,31 @@
 //!
 //! Every function gives the complaints, worded as Kubernetes words them; none means the name is fine.
 
+/// The words that mean something in a CEL expression: no variable has such a name.
+pub const CEL_KEYWORDS: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
 /// A DNS label that starts with a letter (RFC 1035), as resource and kind names must be.
 pub fn dns1035_label(name: &str) -> Vec<String> {
     let mut complaints = too_long(name, 63);

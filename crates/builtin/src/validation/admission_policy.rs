@@ -164,31 +164,6 @@ fn match_conditions(at: &At, errors: &mut Errors) {
     }
 }
 
-/// What no variable may be called.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
 fn variable(at: &At, errors: &mut Errors) {
     let name = at.field("name");
     let text = name.text();
@@ -197,7 +172,7 @@ fn variable(at: &At, errors: &mut Errors) {
     }
     let is_word = text.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
     let is_number = text.starts_with(|first: char| first.is_ascii_digit());
-    if !is_word || is_number || RESERVED.contains(&text) {
+    if !is_word || is_number || names::CEL_KEYWORDS.contains(&text) {
         rule::invalid(&name, "must be a valid CEL identifier", errors);
     }
 }
