@@ -68,11 +68,11 @@ impl Keeper {
         let written = match &write {
             Write::Nothing => return Ok(()),
             Write::Create(object) => match request.create(&parameters(), bytes(object)) {
-                Ok(request) => made(self.client.request::<Value>(request).await),
+                Ok(request) => made(self.client.request_text(request).await),
                 Err(error) => Err(kube::Error::BuildRequest(error)),
             },
             Write::Replace(object) => match request.replace(name, &parameters(), bytes(object)) {
-                Ok(request) => replaced(self.client.request::<Value>(request).await),
+                Ok(request) => replaced(self.client.request_text(request).await),
                 Err(error) => Err(kube::Error::BuildRequest(error)),
             },
         };

@@ -8,10 +8,12 @@ mod act;
 mod pace;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::{join_all, try_join_all};
+use futures::future::try_join_all;
+use futures::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::GetParams;
@@ -123,10 +125,24 @@ pub(crate) struct Keeper {
 /// What was seen, in the order in which it was looked at.
 struct Seen {
     registration: Registration,
-    targets: Vec<(Target, Option<Value>)>,
+    looks: Vec<Look>,
     secret: Option<Secret>,
     stored: Stored,
 }
+
+/// What was seen of one object.
+struct Look {
+    target: Target,
+    /// The object as JSON: as a tree it takes ten times the memory, and there are many.
+    found: Option<String>,
+    /// See [`Registration::carried`].
+    carried: Option<BTreeSet<Fingerprint>>,
+    /// Whether it is a CRD that is not served yet.
+    unserved: bool,
+}
+
+/// How many objects are written at a time.
+const AT_ONCE: usize = 2;
 
 /// More steps than any rotation has.
 const STEPS: usize = 20;
@@ -161,15 +177,11 @@ impl Keeper {
         if extent == Extent::Everything && self.register(&seen, &plan).await? > 0 {
             return Ok(None);
         }
-        let crds = seen
-            .targets
-            .iter()
-            .filter(|(target, _)| matches!(target, Target::Crd(_)));
-        let unserved = crds.filter(|(_, found)| !found.as_ref().is_some_and(registration::is_established));
+        let unserved = seen.looks.iter().filter(|look| look.unserved);
         Ok(Some(Rest {
             look_again: plan.look_again,
             steps: 0,
-            unserved: unserved.map(|(target, _)| target.name().to_owned()).collect(),
+            unserved: unserved.map(|look| look.target.name().to_owned()).collect(),
         }))
     }
 
@@ -178,30 +190,38 @@ impl Keeper {
             webhooks: webhooks(&self.validators),
             ..self.registration.clone()
         };
-        let targets = registration.targets().into_iter().map(|target| async {
-            let request = kube::core::Request::new(target.collection());
-            let found = match request.get(target.name(), &GetParams::default()) {
-                Ok(request) => act::existing(self.client.request::<Value>(request).await),
-                Err(error) => Err(kube::Error::BuildRequest(error)),
-            };
-            let found = found.map_err(KeepError::api("read", target.name()))?;
-            Ok::<_, KeepError>((target, found))
-        });
-        let targets = try_join_all(targets).await?;
+        let looks = registration.targets().into_iter();
+        let looks = try_join_all(looks.map(|target| self.look(&registration, target))).await?;
         let secret = self.secrets().get_opt(&self.secret).await;
         let secret = secret.map_err(KeepError::api("read the Secret", &self.secret))?;
         let stored = Stored::read(secret.as_ref());
         Ok(Seen {
             registration,
-            targets,
+            looks,
             secret,
             stored,
         })
     }
 
+    async fn look(&self, registration: &Registration, target: Target) -> Result<Look, KeepError> {
+        let request = kube::core::Request::new(target.collection());
+        let found = match request.get(target.name(), &GetParams::default()) {
+            Ok(request) => act::existing(self.client.request_text(request).await),
+            Err(error) => Err(kube::Error::BuildRequest(error)),
+        };
+        let found = found.map_err(KeepError::api("read", target.name()))?;
+        let object = found.as_deref().map(|text| read(&target, text)).transpose()?;
+        let is_crd = matches!(target, Target::Crd(_));
+        Ok(Look {
+            carried: registration.carried(&target, object.as_ref()),
+            unserved: is_crd && !object.as_ref().is_some_and(registration::is_established),
+            target,
+            found,
+        })
+    }
+
     fn decide(&self, seen: &Seen, now: Timestamp) -> Plan {
-        let carried = seen.targets.iter();
-        let carried = carried.filter_map(|(target, found)| seen.registration.carried(target, found.as_ref()));
+        let carried = seen.looks.iter().filter_map(|look| look.carried.clone());
         let observed = Observed {
             secret: seen.stored.facts(),
             bundles: carried.collect(),
@@ -218,16 +238,24 @@ impl Keeper {
             found.map(|one| one.pem())
         };
         let bundle: String = plan.bundle.iter().filter_map(pem).collect();
-        let targets = seen.targets.iter();
-        let writes = targets.filter_map(|(target, found)| {
-            match registration::plan(&seen.registration, target, found.as_ref(), &bundle) {
-                Write::Nothing => None,
-                write => Some(self.write_target(target, write)),
+        let write = async |look: &Look| {
+            let object = look.found.as_deref().map(|text| read(&look.target, text));
+            let object = object.transpose()?;
+            match registration::plan(&seen.registration, &look.target, object.as_ref(), &bundle) {
+                Write::Nothing => Ok(false),
+                write => self.write_target(&look.target, write).await.map(|()| true),
             }
-        });
-        let written = join_all(writes).await;
-        let count = written.len();
-        written.into_iter().collect::<Result<(), _>>().map(|()| count)
+        };
+        let written: Vec<Result<bool, KeepError>> = stream::iter(&seen.looks)
+            .map(write)
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        let mut count = 0;
+        for written in written {
+            count += usize::from(written?);
+        }
+        Ok(count)
     }
 
     fn secrets(&self) -> Api<Secret> {
@@ -257,6 +285,12 @@ impl Keeper {
             tokio::time::sleep(pace.pause).await;
         }
     }
+}
+
+fn read(target: &Target, text: &str) -> Result<Value, KeepError> {
+    serde_json::from_str(text)
+        .map_err(kube::Error::SerdeError)
+        .map_err(KeepError::api("read", target.name()))
 }
 
 /// What validators want to be asked about. One that wants nothing has no webhook.
