@@ -146,7 +146,6 @@ const APPLICATION_REVISION: &[Column] = &[
         ".metadata.labels.app\\.oam\\.dev/app-revision-hash",
         0,
     ),
-    ("Succeeded", "string", ".status.succeeded", 0),
     AGE,
     (
         "Publish Version",

@@ -71,13 +71,13 @@ pub struct DefinitionUse {
     pub other: Tree,
 }
 
-/// What became of an application revision.
+/// What KubeVela says of an application revision. Cambium writes none: the Application's own status says what became of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplicationRevisionStatus {
-    /// Whether it has ever been applied as a whole and worked.
-    #[serde(default)]
-    pub succeeded: bool,
+    /// Whether KubeVela's workflow ended well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub succeeded: Option<bool>,
     /// Fields that we do not know.
     #[serde(flatten)]
     pub other: Tree,
