@@ -199,6 +199,42 @@ async fn what_admission_refuses_is_told_in_the_dry_run_too() {
 }
 
 #[tokio::test]
+async fn what_is_frozen_is_shown_at_what_it_runs() {
+    let sandbox = Sandbox::new("frozen").await;
+    sandbox.publish("web", &THREE[..1]).await;
+    let mut shop = application("shop", &[("front", "web@1")]);
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/publishVersion": "monday"});
+    sandbox.apply(&shop).await;
+    sandbox.ready("shop").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    let file = sandbox.file("shop.yaml", &serde_saphyr::to_string(&shop).unwrap());
+    let lock = format!("lock {} --dry-run", file.display());
+    assert_snapshot!(sandbox.session(&["resolve shop --explain", "outdated", "upgrade shop"]));
+    let locked = sandbox.run(&lock);
+    assert!(
+        locked.stdout.contains("1.2.2") && !locked.stdout.contains("1.2.3"),
+        "{}",
+        locked.stdout
+    );
+}
+
+#[tokio::test]
+async fn a_revision_that_is_current_again_is_found_by_its_name() {
+    let sandbox = Sandbox::new("again").await;
+    sandbox.publish("web", &THREE[..1]).await;
+    for text in ["a", "b", "a", "c"] {
+        let mut shop = application("shop", &[("front", "web@1.2.2")]);
+        shop["spec"]["components"][0]["properties"] = json!({"text": text});
+        sandbox.apply(&shop).await;
+        sandbox.ready("shop").await;
+    }
+    for to in ["v2", "1", "shop-v4"] {
+        let ended = sandbox.run(&format!("rollback shop --to {to} --dry-run"));
+        assert_eq!(ended.code, 0, "{to}: {}{}", ended.stdout, ended.stderr);
+    }
+}
+
+#[tokio::test]
 async fn rollback_makes_an_application_what_it_was_though_newer_versions_are_published() {
     let sandbox = Sandbox::new("rollback").await;
     sandbox.publish("web", &THREE[..1]).await;
@@ -516,6 +552,14 @@ fn without_a_cluster_it_says_so() {
 #[test]
 fn the_demo_tells_the_story() {
     let up = Up::start(&["--demo"]);
+    assert_snapshot!(sandbox::steady(&up.story));
+}
+
+#[test]
+fn the_demo_is_told_once_and_shown_ever_after() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(Up::kept(directory.path(), &["--demo"]));
+    let up = Up::kept(directory.path(), &["--demo"]);
     assert_snapshot!(sandbox::steady(&up.story));
 }
 

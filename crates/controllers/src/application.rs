@@ -7,7 +7,7 @@ use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
 use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
 use cambium_api::v1beta1::ApplicationStatus;
-use cambium_lineage::RevisionName;
+use cambium_lineage::{RevisionName, Version};
 use cambium_oam::Refused;
 use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft,
@@ -19,6 +19,7 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Looks at one application: observe, decide, act.
 pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
@@ -90,8 +91,14 @@ impl Run<'_> {
         let happened = self.act(&recorded, work, &plan, &kinds, live).await?;
         self.write_status(&draft, Some(&plan), &happened).await?;
         // Nothing tells when somebody else's object goes. What cannot be seen now may hold something to prune.
-        let done = plan.refused.is_empty() && happened.failed.is_empty() && !unseen;
-        Ok(if done { Outcome::Done } else { Outcome::Retry })
+        if !(plan.refused.is_empty() && happened.failed.is_empty()) || unseen {
+            return Ok(Outcome::Retry);
+        }
+        // What was applied just now may be healthy already, and nobody tells us of what we did ourselves.
+        match !plan.waiting.is_empty() && !happened.applied.is_empty() {
+            true => Ok(Outcome::After(Duration::ZERO)),
+            false => Ok(Outcome::Done),
+        }
     }
 
     /// Removes what the application made, and then lets it go.
@@ -380,11 +387,11 @@ impl Run<'_> {
         happened: &Happened,
     ) -> kube::Result<()> {
         let after = status(&self.application, draft, plan, happened, self.context.now());
-        for note in moves(&self.application, &after) {
+        for (reason, note) in moves(&self.application, &after) {
             self.context.events.record(Event {
                 regarding: reference(&self.application),
                 severity: Severity::Normal,
-                reason: reason::UPGRADED.to_owned(),
+                reason: reason.to_owned(),
                 action: "Resolve".to_owned(),
                 note,
             });
@@ -415,8 +422,8 @@ impl Run<'_> {
     }
 }
 
-/// References that are at another revision than before, as people are told.
-fn moves(application: &Value, after: &ApplicationStatus) -> Vec<String> {
+/// References that are at another revision than before, as people are told: the reason and the note of an event.
+fn moves(application: &Value, after: &ApplicationStatus) -> Vec<(&'static str, String)> {
     let before: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
     let called = |version: &Option<String>, revision: &Option<String>| {
         version.clone().or_else(|| revision.clone()).unwrap_or_default()
@@ -428,14 +435,21 @@ fn moves(application: &Value, after: &ApplicationStatus) -> Vec<String> {
             let was = before
                 .references
                 .iter()
-                .find(|was| was.path == now.path && was.asked == now.asked)?;
+                .find(|was| was.path == now.path && was.definition_type == now.definition_type)?;
             let moved = was.revision.is_some() && was.revision != now.revision;
             moved.then(|| {
                 let (from, to) = (
                     called(&was.version, &was.revision),
                     called(&now.version, &now.revision),
                 );
-                format!("{}: {} moved from {from} to {to}", now.path, now.asked)
+                let version = |text: &str| Version::declared(text).ok();
+                let down = matches!((version(&from), version(&to)), (Some(from), Some(to)) if to < from);
+                let reason = match down {
+                    true => reason::DOWNGRADED,
+                    false => reason::UPGRADED,
+                };
+                let note = format!("{}: {} moved from {from} to {to}", now.path, now.asked);
+                (reason, note)
             })
         })
         .collect()

@@ -178,6 +178,9 @@ impl State {
         if let Some(before) = change.before.as_ref().and_then(application) {
             let changed = self.consumers_mut().remove_recorded(&before, &change.key.name);
             self.uses_changed(&changed);
+            if change.origin != Origin::Ourselves && !change.same_content() {
+                self.applications.add(Key::new(&before.namespace, &before.name));
+            }
         }
         let Some(record) = &change.after else {
             return;

@@ -735,3 +735,135 @@ async fn an_application_that_comes_back_under_its_name_starts_anew() -> Result<(
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
     Ok(())
 }
+
+/// A definition in the system's namespace, under a name that only this test has.
+async fn publish_far(platform: &Platform, name: &str, version: &str) -> Result<()> {
+    let system = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vela-system"}});
+    let created = platform.raw.post("/api/v1/namespaces", &system).await?;
+    ensure!([201, 409].contains(&created.code), "vela-system");
+    let mut far = component(name, Some(version), version);
+    far["metadata"]["namespace"] = json!("vela-system");
+    platform.accepted(&far).await?;
+    let path = format!("/apis/core.oam.dev/v1beta1/namespaces/vela-system/componentdefinitions/{name}");
+    eventually(&format!("{name} {version} is published"), || async {
+        let found = platform.raw.get(&path).await?.body;
+        Ok(found["status"]["highestVersion"] == version)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn whoever_publishes_nearer_by_moves_nobody_who_is_pinned() -> Result<()> {
+    let platform = Platform::start().await?;
+    let name = platform.cluster.unique("shared");
+    publish_far(&platform, &name, "1.2.2").await?;
+    publish_far(&platform, &name, "1.10.0").await?;
+    platform
+        .deploy("exact", &format!("{name}@1.2.2"), json!({}))
+        .await?;
+    platform.deploy("bare", &name, json!({})).await?;
+    platform.deploy("series", &format!("{name}@1"), json!({})).await?;
+    platform.runs("exact-main", "1.2.2").await?;
+    platform.runs("bare-main", "1.10.0").await?;
+    platform.runs("series-main", "1.10.0").await?;
+    platform.idle().await?;
+    let generation = |found: &Value| found["metadata"]["resourceVersion"].clone();
+    let before = [
+        platform.application("exact").await?,
+        platform.application("bare").await?,
+    ];
+
+    platform
+        .publish_object(&component(&name, Some("1.2.2"), "near"))
+        .await?;
+    // Who follows looks here first.
+    platform.runs("series-main", "near").await?;
+    platform.idle().await?;
+    for application in &before {
+        let found = platform
+            .application(application["metadata"]["name"].as_str().context("a name")?)
+            .await?;
+        assert_eq!(generation(&found), generation(application), "{found}");
+        assert_eq!(found["status"]["references"][0]["namespace"], "vela-system");
+    }
+    // What is pinned is still looked after.
+    let path = format!("{}/exact-main", config_maps(&platform));
+    platform.raw.delete(&path, &json!({})).await?;
+    platform.runs("exact-main", "1.2.2").await?;
+
+    // A definition that is gone hides nothing, though a revision of it is still in use.
+    platform
+        .deploy("near", &format!("{name}@1.2.2"), json!({}))
+        .await?;
+    platform.runs("near-main", "near").await?;
+    platform.delete("componentdefinitions", &name).await?;
+    platform.runs("series-main", "1.10.0").await?;
+    platform.deploy("late", &name, json!({})).await?;
+    platform.runs("late-main", "1.10.0").await?;
+    platform.idle().await?;
+    platform.runs("near-main", "near").await?;
+    platform.runs("exact-main", "1.2.2").await
+}
+
+#[tokio::test]
+async fn what_is_frozen_does_not_move_when_its_revision_is_gone() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish("a", "1.0.0").await?;
+    let frozen = json!({"app.oam.dev/publishVersion": "monday"});
+    platform.deploy("shop", "a@1", frozen).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.condition("shop", "Ready", "True").await?;
+    platform.publish("a", "1.1.0").await?;
+    platform.delete("applicationrevisions", "shop-v1").await?;
+    let resolved = platform.condition("shop", "Resolved", "False").await?;
+    assert_eq!(
+        resolved["message"],
+        "it is frozen at shop-v1, which is gone; change app.oam.dev/publishVersion to record a new one"
+    );
+    platform.idle().await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    let thawed = json!({"app.oam.dev/publishVersion": "tuesday"});
+    platform.deploy("shop", "a@1", thawed).await?;
+    platform.runs("shop-main", "1.1.0").await
+}
+
+#[tokio::test]
+async fn a_component_waits_for_those_it_depends_on() -> Result<()> {
+    let platform = Platform::start().await?;
+    let mut slow = component("slow", Some("1.0.0"), "1.0.0");
+    slow["spec"]["status"] = json!({
+        "healthPolicy": "isHealth: (*context.output.metadata.annotations.ready | \"no\") == \"yes\"",
+    });
+    platform.publish_object(&slow).await?;
+    platform.publish("a", "1.0.0").await?;
+    let components = [("first", "slow"), ("second", "a"), ("third", "a"), ("alone", "a")];
+    let mut shop = application("shop", json!({}), &components);
+    shop["spec"]["components"][1]["dependsOn"] = json!(["shop-first"]);
+    shop["spec"]["components"][2]["dependsOn"] = json!(["shop-second"]);
+    platform.deploy_object(&shop).await?;
+    platform.runs("shop-alone", "1.0.0").await?;
+    let applied = platform.condition("shop", "Applied", "False").await?;
+    assert_eq!(
+        applied["message"],
+        "2 objects wait until what they need is healthy"
+    );
+    platform.idle().await?;
+    assert_eq!(platform.config_map("shop-second").await?["code"], 404);
+
+    // Once the first is healthy the others follow, one after the other, without anybody's doing.
+    let path = format!("{}/shop-first", config_maps(&platform));
+    let ready = json!({"metadata": {"annotations": {"ready": "yes"}}});
+    platform.raw.patch("merge", &path, &ready).await?;
+    platform.runs("shop-third", "1.0.0").await?;
+    platform.condition("shop", "Ready", "True").await?;
+
+    shop["spec"]["components"][1]["dependsOn"] = json!(["shop-third", "nobody"]);
+    platform.deploy_object(&shop).await?;
+    let rendered = platform.condition("shop", "Rendered", "False").await?;
+    assert_eq!(
+        rendered["message"],
+        "component \"shop-second\": dependsOn names \"nobody\", and there is no such component\n\
+         components shop-second, shop-third wait for each other; take one dependsOn away"
+    );
+    Ok(())
+}

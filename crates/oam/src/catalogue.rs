@@ -77,11 +77,23 @@ impl Catalogue {
         self.shelves.iter()
     }
 
-    /// Where a name leads from a namespace: first there, then in the system's namespace.
+    /// Where a name leads from a namespace: first there, then in the system's namespace. What is left of a definition
+    /// that is gone is found only if there is no other.
     pub fn find(&self, namespace: &str, type_: DefinitionType, name: &str) -> Option<(&Artifact, &Shelf)> {
-        [namespace, SYSTEM_NAMESPACE]
-            .into_iter()
-            .find_map(|namespace| self.shelves.get_key_value(&Artifact::new(type_, namespace, name)))
+        let places = [namespace, SYSTEM_NAMESPACE].map(|namespace| Artifact::new(type_, namespace, name));
+        let found = || {
+            places
+                .iter()
+                .filter_map(|place| self.shelves.get_key_value(place))
+        };
+        found()
+            .find(|(_, shelf)| shelf.is_declared())
+            .or_else(|| found().next())
+    }
+
+    /// Where a name leads in this namespace alone.
+    pub fn find_in(&self, namespace: &str, type_: DefinitionType, name: &str) -> Option<(&Artifact, &Shelf)> {
+        self.shelves.get_key_value(&Artifact::new(type_, namespace, name))
     }
 
     /// Whose a revision is.

@@ -5,10 +5,10 @@
 use crate::application::Recorded;
 use crate::definition::Uses;
 use crate::resolve::kind_in_lock;
-use crate::{Artifact, Asked, Catalogue, Follow, asked, follow, resolve};
+use crate::{Artifact, Asked, Catalogue, Follow, Using, asked, follow, resolve};
 use cambium_api::names::{SYSTEM_NAMESPACE, condition};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType};
-use cambium_lineage::{Digest, InUse, Lineage, Policy, Reference, Users};
+use cambium_lineage::{InUse, Lineage, Policy, Reference, Users};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -56,7 +56,7 @@ pub struct Consumers {
 struct Consumer {
     /// How it follows; none if its annotations cannot be read.
     follow: Option<Box<Follow>>,
-    asked: Vec<(Asked, Option<InUse>)>,
+    asked: Vec<(Asked, Option<Using>)>,
     uses: Vec<Place>,
     /// Whether some reference has no answer.
     failed: bool,
@@ -91,12 +91,15 @@ impl Consumers {
                 continue;
             };
             let namespace = reference.namespace.clone().unwrap_or_default();
-            uses.push((namespace, revision.clone()));
+            uses.push((namespace.clone(), revision.clone()));
             if let Ok(name) = revision.parse() {
                 let digest = reference.digest.as_deref().and_then(|digest| digest.parse().ok());
                 in_use.insert(
                     (reference.definition_type, reference.asked.clone()),
-                    InUse { name, digest },
+                    Using {
+                        namespace,
+                        revision: InUse { name, digest },
+                    },
                 );
             }
         }
@@ -241,12 +244,12 @@ impl Consumers {
         if follow.publish_version.is_some() && !consumer.failed {
             return false;
         }
-        consumer.asked.iter().any(|(asked, in_use)| {
+        consumer.asked.iter().any(|(asked, using)| {
             let same_definition = asked.type_ == artifact.type_ && asked.definition() == artifact.name;
             if !same_definition {
                 return false;
             }
-            let differs = || differs(catalogue, key, consumer.failed, follow, asked, in_use.as_ref());
+            let differs = || differs(catalogue, key, consumer.failed, follow, asked, using.as_ref());
             if follow.lock.is_some() {
                 return differs();
             }
@@ -254,9 +257,7 @@ impl Consumers {
                 namespace: &key.namespace,
                 text: &asked.text,
                 policy: follow.policy,
-                in_use: in_use
-                    .as_ref()
-                    .map(|in_use| (in_use.name.as_str(), in_use.digest)),
+                using: using.as_ref(),
                 failed: consumer.failed,
             };
             *known.entry(situation).or_insert_with(differs)
@@ -337,7 +338,7 @@ struct Situation<'c> {
     namespace: &'c str,
     text: &'c str,
     policy: Policy,
-    in_use: Option<(&'c str, Option<Digest>)>,
+    using: Option<&'c Using>,
     failed: bool,
 }
 
@@ -348,14 +349,15 @@ fn differs(
     failed: bool,
     follow: &Follow,
     asked: &Asked,
-    in_use: Option<&InUse>,
+    using: Option<&Using>,
 ) -> bool {
-    let answer = resolve(catalogue, &key.namespace, follow, asked, in_use);
-    match (answer.outcome, in_use) {
+    let answer = resolve(catalogue, &key.namespace, follow, asked, using);
+    match (answer.outcome, using) {
         (Ok(_), None) => true,
-        (Ok(resolved), Some(in_use)) => {
-            let revision = &resolved.stored.revision;
+        (Ok(resolved), Some(using)) => {
+            let (revision, in_use) = (&resolved.stored.revision, &using.revision);
             failed
+                || resolved.stored.artifact.namespace != using.namespace
                 || *revision.name() != in_use.name
                 || in_use.digest.is_some_and(|digest| digest != revision.digest())
         }

@@ -1,11 +1,11 @@
 //! Moving an application by hand: up to other versions, back to an earlier revision, or nowhere, by a lock.
 
 use crate::application::Recorded;
-use crate::resolve::{condition_reason, kind_in_lock};
-use crate::{Answer, Asked, Catalogue, Follow, Refused, asked, follow, resolve};
+use crate::resolve::{Inquiry, condition_reason, kind_in_lock};
+use crate::{Answer, Asked, Catalogue, Follow, Refused, Using, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::DefinitionType;
-use cambium_lineage::{Explanation, InUse, Lock, Policy, Question, Reference, Revision, Verdict, Wanted};
+use cambium_lineage::{Explanation, Lock, Policy, Reference, Revision, Verdict, Wanted};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -337,40 +337,17 @@ pub fn explain(
     namespace: &str,
     follow: &Follow,
     asked: &Asked,
-    in_use: Option<&InUse>,
+    using: Option<&Using>,
 ) -> Result<Vec<Explained>, Refused> {
-    let refuse = |reason, message: String| Refused { reason, message };
-    let reference: Reference = asked
-        .text
-        .parse()
-        .map_err(|error: cambium_lineage::ReferenceError| {
-            refuse(reason::INVALID_REFERENCE, error.to_string())
-        })?;
-    let Some((_, shelf)) = catalogue.find(namespace, asked.type_, reference.artifact()) else {
-        let answer = resolve(catalogue, namespace, follow, asked, in_use);
-        return Err(answer
-            .outcome
-            .err()
-            .unwrap_or_else(|| refuse(reason::DEFINITION_NOT_FOUND, asked.text.clone())));
-    };
-    let lineage = shelf
-        .lineage()
-        .map_err(|error| refuse(reason::REVISION_CHANGED, error.to_string()))?;
-    let mut question = Question::new(&reference, follow.policy, lineage).using(in_use);
-    let locked = follow
-        .lock
-        .as_ref()
-        .map(|lock| lock.locked(kind_in_lock(asked.type_), &reference))
-        .transpose()
-        .map_err(|error| refuse(reason::LOCKED, error.to_string()))?;
-    if let Some(locked) = locked {
-        question = question.locked_to(locked);
-    }
-    let Explanation { resolution, lines } = question.explain();
+    let inquiry = Inquiry::new(catalogue, namespace, follow, asked, using)?;
+    let Explanation { resolution, lines } = inquiry.question().explain();
     if lines.is_empty()
         && let Err(refusal) = resolution.decision
     {
-        return Err(refuse(condition_reason(&refusal), refusal.to_string()));
+        return Err(Refused {
+            reason: condition_reason(&refusal),
+            message: refusal.to_string(),
+        });
     }
     let line = |(revision, verdict): (&Revision, Verdict)| {
         let (chosen, why) = match verdict {

@@ -1,9 +1,10 @@
 //! What the references of an application get.
 
-use crate::{Catalogue, Stored};
-use cambium_api::names::{annotation, reason};
+use crate::catalogue::Shelf;
+use crate::{Artifact, Catalogue, Stored};
+use cambium_api::names::{SYSTEM_NAMESPACE, annotation, reason};
 use cambium_api::v1beta1::DefinitionType;
-use cambium_lineage::{Chosen, InUse, Lock, Movement, Policy, Question, Reference, Refusal};
+use cambium_lineage::{Chosen, InUse, Lineage, Lock, Locked, Movement, Policy, Question, Reference, Refusal};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -171,75 +172,132 @@ pub struct Refused {
     pub message: String,
 }
 
+/// What a reference uses: which revision, and where that is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Using {
+    /// The namespace of the definition.
+    pub namespace: String,
+    /// The revision in it.
+    pub revision: InUse,
+}
+
 /// What a reference in an application of this namespace gets.
 pub fn resolve(
     catalogue: &Catalogue,
     namespace: &str,
     follow: &Follow,
     asked: &Asked,
-    in_use: Option<&InUse>,
+    using: Option<&Using>,
 ) -> Answer {
     Answer {
-        outcome: outcome(catalogue, namespace, follow, asked, in_use),
+        outcome: Inquiry::new(catalogue, namespace, follow, asked, using)
+            .and_then(|inquiry| inquiry.outcome()),
         asked: asked.clone(),
         policy: follow.policy,
     }
 }
 
-fn outcome(
-    catalogue: &Catalogue,
-    namespace: &str,
-    follow: &Follow,
-    asked: &Asked,
-    in_use: Option<&InUse>,
-) -> Result<Resolved, Refused> {
-    let refuse = |reason, message| Refused { reason, message };
-    let reference: Reference = asked
-        .text
-        .parse()
-        .map_err(|error: cambium_lineage::ReferenceError| {
-            refuse(reason::INVALID_REFERENCE, error.to_string())
-        })?;
-    let Some((artifact, shelf)) = catalogue.find(namespace, asked.type_, reference.artifact()) else {
-        return Err(refuse(
-            reason::DEFINITION_NOT_FOUND,
-            not_found(namespace, asked.type_, &reference),
-        ));
-    };
-    let lineage = shelf
-        .lineage()
-        .map_err(|error| refuse(reason::REVISION_CHANGED, error.to_string()))?;
-    let locked = match &follow.lock {
-        None => None,
-        Some(lock) => Some(
-            lock.locked(kind_in_lock(asked.type_), &reference)
-                .map_err(|error| refuse(reason::LOCKED, error.to_string()))?,
-        ),
-    };
-    let mut question = Question::new(&reference, follow.policy, lineage).using(in_use);
-    if let Some(locked) = locked {
-        question = question.locked_to(locked);
+/// A reference that can be read and leads to a definition.
+pub(crate) struct Inquiry<'a> {
+    reference: Reference,
+    policy: Policy,
+    artifact: &'a Artifact,
+    shelf: &'a Shelf,
+    lineage: &'a Lineage,
+    locked: Option<&'a Locked>,
+    in_use: Option<&'a InUse>,
+}
+
+impl<'a> Inquiry<'a> {
+    pub(crate) fn new(
+        catalogue: &'a Catalogue,
+        namespace: &str,
+        follow: &'a Follow,
+        asked: &Asked,
+        using: Option<&'a Using>,
+    ) -> Result<Self, Refused> {
+        let refuse = |reason, message| Refused { reason, message };
+        let reference: Reference = asked
+            .text
+            .parse()
+            .map_err(|error: cambium_lineage::ReferenceError| {
+                refuse(reason::INVALID_REFERENCE, error.to_string())
+            })?;
+        let locked = match &follow.lock {
+            None => None,
+            Some(lock) => Some(
+                lock.locked(kind_in_lock(asked.type_), &reference)
+                    .map_err(|error| refuse(reason::LOCKED, error.to_string()))?,
+            ),
+        };
+        let stays = |shelf: &Shelf| {
+            let Ok(lineage) = shelf.lineage() else {
+                return true;
+            };
+            let question = Question::new(&reference, follow.policy, lineage);
+            !locked
+                .map_or(question, |locked| question.locked_to(locked))
+                .follows()
+        };
+        // Who does not follow is not moved by somebody who publishes nearer by, or stops doing so.
+        let place = using
+            .filter(|using| [namespace, SYSTEM_NAMESPACE].contains(&using.namespace.as_str()))
+            .and_then(|using| catalogue.find_in(&using.namespace, asked.type_, reference.artifact()))
+            .filter(|(_, shelf)| stays(shelf))
+            .or_else(|| catalogue.find(namespace, asked.type_, reference.artifact()));
+        let Some((artifact, shelf)) = place else {
+            return Err(refuse(
+                reason::DEFINITION_NOT_FOUND,
+                not_found(namespace, asked.type_, &reference),
+            ));
+        };
+        let lineage = shelf
+            .lineage()
+            .map_err(|error| refuse(reason::REVISION_CHANGED, error.to_string()))?;
+        Ok(Self {
+            policy: follow.policy,
+            // A revision of that name in another namespace is another one.
+            in_use: using
+                .filter(|using| using.namespace == artifact.namespace)
+                .map(|using| &using.revision),
+            reference,
+            artifact,
+            shelf,
+            lineage,
+            locked,
+        })
     }
-    let resolution = question.resolve();
-    let newer = resolution
-        .newer
-        .as_ref()
-        .map(|newer| (newer.revision.to_string(), newer.reason.to_string()));
-    let choice = resolution
-        .decision
-        .map_err(|refusal| refuse(condition_reason(&refusal), refusal.to_string()))?;
-    let stored = shelf.stored(choice.revision.name()).cloned().ok_or_else(|| {
-        refuse(
-            reason::VERSION_NOT_FOUND,
-            format!("{artifact}: revision {} is not stored", choice.revision.name()),
-        )
-    })?;
-    Ok(Resolved {
-        stored,
-        reason: choice.reason,
-        movement: choice.movement,
-        newer,
-    })
+
+    pub(crate) fn question(&self) -> Question<'_, 'a> {
+        let question = Question::new(&self.reference, self.policy, self.lineage).using(self.in_use);
+        match self.locked {
+            Some(locked) => question.locked_to(locked),
+            None => question,
+        }
+    }
+
+    fn outcome(&self) -> Result<Resolved, Refused> {
+        let refuse = |reason, message| Refused { reason, message };
+        let resolution = self.question().resolve();
+        let newer = resolution
+            .newer
+            .as_ref()
+            .map(|newer| (newer.revision.to_string(), newer.reason.to_string()));
+        let choice = resolution
+            .decision
+            .map_err(|refusal| refuse(condition_reason(&refusal), refusal.to_string()))?;
+        let name = choice.revision.name();
+        let stored = self.shelf.stored(name).cloned().ok_or_else(|| {
+            let message = format!("{}: revision {name} is not stored", self.artifact);
+            refuse(reason::VERSION_NOT_FOUND, message)
+        })?;
+        Ok(Resolved {
+            stored,
+            reason: choice.reason,
+            movement: choice.movement,
+            newer,
+        })
+    }
 }
 
 /// What locks call the kinds of definitions.
@@ -253,7 +311,6 @@ pub(crate) fn kind_in_lock(type_: DefinitionType) -> &'static str {
 }
 
 fn not_found(namespace: &str, type_: DefinitionType, reference: &Reference) -> String {
-    use cambium_api::names::SYSTEM_NAMESPACE;
     let places = match namespace == SYSTEM_NAMESPACE {
         true => format!("namespace {namespace}"),
         false => format!("namespace {namespace} or {SYSTEM_NAMESPACE}"),

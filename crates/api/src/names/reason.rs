@@ -80,6 +80,9 @@ pub const BLOCKED: &str = "Blocked";
 /// A reference moved to another version.
 pub const UPGRADED: &str = "Upgraded";
 
+/// A reference moved to a lower version.
+pub const DOWNGRADED: &str = "Downgraded";
+
 /// A version was published.
 pub const VERSION_PUBLISHED: &str = "VersionPublished";
 

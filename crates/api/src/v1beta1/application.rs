@@ -54,7 +54,7 @@ pub struct Component {
     /// What is attached to it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traits: Vec<ComponentTrait>,
-    /// The components that must work before this one is applied.
+    /// The components that must be applied and healthy before this one is applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     /// Fields that we do not know.

@@ -38,6 +38,9 @@ pub struct ApplicationStatus {
     /// The application revision that is current.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest_revision: Option<Revision>,
+    /// The value of the annotation `app.oam.dev/publishVersion` that it was frozen by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish_version: Option<String>,
     /// The highest revision number ever issued. Numbers are not used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_water_mark: Option<i64>,

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use cambium_api::names::annotation;
 use cambium_cue::Source;
-use cambium_oam::{Follow, asked, follow, moves, resolve};
+use cambium_oam::application::answers;
+use cambium_oam::moves;
 use serde_json::Value;
 use std::path::Path;
 
-use super::resolving::in_use;
 use super::world::World;
 use crate::cli::Lock;
 use crate::exit::{Refusals, UnreadableFile, WrongUse};
@@ -30,16 +30,12 @@ pub(crate) async fn lock(options: &Lock) -> Result<()> {
     {
         annotations.remove(annotation::LOCK);
     }
-    let follow: Follow = follow(&unlocked).map_err(Refusals::from)?;
     // What is there already is locked to what it uses.
-    let live = world.live(&namespace, &application);
-    let answers: Vec<_> = asked(&application)
-        .iter()
-        .map(|asked| {
-            let in_use = live.and_then(|live| in_use(live, asked));
-            resolve(&world.catalogue, &namespace, &follow, asked, in_use.as_ref())
-        })
-        .collect();
+    let unlocked = world.as_if_live(&namespace, &unlocked);
+    let recorded = world.recorded_of(&namespace, &unlocked);
+    let answers = answers(&unlocked, recorded, &world.catalogue)
+        .map_err(Refusals::from)?
+        .answers;
     let lock = moves::lock(&answers).map_err(Refusals::from)?.to_string();
     let text = with_annotation(&source.text, &lock).ok_or_else(|| {
         WrongUse(format!(

@@ -60,9 +60,9 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
     let is_current = |name: &str| Some(name) == current;
     let to = match &options.to {
         Some(wanted) => revisions.iter().find(|one| {
-            let revision = &one.revision;
-            revision.name().as_str() == wanted
-                || wanted.trim_start_matches('v').parse() == Ok(revision.number())
+            // By name: a revision that is current again keeps its name and has another number.
+            let name = one.revision.name().as_str();
+            name == wanted || name == format!("{}-v{}", key.name, wanted.trim_start_matches('v'))
         }),
         None => revisions
             .iter()
@@ -99,12 +99,6 @@ async fn carry_out(
 ) -> Result<()> {
     let name = application["metadata"]["name"].as_str().unwrap_or_default();
     let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
-    show(application, plan, output)?;
-    let lock = application["metadata"]["annotations"][annotation::LOCK].as_str();
-    if plan.spec == application["spec"] && plan.lock.as_deref() == lock {
-        output::note(&format!("application/{name}: nothing to change"));
-        return Ok(());
-    }
     let frozen = application["metadata"]["annotations"][annotation::PUBLISH_VERSION].as_str();
     if let Some(version) = frozen {
         return Err(WrongUse(format!(
@@ -112,6 +106,12 @@ async fn carry_out(
             annotation::PUBLISH_VERSION
         ))
         .into());
+    }
+    show(application, plan, output)?;
+    let lock = application["metadata"]["annotations"][annotation::LOCK].as_str();
+    if plan.spec == application["spec"] && plan.lock.as_deref() == lock {
+        output::note(&format!("application/{name}: nothing to change"));
+        return Ok(());
     }
     let api = applications(client, namespace);
     // As it is now, with all its fields; if somebody was faster since, the server says so.

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use cambium_api::crossplane::UpdatePolicy;
 use cambium_composites::{ByRevision, CompositionFetcher as _, Wish};
-use cambium_oam::{asked, follow, resolve};
+use cambium_oam::application::answers;
+use cambium_oam::{Asked, Consuming, Follow, asked, follow, resolve};
 use serde_json::{Value, json};
 
 use super::fleet::{Fleet, Kind};
-use super::resolving::in_use;
 use super::world::World;
 use super::{answer, ask, heading};
 use crate::cli::Outdated;
@@ -45,35 +45,22 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
                 continue;
             }
         };
-        for asked in asked(application) {
-            let in_use = in_use(application, &asked);
-            let answered = resolve(&world.catalogue, &key.namespace, &follow, &asked, in_use.as_ref());
-            let (at, newest, why) = match &answered.outcome {
-                Ok(resolved) => match &resolved.newer {
-                    Some((newest, why)) => {
-                        let why = match &follow.publish_version {
-                            Some(version) => format!("is frozen by publishVersion={version}"),
-                            None => why.clone(),
-                        };
-                        (resolved.stored.revision.to_string(), newest.clone(), why)
-                    }
-                    None => continue,
-                },
-                Err(refused) => ("<none>".to_owned(), "<none>".to_owned(), refused.message.clone()),
-            };
-            all.push(json!({
-                "namespace": key.namespace, "application": key.name, "path": asked.path,
-                "asked": asked.text, "at": at, "newest": newest, "whyNot": why,
-            }));
-            rows.push(vec![
-                key.namespace.clone(),
-                key.name.clone(),
-                asked.path,
-                asked.text,
-                at,
-                newest,
-                why,
-            ]);
+        for row in references(&world, key, application, &follow) {
+            let text = |field: &str| row[field].as_str().unwrap_or("<none>").to_owned();
+            rows.push(
+                [
+                    "namespace",
+                    "application",
+                    "path",
+                    "asked",
+                    "at",
+                    "newest",
+                    "whyNot",
+                ]
+                .map(text)
+                .into(),
+            );
+            all.push(row);
         }
     }
     let fleet = Fleet::read(&client).await?;
@@ -105,6 +92,66 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
         return Ok(());
     }
     answer(&rows, &all, options.asking.output)
+}
+
+/// The references of an application that could move to something newer and do not, or that get nothing.
+fn references(world: &World, key: &Consuming, application: &Value, follow: &Follow) -> Vec<Value> {
+    let row = |asked: &Asked, at: Option<String>, newest: Option<String>, why: String| {
+        json!({
+            "namespace": key.namespace, "application": key.name, "path": asked.path,
+            "asked": asked.text, "at": at, "newest": newest, "whyNot": why,
+        })
+    };
+    // What it runs, whatever becomes of its references.
+    let running = |asked: &Asked| {
+        let known = application["status"]["references"].as_array()?;
+        let known = known
+            .iter()
+            .find(|known| known["path"] == asked.path.as_str() && known["asked"] == asked.text.as_str())?;
+        let name = known["version"].as_str().or(known["revision"].as_str())?;
+        Some(name.to_owned())
+    };
+    let recorded = world.recorded_of(&key.namespace, application);
+    let answered = match answers(application, recorded, &world.catalogue) {
+        Ok(answered) => answered,
+        Err(refused) => {
+            let asked = asked(application);
+            let rows = refused.iter().flat_map(|one| {
+                asked
+                    .iter()
+                    .map(|asked| row(asked, running(asked), None, one.message.clone()))
+            });
+            return rows.collect();
+        }
+    };
+    let mut rows = Vec::new();
+    for answer in &answered.answers {
+        let asked = &answer.asked;
+        let resolved = match &answer.outcome {
+            Ok(resolved) => resolved,
+            Err(refused) => {
+                rows.push(row(asked, running(asked), None, refused.message.clone()));
+                continue;
+            }
+        };
+        let at = resolved.stored.revision.to_string();
+        let newer = match &follow.publish_version {
+            None => resolved.newer.clone(),
+            Some(version) => {
+                let thawed = resolve(&world.catalogue, &key.namespace, follow, asked, None);
+                let newest = thawed.outcome.ok().map(|thawed| match thawed.newer {
+                    Some((newest, _)) => newest,
+                    None => thawed.stored.revision.to_string(),
+                });
+                let newest = newest.filter(|newest| *newest != at);
+                newest.map(|newest| (newest, format!("is frozen by publishVersion={version}")))
+            }
+        };
+        if let Some((newest, why)) = newer {
+            rows.push(row(asked, Some(at), Some(newest), why));
+        }
+    }
+    rows
 }
 
 /// Where a composite resource is, if that is not at the current revision of its composition, and why.

@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use cambium_lineage::InUse;
+use cambium_oam::application::answers;
 use cambium_oam::moves::explain;
-use cambium_oam::{Asked, asked, follow, resolve as resolve_one};
+use cambium_oam::{Asked, Using, follow};
 use serde_json::{Value, json};
 
 use super::locking::application_in;
@@ -29,21 +30,25 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
         own.clone_into(&mut namespace);
     }
     let follow = follow(application).map_err(Refusals::from)?;
-    // A file says nothing of what is in use; the application of its name in the cluster does.
-    let live = world.live(&namespace, application);
+    let application = &world.as_if_live(&namespace, application);
+    let recorded = world.recorded_of(&namespace, application);
+    let answered = answers(application, recorded, &world.catalogue).map_err(Refusals::from)?;
     let mut rows = vec![heading(["PLACE", "ASKED", "GOT", "FROM", "WHY"])];
     let mut all = Vec::new();
     let mut problems = Vec::new();
     let mut text = String::new();
-    for asked in asked(application) {
-        let in_use = live.and_then(|live| in_use(live, &asked));
-        let answer = resolve_one(&world.catalogue, &namespace, &follow, &asked, in_use.as_ref());
-        let explained = explain(&world.catalogue, &namespace, &follow, &asked, in_use.as_ref());
+    for answer in &answered.answers {
+        let asked = &answer.asked;
+        let using = using(application, asked);
+        let explained = explain(&world.catalogue, &namespace, &follow, asked, using.as_ref());
         let (got, from, why) = match &answer.outcome {
             Ok(resolved) => (
                 resolved.stored.revision.to_string(),
                 resolved.stored.artifact.namespace.clone(),
-                resolved.reason.to_string(),
+                match answered.frozen {
+                    Some(frozen) => format!("frozen at {}", frozen.revision.name()),
+                    None => resolved.reason.to_string(),
+                },
             ),
             Err(refused) => {
                 problems.push(refused.clone());
@@ -61,6 +66,9 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
             text.push_str(&format!("\n{} {}\n", asked.path, asked.text));
             if let Err(refused) = &answer.outcome {
                 text.push_str(&format!("  refused: {}\n", refused.message));
+            }
+            if answered.frozen.is_some() {
+                text.push_str(&format!("  {why}; without publishVersion:\n"));
             }
             for line in explained.iter().flatten() {
                 let mark = if line.chosen { "*" } else { " " };
@@ -92,13 +100,16 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
 }
 
 /// What a reference uses now, as the status says.
-pub(super) fn in_use(application: &Value, asked: &Asked) -> Option<InUse> {
+fn using(application: &Value, asked: &Asked) -> Option<Using> {
     let references = application["status"]["references"].as_array()?;
     let known = references.iter().find(|known| {
         known["asked"] == asked.text.as_str() && known["definitionType"] == json!(asked.type_)
     })?;
-    Some(InUse {
-        name: known["revision"].as_str()?.parse().ok()?,
-        digest: known["digest"].as_str().and_then(|digest| digest.parse().ok()),
+    Some(Using {
+        namespace: known["namespace"].as_str().unwrap_or_default().to_owned(),
+        revision: InUse {
+            name: known["revision"].as_str()?.parse().ok()?,
+            digest: known["digest"].as_str().and_then(|digest| digest.parse().ok()),
+        },
     })
 }

@@ -76,10 +76,19 @@ impl World {
         Ok(world)
     }
 
-    /// The application in the cluster that has the name of this one.
-    pub(super) fn live(&self, namespace: &str, application: &Value) -> Option<&Value> {
-        let name = application["metadata"]["name"].as_str()?;
-        self.applications.get(&Consuming::new(namespace, name))
+    /// An application from a file, with the status of the one in the cluster that has its name: a file says nothing of what is in use.
+    pub(super) fn as_if_live(&self, namespace: &str, application: &Value) -> Value {
+        let mut application = application.clone();
+        let live = self.applications.get(&named(namespace, &application));
+        application["metadata"]["namespace"] = Value::String(namespace.to_owned());
+        application["status"] = live.map_or(Value::Null, |live| live["status"].clone());
+        application
+    }
+
+    /// The revisions of the application in the cluster that has the name of this one.
+    pub(super) fn recorded_of(&self, namespace: &str, application: &Value) -> &[Recorded] {
+        let recorded = self.recorded.get(&named(namespace, application));
+        recorded.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// One application.
@@ -131,6 +140,13 @@ async fn list(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
             None => return Ok(objects),
         }
     }
+}
+
+fn named(namespace: &str, application: &Value) -> Consuming {
+    Consuming::new(
+        namespace,
+        application["metadata"]["name"].as_str().unwrap_or_default(),
+    )
 }
 
 fn consuming(application: &Value) -> Consuming {

@@ -48,11 +48,40 @@ const DATABASE: &str = "/apis/platform.example.org/v1/namespaces/default/databas
 const APPS: &str = "/apis/core.oam.dev/v1beta1/namespaces/default/applications";
 const SYSTEM: &str = "/apis/core.oam.dev/v1beta1/namespaces/vela-system";
 
-/// Tells the story, and leaves its objects behind.
+/// Tells the story, and leaves its objects behind; where it was told before, shows what has become of them.
 pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
     let story = Story {
         client: Client::new(cluster.server.clone(), "default"),
     };
+    match story.told_before().await? {
+        true => again(&story).await?,
+        false => {
+            definitions(&story).await?;
+            compositions(&story).await?;
+        }
+    }
+    say("Everything is still there. With KUBECONFIG set as below, try:\n\
+         \n  kubectl get app partial -o yaml              # status.references: asked, resolved, since when, why\
+         \n  kubectl edit compdef web -n vela-system      # a published version cannot be changed: see what it says\
+         \n  kubectl delete compdef web -n vela-system    # nor deleted while somebody uses it\
+         \n  cambium outdated                             # who could move to what\
+         \n  cambium resolve partial --explain            # every version, and why it was passed over\
+         \n  cambium upgrade exact exact-web=1.2.5        # move one component, with a plan first\
+         \n  cambium history componentdefinition/web -n vela-system\
+         \n  cambium history composition/databases        # every revision, and who uses it\
+         \n  cambium pin database/automatic               # stay where it is; `cambium follow` is the way back")
+}
+
+/// A version that was published is published: telling it again would be refused.
+async fn again(story: &Story) -> anyhow::Result<()> {
+    say("The story was told here before. This is where everybody is now, and why:")?;
+    story.why().await?;
+    story.show("kubectl get app", APPS).await?;
+    story.show("kubectl get databases -o wide", DATABASE).await
+}
+
+/// The first act: a version is published, and each application says whether that concerns it.
+async fn definitions(story: &Story) -> anyhow::Result<()> {
     say("A platform team publishes web 1.2.2 and 1.2.3, and cache 4.4.2 and 4.5.6.")?;
     story.apply(DEFINITIONS).await?;
     story.published("web", "1.2.3").await?;
@@ -85,19 +114,7 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
             "kubectl get defrev -n vela-system",
             &format!("{SYSTEM}/definitionrevisions"),
         )
-        .await?;
-    compositions(&story).await?;
-
-    say("Everything is still there. With KUBECONFIG set as below, try:\n\
-         \n  kubectl get app partial -o yaml              # status.references: asked, resolved, since when, why\
-         \n  kubectl edit compdef web -n vela-system      # a published version cannot be changed: see what it says\
-         \n  kubectl delete compdef web -n vela-system    # nor deleted while somebody uses it\
-         \n  cambium outdated                             # who could move to what\
-         \n  cambium resolve partial --explain            # every version, and why it was passed over\
-         \n  cambium upgrade exact exact-web=1.2.5        # move one component, with a plan first\
-         \n  cambium history componentdefinition/web -n vela-system\
-         \n  cambium history composition/databases        # every revision, and who uses it\
-         \n  cambium pin database/automatic               # stay where it is; `cambium follow` is the way back")
+        .await
 }
 
 /// The second act: a composition is edited, and each database says whether that concerns it.
@@ -215,6 +232,17 @@ impl Story {
         }
         write!(std::io::stdout(), "{}", table::print(&rows))?;
         Ok(())
+    }
+
+    async fn told_before(&self) -> anyhow::Result<bool> {
+        let path = format!("{SYSTEM}/componentdefinitions/web");
+        match self.get(&path).await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.downcast_ref() {
+                Some(kube::Error::Api(status)) if status.is_not_found() => Ok(false),
+                _ => Err(error),
+            },
+        }
     }
 
     async fn published(&self, name: &str, version: &str) -> anyhow::Result<()> {

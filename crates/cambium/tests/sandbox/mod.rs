@@ -25,9 +25,19 @@ pub(crate) struct Up {
 impl Up {
     /// Starts one, in memory.
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::with(&[&["--ephemeral"], arguments].concat())
+    }
+
+    /// Starts one that keeps its data there.
+    pub(crate) fn kept(data: &Path, arguments: &[&str]) -> Self {
+        let data = data.display().to_string();
+        Self::with(&[&["--data-dir", data.as_str()], arguments].concat())
+    }
+
+    fn with(arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_cambium"))
-            .args(["up", "--ephemeral", "--listen", "127.0.0.1:0", "--kubeconfig"])
+            .args(["up", "--listen", "127.0.0.1:0", "--kubeconfig"])
             .arg(directory.path().join("kubeconfig"))
             .args(arguments)
             .stdout(Stdio::piped())

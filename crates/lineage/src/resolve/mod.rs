@@ -49,7 +49,7 @@ pub enum Policy {
 }
 
 /// What a consumer uses now, as it was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InUse {
     /// The revision.
@@ -146,6 +146,12 @@ impl<'q, 'l> Question<'q, 'l> {
             locked: Some(locked),
             ..self
         }
+    }
+
+    /// Whether something newly published could move it: nothing that was named, kept or locked holds it.
+    pub fn follows(&self) -> bool {
+        let stance = stance::stance(self.reference, self.policy, self.lineage);
+        self.locked.is_none() && matches!(stance, Ok(stance::Stance::Following))
     }
 
     /// The answer. It reads the index, and as many candidates as selector or stage rule out.

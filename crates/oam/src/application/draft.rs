@@ -2,8 +2,9 @@
 
 use super::Object;
 use super::object::LONGEST_LABEL;
+use super::order;
 use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object, snapshot};
-use crate::{Answer, Asked, Catalogue, Follow, Refused, Resolved, asked, follow, resolve};
+use crate::{Answer, Asked, Catalogue, Follow, Refused, Resolved, Using, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType, DefinitionUse};
 use cambium_lineage::{Chosen, Digest, InUse, Movement, Policy};
@@ -87,6 +88,12 @@ impl Work {
             .collect()
     }
 
+    /// The value that the application is frozen by from now on.
+    pub fn publish_version(&self) -> Option<&str> {
+        let annotations = &self.snapshot["metadata"]["annotations"];
+        annotations.get(annotation::PUBLISH_VERSION)?.as_str()
+    }
+
     /// The ApplicationRevision to create or to put back, once it is known which objects it makes.
     pub fn revision_object(&self, application: &Value, resources: &[Object]) -> Option<Value> {
         match &self.record {
@@ -106,35 +113,49 @@ impl Work {
 
 /// Resolves and renders an application.
 pub fn draft(observed: &Observed<'_>) -> Draft {
-    let application = observed.application;
-    let follow = match follow(application) {
-        Ok(follow) => follow,
+    let answers = match answers(observed.application, observed.recorded, observed.catalogue) {
+        Ok(answers) => answers,
         Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
     };
-    if let Some(frozen) = frozen(observed, &follow) {
-        if frozen.revision.altered().is_some() {
-            let problem = Refused {
-                reason: reason::REVISION_CHANGED,
-                message: format!(
-                    "it is frozen at {}, which was edited after it was recorded; change {} to record a new one",
-                    frozen.revision.name(),
-                    annotation::PUBLISH_VERSION
-                ),
-            };
-            return refused(Vec::new(), Step::Resolve, vec![problem]);
-        }
-        let answers = restore(frozen, observed.catalogue);
-        let mut draft = finish(observed, answers, frozen.application.clone(), Some(frozen));
-        draft.frozen = Some(frozen.revision.name().to_string());
-        return draft;
+    let Answers { answers, frozen } = answers;
+    let snapshot = match frozen {
+        Some(frozen) => frozen.application.clone(),
+        None => snapshot(observed.application),
+    };
+    let mut draft = finish(observed, answers, snapshot, frozen);
+    draft.frozen = frozen.map(|frozen| frozen.revision.name().to_string());
+    draft
+}
+
+/// What the references of an application get.
+#[derive(Debug)]
+pub struct Answers<'a> {
+    /// One for each reference.
+    pub answers: Vec<Answer>,
+    /// The revision that the application is frozen at, by `publishVersion`; the references are those of that revision.
+    pub frozen: Option<&'a Recorded>,
+}
+
+/// Resolves the references of an application, with what its status says it uses; or all that keeps it from being asked.
+pub fn answers<'a>(
+    application: &Value,
+    recorded: &'a [Recorded],
+    catalogue: &Catalogue,
+) -> Result<Answers<'a>, Vec<Refused>> {
+    let follow = follow(application)?;
+    if let Some(frozen) = frozen(application, recorded, &follow)? {
+        return Ok(Answers {
+            answers: restore(frozen, catalogue),
+            frozen: Some(frozen),
+        });
     }
     let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
-    let in_use = InUseBefore::of(observed);
-    let answers: Vec<Answer> = asked(application)
-        .iter()
-        .map(|asked| resolve(observed.catalogue, namespace, &follow, asked, in_use.get(asked)))
-        .collect();
-    finish(observed, answers, snapshot(application), None)
+    let in_use = InUseBefore::of(application, recorded);
+    let answer = |asked: &Asked| resolve(catalogue, namespace, &follow, asked, in_use.get(asked));
+    Ok(Answers {
+        answers: asked(application).iter().map(answer).collect(),
+        frozen: None,
+    })
 }
 
 /// What the references of a revision stand for: exactly what was recorded, or why that is not there.
@@ -208,40 +229,84 @@ fn name_too_long(application: &Value) -> Option<Refused> {
     })
 }
 
-/// The revision that the application is frozen at: the current one, if it was recorded under the same value.
-fn frozen<'a>(observed: &Observed<'a>, follow: &Follow) -> Option<&'a Recorded> {
-    let version = follow.publish_version.as_deref()?;
-    newest(observed.recorded).filter(|recorded| recorded.publish_version() == Some(version))
+/// The revision that the application is frozen at: the current one, if it was recorded under the same value. Refused if that
+/// is not there any more, or not what it was: what is frozen does not move.
+fn frozen<'a>(
+    application: &Value,
+    recorded: &'a [Recorded],
+    follow: &Follow,
+) -> Result<Option<&'a Recorded>, Vec<Refused>> {
+    let Some(version) = follow.publish_version.as_deref() else {
+        return Ok(None);
+    };
+    let current = newest(recorded).filter(|recorded| recorded.publish_version() == Some(version));
+    let (name, what) = match current {
+        Some(current) if current.revision.altered().is_none() => return Ok(Some(current)),
+        Some(current) => (
+            current.revision.name().as_str(),
+            "was edited after it was recorded",
+        ),
+        None if application["status"]["publishVersion"] == version => {
+            let name = application["status"]["latestRevision"]["name"].as_str();
+            (name.unwrap_or("a revision"), "is gone")
+        }
+        None => return Ok(None),
+    };
+    Err(vec![Refused {
+        reason: reason::REVISION_CHANGED,
+        message: format!(
+            "it is frozen at {name}, which {what}; change {} to record a new one",
+            annotation::PUBLISH_VERSION
+        ),
+    }])
 }
 
 /// What each reference used before: as the status says, or else the newest revision.
-struct InUseBefore(BTreeMap<(DefinitionType, String), InUse>);
+struct InUseBefore(BTreeMap<(DefinitionType, String), Using>);
 
 impl InUseBefore {
-    fn of(observed: &Observed<'_>) -> Self {
+    fn of(application: &Value, recorded: &[Recorded]) -> Self {
         let mut uses = BTreeMap::new();
-        let mut add = |type_, reference: &str, revision: &str, digest: &str| {
+        let mut add = |type_, reference: &str, namespace: &Option<String>, revision: &str, digest: &str| {
             if let Ok(name) = revision.parse() {
-                let digest = digest.parse().ok();
-                uses.insert((type_, reference.to_owned()), InUse { name, digest });
+                let using = Using {
+                    namespace: namespace.clone().unwrap_or_default(),
+                    revision: InUse {
+                        name,
+                        digest: digest.parse().ok(),
+                    },
+                };
+                uses.insert((type_, reference.to_owned()), using);
             }
         };
-        let newest = newest(observed.recorded);
+        let newest = newest(recorded);
         for used in newest.iter().flat_map(|recorded| &recorded.definitions) {
-            add(used.type_, &used.reference, &used.revision, &used.digest);
+            add(
+                used.type_,
+                &used.reference,
+                &used.namespace,
+                &used.revision,
+                &used.digest,
+            );
         }
         let status: ApplicationStatus =
-            serde_json::from_value(observed.application["status"].clone()).unwrap_or_default();
+            serde_json::from_value(application["status"].clone()).unwrap_or_default();
         for reference in &status.references {
             if let Some(revision) = &reference.revision {
                 let digest = reference.digest.as_deref().unwrap_or_default();
-                add(reference.definition_type, &reference.asked, revision, digest);
+                add(
+                    reference.definition_type,
+                    &reference.asked,
+                    &reference.namespace,
+                    revision,
+                    digest,
+                );
             }
         }
         Self(uses)
     }
 
-    fn get(&self, asked: &Asked) -> Option<&InUse> {
+    fn get(&self, asked: &Asked) -> Option<&Using> {
         self.0.get(&(asked.type_, asked.text.clone()))
     }
 }
@@ -305,7 +370,7 @@ fn work(
         return Err(one(reason::WORKFLOW_NOT_SUPPORTED, message.to_owned()));
     }
     let mut definitions = Definitions::default();
-    let mut problems = Vec::new();
+    let mut problems = order::problems(&snapshot);
     for answer in answers {
         let (DefinitionType::Component | DefinitionType::Trait, Ok(resolved)) =
             (answer.asked.type_, &answer.outcome)

@@ -8,12 +8,13 @@
 
 mod draft;
 mod object;
+mod order;
 mod plan;
 mod recorded;
 mod status;
 
 pub use cambium_objects::Object;
-pub use draft::{Draft, Observed, Step, Work, draft, restore};
+pub use draft::{Answers, Draft, Observed, Step, Work, answers, draft, restore};
 pub use object::is_made_by;
 pub use plan::{Applied, Plan, Scopes, ever_wanted, plan, plan_deletion, superfluous};
 pub use recorded::{Record, Recorded, snapshot};

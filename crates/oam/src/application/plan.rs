@@ -2,7 +2,7 @@
 
 use super::object::{LONGEST_LABEL, applied_object, is_applied_by_us};
 use super::status::is_healthy;
-use super::{Recorded, Work, is_made_by};
+use super::{Recorded, Work, is_made_by, order};
 use crate::Refused;
 use cambium_api::names::{label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
@@ -21,7 +21,7 @@ pub struct Plan {
     pub wanted: Vec<Applied>,
     /// Which of them are not as they should be, in the order to apply them: places in `wanted`.
     pub apply: Vec<usize>,
-    /// Which of them wait until their component's workload is healthy: places in `wanted`.
+    /// Which of them wait until their component's workload, or another component, is healthy: places in `wanted`.
     pub waiting: Vec<usize>,
     /// Objects that should be there no longer, with their identities.
     pub prune: Vec<(Object, String)>,
@@ -119,10 +119,17 @@ pub fn plan(
         return plan;
     }
     let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
+    let settled = |wanted: &Applied| is_settled(wanted, live.get(&wanted.object), &status);
+    let works = |component: &str| {
+        let mut objects = plan.wanted.iter().filter(|wanted| wanted.component == component);
+        objects.all(settled) && is_healthy(work, component, live)
+    };
     for (index, wanted) in plan.wanted.iter().enumerate() {
-        if stages[index] == Stage::PostDispatch && !is_healthy(work, &wanted.component, live) {
+        let late = stages[index] == Stage::PostDispatch && !is_healthy(work, &wanted.component, live);
+        let needs = order::needs(&work.snapshot, &wanted.component);
+        if late || !needs.into_iter().all(works) {
             plan.waiting.push(index);
-        } else if !is_settled(wanted, live.get(&wanted.object), &status) {
+        } else if !settled(wanted) {
             plan.apply.push(index);
         }
     }
@@ -168,6 +175,14 @@ fn made<'l>(
     live.iter().filter(move |(object, live)| {
         is_made_by(live, &namespace, &name) && wanted.iter().any(|wanted| wanted.is(object))
     })
+}
+
+/// Of what is there, what an application may apply.
+pub(super) fn ours(application: &Value, live: &BTreeMap<Object, Value>) -> BTreeMap<Object, Value> {
+    live.iter()
+        .filter(|(object, live)| is_ours(application, object, live))
+        .map(|(object, live)| (object.clone(), live.clone()))
+        .collect()
 }
 
 /// Whether an object that is there may be applied: its labels say that it is ours, or we have applied it and somebody took them away.

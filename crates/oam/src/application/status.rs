@@ -1,7 +1,7 @@
 //! What an application's status says.
 
 use super::object::applied_object;
-use super::plan::Plan;
+use super::plan::{Plan, ours};
 use super::{Draft, Object, Record, Step, Work};
 use crate::{Answer, Refused};
 use cambium_api::names::{condition, reason};
@@ -57,16 +57,21 @@ pub fn status(
                 revision_hash: Some(work.digest.short()),
                 ..Default::default()
             });
+            after.publish_version = work.publish_version().map(str::to_owned);
             after.high_water_mark = Some(before.high_water_mark.unwrap_or(0).max(number));
         }
-        after.services = services(work, &happened.live);
+        after.services = match plan.filter(|plan| !plan.refused.is_empty()) {
+            None => services(work, &happened.live),
+            // Among what is there may be somebody else's, and how that is doing says nothing of this one.
+            Some(_) => services(work, &ours(application, &happened.live)),
+        };
         after.resolved = Some(resolved(&draft.answers));
         if let Some(plan) = plan {
             after.applied_resources = applied_resources(plan, happened, &before);
         }
     }
     let healthy = after.services.iter().filter(|service| service.healthy).count();
-    after.healthy = Some(format!("{healthy}/{}", after.services.len()));
+    after.healthy = work.map(|_| format!("{healthy}/{}", after.services.len()));
     let mut conditions = Conditions::after(&before.conditions, after.observed_generation, now);
     after.phase = Some(decide(&mut conditions, draft, plan, happened, &after));
     after.conditions = conditions.done();
@@ -189,7 +194,10 @@ fn decide(
             condition::APPLIED,
             false,
             reason::PROGRESSING,
-            format!("{count} objects wait until their workloads are healthy"),
+            match count {
+                1 => "1 object waits until what it needs is healthy".to_owned(),
+                count => format!("{count} objects wait until what they need is healthy"),
+            },
         ),
     }
     let unhealthy: Vec<String> = after
@@ -366,7 +374,7 @@ fn services(work: &Work, live: &BTreeMap<Object, Value>) -> Vec<ServiceStatus> {
         .collect()
 }
 
-/// Whether the workload of a component is healthy, which PostDispatch traits wait for.
+/// Whether the workload of a component is healthy, which PostDispatch traits and other components wait for.
 pub(super) fn is_healthy(work: &Work, component: &str, live: &BTreeMap<Object, Value>) -> bool {
     let component = work
         .rendered
