@@ -4,10 +4,12 @@ use anyhow::Result;
 use cambium_api::crossplane::{CompositeResourceDefinition, Mode, Scope};
 use cambium_compose::{ObservedResource, observe};
 use cambium_composites::Content;
+use cambium_composites::admission::check_composition;
 use cambium_composites::composite::{Wanted, wanted};
-use cambium_composites::definition::read;
+use cambium_composites::definition::{Definition, composite_crd, read};
 use cambium_composites::pipeline::{self, Next};
 use cambium_cue::Diagnostics;
+use cambium_schema::FieldPath;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +23,14 @@ pub(crate) fn run(options: &Compose) -> Result<()> {
     let mut composite = only(&options.file, None)?;
     let composition = only(&options.composition, Some("Composition"))?;
     if let Some(file) = &options.definition {
-        check(only(file, Some("CompositeResourceDefinition"))?, &composite)?;
+        check(only(file, Some("CompositeResourceDefinition"))?, &mut composite)?;
+    }
+    let refused: Vec<String> = check_composition(None, &composition)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    if !refused.is_empty() {
+        return Err(shown(&refused).into());
     }
     let fits = &composition["spec"]["compositeTypeRef"];
     if (&fits["apiVersion"], &fits["kind"]) != (&composite["apiVersion"], &composite["kind"]) {
@@ -134,8 +143,8 @@ fn with_functions(
     Ok((composite, made))
 }
 
-/// Whether a definition is right, and defines the composite resource.
-fn check(definition: Value, composite: &Value) -> Result<()> {
+/// Whether a definition is right, and the composite resource is one that it defines; fills in what it defaults.
+fn check(definition: Value, composite: &mut Value) -> Result<()> {
     let version = definition["apiVersion"].as_str().unwrap_or_default();
     let version = version.rsplit('/').next().unwrap_or_default().to_owned();
     let mut typed: CompositeResourceDefinition = serde_json::from_value(definition)?;
@@ -144,18 +153,43 @@ fn check(definition: Value, composite: &Value) -> Result<()> {
     }
     let definition = read(&typed).map_err(|problems| shown(&[problems.to_string()]))?;
     let defined = definition.composite_type();
-    if composite["kind"] == defined.kind.as_str() && composite["apiVersion"] == defined.api_version.as_str() {
-        return Ok(());
+    if composite["kind"] != defined.kind.as_str() || composite["apiVersion"] != defined.api_version.as_str() {
+        return Err(WrongUse(format!(
+            "{} defines {} of {}, and the composite resource is a {} of {}",
+            definition.name(),
+            defined.kind,
+            defined.api_version,
+            text(&composite["kind"]),
+            text(&composite["apiVersion"]),
+        ))
+        .into());
     }
-    Err(WrongUse(format!(
-        "{} defines {} of {}, and the composite resource is a {} of {}",
-        definition.name(),
-        defined.kind,
-        defined.api_version,
-        text(&composite["kind"]),
-        text(&composite["apiVersion"]),
-    ))
-    .into())
+    let problems = as_served(&definition, composite);
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(shown(&problems).into()),
+    }
+}
+
+/// Makes of a composite resource what an API server would; what that would refuse, or drop.
+fn as_served(definition: &Definition, composite: &mut Value) -> Vec<String> {
+    let crd = composite_crd(definition);
+    let versions = crd.spec.versions.into_iter();
+    let mut served = versions.filter(|version| version.name == definition.referenceable());
+    let schema = served.next().and_then(|version| version.schema);
+    let schema = json!(schema.and_then(|schema| schema.open_api_v3_schema));
+    let schema = match cambium_schema::parse(&schema, &FieldPath::new("openAPIV3Schema")) {
+        Ok(schema) => schema,
+        Err(errors) => return errors.iter().map(ToString::to_string).collect(),
+    };
+    let unknown = cambium_schema::unknown_fields(&schema, composite).into_iter();
+    let mut problems: Vec<String> = unknown
+        .map(|path| format!("{path}: there is no such field"))
+        .collect();
+    cambium_schema::default(&schema, composite);
+    let invalid = cambium_schema::validate(&schema, composite, None);
+    problems.extend(invalid.iter().map(ToString::to_string));
+    problems
 }
 
 fn text(value: &Value) -> &str {

@@ -6,8 +6,9 @@ mod sandbox;
 
 use std::process::{Command, Stdio};
 
+use cambium_testing::eventually_some;
 use insta::assert_snapshot;
-use sandbox::{Sandbox, Up, application, apply, definition, get, ready};
+use sandbox::{Sandbox, Up, application, apply, definition, get, live, ready};
 use serde_json::{Value, json};
 
 const THREE: [(&str, &str); 3] = [("1.2.2", "one"), ("1.2.3", "two"), ("2.0.0", "three")];
@@ -628,7 +629,8 @@ async fn compositions_have_a_history_and_composite_resources_are_pinned_and_foll
             &json!("keep"),
             &json!([
                 "used by Database default/manual, Database default/stable",
-                "it is what channel=stable gets"
+                "it is what channel=stable gets",
+                "it is new"
             ])
         )
     );
@@ -649,6 +651,71 @@ async fn compositions_have_a_history_and_composite_resources_are_pinned_and_foll
         .await
         .unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_claim_says_how_its_composite_resource_follows() {
+    let sandbox = Sandbox::within(Up::start(&[]), "default").await;
+    let type_ = json!({"apiVersion": "store.example.org/v1", "kind": "XStore"});
+    let definition = json!({
+        "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
+        "metadata": {"name": "xstores.store.example.org"},
+        "spec": {"group": "store.example.org", "names": {"kind": "XStore", "plural": "xstores"},
+            "claimNames": {"kind": "Store", "plural": "stores"},
+            "versions": [{"name": "v1", "served": true, "referenceable": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}}}]},
+    });
+    let composition = |says: &str| {
+        let base = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"labels": {"says": says}}});
+        json!({
+            "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": "stores"},
+            "spec": {"compositeTypeRef": type_, "resources": [{"name": "place", "base": base}]},
+        })
+    };
+    apply(&sandbox.client, "", &definition).await.unwrap();
+    apply(&sandbox.client, "", &composition("first")).await.unwrap();
+    let claim = json!({"apiVersion": "store.example.org/v1", "kind": "Store", "metadata": {"name": "books"}, "spec": {}});
+    cambium_testing::eventually("claims are served", || async {
+        Ok(apply(&sandbox.client, "default", &claim).await.is_ok())
+    })
+    .await
+    .unwrap();
+    let reference = async |object: &Value, namespace: &str, field: &str| {
+        let found = live(&sandbox.client, namespace, object).await?;
+        anyhow::Ok(found["spec"][field]["name"].as_str().map(str::to_owned))
+    };
+    let name = eventually_some("there is a composite resource", || async {
+        reference(&claim, "default", "resourceRef").await
+    })
+    .await
+    .unwrap();
+    let mut composite = type_.clone();
+    composite["metadata"] = json!({"name": name});
+    let at = async || reference(&composite, "", "compositionRevisionRef").await;
+    let first = eventually_some("it uses a revision", at).await.unwrap();
+    apply(&sandbox.client, "", &composition("second")).await.unwrap();
+    let moved = async || Ok(at().await?.filter(|now| *now != first));
+    eventually_some("it follows", moved).await.unwrap();
+
+    let refused = sandbox.run(&format!("pin xstore/{name} --to 1"));
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("use store/books -n default"),
+        "{}",
+        refused.stderr
+    );
+    let pinned = sandbox.run("pin store/books --to 1 -o json");
+    assert_eq!(pinned.code, 0, "{}", pinned.stderr);
+    let told: Value = serde_json::from_str(&pinned.stdout).unwrap();
+    assert_eq!(
+        told,
+        json!({"subject": "store/books", "policy": "Manual", "revision": first, "dryRun": false})
+    );
+    let back = async || Ok(at().await?.filter(|now| *now == first));
+    eventually_some("it is where its claim says", back).await.unwrap();
+    assert_eq!(sandbox.run("follow store/books").code, 0);
+    eventually_some("it follows again", moved).await.unwrap();
+    assert_eq!(sandbox.run("pin store/nobody").code, 9);
 }
 
 #[test]
@@ -678,6 +745,19 @@ fn composing_needs_no_cluster() {
     };
     assert_snapshot!(run(&composite, "1-definition.yaml"));
     std::fs::write(&composite, text.replace("Database", "Cache")).unwrap();
+    assert_snapshot!(run(&composite, "1-definition.yaml"));
+    // What is left open is filled in, and what a cluster would refuse is refused.
+    std::fs::write(&composite, text.replace("storageGB: 7", "")).unwrap();
+    let filled = run(&composite, "1-definition.yaml");
+    assert!(
+        filled.contains("storageGB: 10") && filled.ends_with("exit 0"),
+        "{filled}"
+    );
+    std::fs::write(
+        &composite,
+        text.replace("storageGB: 7", "storageGB: much, size: 3"),
+    )
+    .unwrap();
     assert_snapshot!(run(&composite, "1-definition.yaml"));
 }
 

@@ -189,6 +189,8 @@ async fn what_belongs_to_somebody_else_is_not_overwritten_and_nothing_else_is_ap
     let shop = platform.application("shop").await?;
     assert!(shop["status"]["appliedResources"].is_null(), "{}", shop["status"]);
     assert!(shop["status"]["latestRevision"].is_null(), "{}", shop["status"]);
+    // How somebody else's object is doing says nothing of this application.
+    assert_eq!(shop["status"]["healthy"], "0/2", "{}", shop["status"]);
 
     // Another application is somebody else, too.
     let mut rival = application("rival", json!({}), &[("main", "a")]);

@@ -1,17 +1,17 @@
 //! Compositions, their revisions and the composite resources of a cluster, read once.
 
 use anyhow::Result;
-use cambium_api::crossplane::{CompositeResourceDefinition, Composition, CompositionRevision};
+use cambium_api::crossplane::{CompositeResourceDefinition, Composition, CompositionRevision, Names};
 use cambium_composites::definition::{Definition, read};
 use cambium_composites::revision::{LabelEdits, Stored};
-use cambium_composites::{Catalogue, Consumer, Consumers, Consuming, Live, Selector, Wish};
+use cambium_composites::{Catalogue, Consumer, Consumers, Consuming, Live, Selector, Wish, composite_of};
 use kube::Client;
 use kube::api::ApiResource;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::world::list_if_there;
+use super::world::{list, list_if_there};
 use crate::exit::{NotFound, WrongUse};
 
 /// Compositions, and who uses them.
@@ -27,6 +27,15 @@ pub(super) struct Kind {
     pub(super) definition: Definition,
     pub(super) resource: ApiResource,
     pub(super) composites: Vec<Value>,
+    /// The kind of its claims, and all of those.
+    pub(super) claims: Option<(ApiResource, Vec<Value>)>,
+}
+
+/// A composite resource, and the object that says how it follows: itself, or its claim.
+pub(super) struct Subject<'f> {
+    pub(super) kind: &'f Kind,
+    pub(super) composite: &'f Value,
+    pub(super) steered: (&'f ApiResource, &'f Value),
 }
 
 impl Fleet {
@@ -70,14 +79,28 @@ impl Fleet {
         let default =
             default.map(|selector| Selector::new(selector.match_labels.clone().unwrap_or_default()));
         self.consumers.set_default(&type_, default);
-        let resource = ApiResource {
+        let resource = |names: &Names| ApiResource {
             group: definition.group().to_owned(),
             version: definition.referenceable().to_owned(),
             api_version: type_.api_version.clone(),
-            kind: type_.kind.clone(),
-            plural: definition.names().plural.clone(),
+            kind: names.kind.clone(),
+            plural: names.plural.clone(),
         };
-        let composites = list_if_there(client, &resource).await?;
+        let claims = match definition.claim_names().map(resource) {
+            Some(resource) => {
+                let claims = list_if_there(client, &resource).await?;
+                Some((resource, claims))
+            }
+            None => None,
+        };
+        let resource = resource(definition.names());
+        let composites = match list(client, &resource).await {
+            Err(error) if error.is::<NotFound>() => {
+                tracing::warn!("{} is left out: its kind is not served", definition.name());
+                return Ok(());
+            }
+            listed => listed?,
+        };
         for composite in &composites {
             let text = |field: &str| {
                 composite["metadata"][field]
@@ -101,36 +124,29 @@ impl Fleet {
             definition,
             resource,
             composites,
+            claims,
         });
         Ok(())
     }
 
-    /// The composite resource that KIND/NAME means.
-    pub(super) fn composite(&self, subject: &str, namespace: &str) -> Result<(&Kind, &Value)> {
+    /// The composite resource that KIND/NAME means, by its own name or by its claim's.
+    pub(super) fn composite<'f>(&'f self, subject: &str, namespace: &str) -> Result<Subject<'f>> {
         let Some((kind, name)) = subject.split_once('/') else {
             return Err(WrongUse(format!("{subject:?} is not KIND/NAME, as in xdatabase/orders")).into());
         };
         let wanted = kind.to_lowercase();
-        let known = |one: &&Kind| {
-            let names = one.definition.names();
-            let singular = names
-                .singular
-                .clone()
-                .unwrap_or_else(|| names.kind.to_lowercase());
-            let short = names.short_names.iter().flatten();
-            let group = one.definition.group();
-            let plain = [names.kind.to_lowercase(), names.plural.clone(), singular];
-            let full = plain.iter().map(|name| format!("{name}.{group}"));
-            plain
-                .iter()
-                .cloned()
-                .chain(full)
-                .chain(short.cloned())
-                .any(|name| name == wanted)
-        };
-        let kinds: Vec<&Kind> = self.kinds.iter().filter(known).collect();
-        let [one] = kinds.as_slice() else {
-            let message = match kinds.is_empty() {
+        let own = self
+            .kinds
+            .iter()
+            .filter(|one| is_called(&one.definition, one.definition.names(), &wanted));
+        let claimed = self.kinds.iter().filter_map(|one| {
+            let names = one.definition.claim_names()?;
+            is_called(&one.definition, names, &wanted).then_some((one, one.claims.as_ref()))
+        });
+        let meant: Vec<(&Kind, Option<&(ApiResource, Vec<Value>)>)> =
+            own.map(|one| (one, None)).chain(claimed).collect();
+        let [(one, claims)] = meant.as_slice() else {
+            let message = match meant.is_empty() {
                 true => format!("no CompositeResourceDefinition defines {kind:?}"),
                 false => {
                     format!("{kind:?} is defined more than once; add the group, as in xdatabases.example.org")
@@ -138,15 +154,58 @@ impl Fleet {
             };
             return Err(NotFound(message).into());
         };
-        let is = |composite: &&Value| {
-            composite["metadata"]["name"] == name
-                && composite["metadata"]["namespace"]
-                    .as_str()
-                    .is_none_or(|found| found == namespace)
+        let find = |objects: &'f [Value], name: &str| {
+            objects.iter().find(|object| {
+                let found = object["metadata"]["namespace"].as_str();
+                object["metadata"]["name"] == name && found.is_none_or(|found| found == namespace)
+            })
         };
-        let found = one.composites.iter().find(is);
-        found
-            .map(|composite| (*one, composite))
-            .ok_or_else(|| NotFound(format!("no {} {name:?}", one.definition.names().kind)).into())
+        let Some((resource, claims)) = claims else {
+            let missing = || NotFound(format!("no {} {name:?}", one.definition.names().kind));
+            let composite = find(&one.composites, name).ok_or_else(missing)?;
+            if let Some(claim) = one.definition.layout().claim_ref(composite) {
+                let kind = one.definition.claim_names().map_or("", |names| &names.kind);
+                return Err(WrongUse(format!(
+                    "{subject} belongs to a claim, which says how it follows: use {}/{} -n {}",
+                    kind.to_lowercase(),
+                    claim.name,
+                    claim.namespace
+                ))
+                .into());
+            }
+            return Ok(Subject {
+                kind: one,
+                composite,
+                steered: (&one.resource, composite),
+            });
+        };
+        let missing = || NotFound(format!("no {} {name:?} in namespace {namespace}", resource.kind));
+        let claim = find(claims, name).ok_or_else(missing)?;
+        let composite = composite_of(claim).and_then(|composite| find(&one.composites, composite.name?));
+        let composite =
+            composite.ok_or_else(|| NotFound(format!("{subject} has no composite resource yet")))?;
+        Ok(Subject {
+            kind: one,
+            composite,
+            steered: (resource, claim),
+        })
     }
+}
+
+/// Whether people may mean this kind by that word, as kubectl understands it.
+fn is_called(definition: &Definition, names: &Names, wanted: &str) -> bool {
+    let singular = names
+        .singular
+        .clone()
+        .unwrap_or_else(|| names.kind.to_lowercase());
+    let short = names.short_names.iter().flatten();
+    let group = definition.group();
+    let plain = [names.kind.to_lowercase(), names.plural.clone(), singular];
+    let full = plain.iter().map(|name| format!("{name}.{group}"));
+    plain
+        .iter()
+        .cloned()
+        .chain(full)
+        .chain(short.cloned())
+        .any(|name| name == wanted)
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use cambium_api::names::annotation;
 use cambium_composites::revision::LabelEdits;
+use cambium_controllers::Settings;
 use cambium_lineage::{KeepReason, Retention, RevisionName, Users};
 use cambium_oam::application::{Recorded, superfluous};
 use cambium_oam::definition::{Observed, plan};
@@ -57,7 +58,7 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
             let reasons = planned.kept.iter().find(|(kept, _)| kept == name);
             let why: Vec<String> = match (goes, reasons) {
                 (true, _) => vec!["nobody uses it, and newer ones are kept".to_owned()],
-                (false, Some((_, reasons))) => reasons.iter().map(text).collect(),
+                (false, Some((_, reasons))) => reasons.iter().map(|why| text(why, "definition")).collect(),
                 (false, None) if one.deleting => vec!["its deletion waits for those who use it".to_owned()],
                 (false, None) => vec!["its definition is gone; those who use it keep it".to_owned()],
             };
@@ -162,7 +163,7 @@ fn of_compositions(fleet: &Fleet, options: &Gc, verdicts: &mut Verdicts) {
                 edits: LabelEdits::default(),
                 retention: Retention {
                     newest: said.unwrap_or(options.composition_revision_limit),
-                    grace: SignedDuration::ZERO,
+                    grace: Settings::default().revision_grace,
                     delay: SignedDuration::ZERO,
                 },
             },
@@ -175,7 +176,10 @@ fn of_compositions(fleet: &Fleet, options: &Gc, verdicts: &mut Verdicts) {
                 Some((_, reasons)) if reasons.is_empty() => {
                     (true, vec!["nobody uses it, and newer ones are kept".to_owned()])
                 }
-                Some((_, reasons)) => (false, reasons.iter().map(text).collect()),
+                Some((_, reasons)) => (
+                    false,
+                    reasons.iter().map(|why| text(why, "composition")).collect(),
+                ),
                 None => (
                     false,
                     vec!["it belongs to no Composition that is there".to_owned()],
@@ -189,10 +193,11 @@ fn of_compositions(fleet: &Fleet, options: &Gc, verdicts: &mut Verdicts) {
     }
 }
 
-fn text(reason: &KeepReason) -> String {
+/// Why a revision stays; `publisher` is what declares it.
+fn text(reason: &KeepReason, publisher: &str) -> String {
     match reason {
         KeepReason::Current => "it is what a new consumer gets".to_owned(),
-        KeepReason::Declared => "its definition declares it".to_owned(),
+        KeepReason::Declared => format!("its {publisher} declares it"),
         KeepReason::Used { by } => {
             let by: Vec<&str> = by.iter().map(String::as_str).collect();
             format!("used by {}", by.join(", "))

@@ -4,19 +4,23 @@ use anyhow::{Context as _, Result};
 use cambium_api::crossplane::UpdatePolicy;
 use cambium_composites::{ByRevision, CompositionFetcher as _, Field, Refusal, Wish};
 use kube::Client;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::ask;
-use super::fleet::{Fleet, Kind};
-use crate::cli::{Follow, Pin};
+use super::fleet::{Fleet, Kind, Subject};
+use super::{ask, print};
+use crate::cli::{Follow, Format, Pin};
 use crate::exit::{NotFound, WrongUse};
 use crate::output;
 
 pub(crate) async fn pin(options: &Pin) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
     let fleet = Fleet::read(&client).await?;
-    let (kind, composite) = fleet.composite(&options.subject, &namespace)?;
+    let Subject {
+        kind,
+        composite,
+        steered,
+    } = fleet.composite(&options.subject, &namespace)?;
     refuse_if_enforced(kind, UpdatePolicy::Manual)?;
     let layout = kind.definition.layout();
     let revision = match &options.to {
@@ -62,19 +66,24 @@ pub(crate) async fn pin(options: &Pin) -> Result<()> {
         (Field::UpdatePolicy, json!("Manual")),
         (Field::RevisionRef, json!({"name": revision})),
     ]);
-    change(&client, kind, composite, patch, options.dry_run).await?;
-    output::note(&said(
-        &options.subject,
+    change(&client, steered, patch, options.dry_run).await?;
+    let about = json!({"subject": options.subject, "policy": "Manual", "revision": revision});
+    tell(
+        about,
         &format!("stays at {revision}"),
         options.dry_run,
-    ));
-    Ok(())
+        options.asking.output,
+    )
 }
 
 pub(crate) async fn follow(options: &Follow) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
     let fleet = Fleet::read(&client).await?;
-    let (kind, composite) = fleet.composite(&options.subject, &namespace)?;
+    let Subject {
+        kind,
+        composite,
+        steered,
+    } = fleet.composite(&options.subject, &namespace)?;
     refuse_if_enforced(kind, UpdatePolicy::Automatic)?;
     let mut wish = Wish::of(&kind.definition, composite);
     wish.policy = UpdatePolicy::Automatic;
@@ -84,15 +93,14 @@ pub(crate) async fn follow(options: &Follow) -> Result<()> {
         .definition
         .layout()
         .patch([(Field::UpdatePolicy, json!("Automatic"))]);
-    change(&client, kind, composite, patch, options.dry_run).await?;
+    change(&client, steered, patch, options.dry_run).await?;
     let to = fetched.revision.map(|stored| stored.revision.name().to_string());
-    let what = format!(
-        "follows {}, and gets {}",
-        fetched.composition,
-        to.unwrap_or_default()
-    );
-    output::note(&said(&options.subject, &what, options.dry_run));
-    Ok(())
+    let to = to.unwrap_or_default();
+    let about = json!({
+        "subject": options.subject, "policy": "Automatic", "composition": fetched.composition, "revision": to,
+    });
+    let what = format!("follows {}, and gets {to}", fetched.composition);
+    tell(about, &what, options.dry_run, options.asking.output)
 }
 
 /// What is not there, or what cannot be used.
@@ -110,11 +118,18 @@ fn unfit(refusal: Refusal) -> anyhow::Error {
     }
 }
 
-fn said(subject: &str, what: &str, dry_run: bool) -> String {
-    match dry_run {
+/// What was done, or would be: for a person, or for a program.
+fn tell(mut about: Value, what: &str, dry_run: bool, output: Option<Format>) -> Result<()> {
+    if let Some(format) = output {
+        about["dryRun"] = json!(dry_run);
+        return print(&about, format);
+    }
+    let subject = about["subject"].as_str().unwrap_or_default();
+    output::note(&match dry_run {
         true => format!("{subject} {what} (dry run: not changed)"),
         false => format!("{subject} {what}"),
-    }
+    });
+    Ok(())
 }
 
 fn refuse_if_enforced(kind: &Kind, wanted: UpdatePolicy) -> Result<()> {
@@ -132,17 +147,16 @@ fn refuse_if_enforced(kind: &Kind, wanted: UpdatePolicy) -> Result<()> {
 /// Changes exactly what was read, or says that somebody was faster.
 async fn change(
     client: &Client,
-    kind: &Kind,
-    composite: &Value,
+    (resource, object): (&ApiResource, &Value),
     mut patch: Value,
     dry_run: bool,
 ) -> Result<()> {
-    let metadata = &composite["metadata"];
+    let metadata = &object["metadata"];
     patch["metadata"] = json!({"resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"]});
     let name = metadata["name"].as_str().unwrap_or_default();
     let api: Api<DynamicObject> = match metadata["namespace"].as_str() {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &kind.resource),
-        None => Api::all_with(client.clone(), &kind.resource),
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
     };
     let params = PatchParams {
         dry_run,

@@ -114,14 +114,15 @@ pub(super) async fn list_if_there(client: &Client, resource: &ApiResource) -> Re
     }
 }
 
-async fn list(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
+pub(super) async fn list(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
     let kind = &resource.kind;
     let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
     let mut params = ListParams::default().limit(PAGE);
     let mut objects = Vec::new();
     loop {
         let page = match api.list(&params).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => {
+            // A kind that is not served is answered in plain text, without a reason.
+            Err(kube::Error::Api(status)) if status.code == 404 => {
                 anyhow::bail!(NotFound(format!(
                     "the cluster has no {kind}s; `cambium manager` installs the kinds"
                 )));
