@@ -115,6 +115,9 @@ pub fn upgrade(
     if !problems.is_empty() {
         return Err(problems);
     }
+    if follow.lock.is_some() {
+        moves.extend(along(application, &references, &moves));
+    }
     let spec = with_references(application, &moves);
     let lock = match &follow.lock {
         Some(old) => Some(relocked(old, catalogue, namespace, &spec, &moves)?),
@@ -126,6 +129,31 @@ pub fn upgrade(
         lock,
         beyond_references: false,
     })
+}
+
+/// References that move because another one gets their text: a lock has one answer for a text.
+fn along(application: &Value, references: &[Asked], moves: &[Move]) -> Vec<Move> {
+    let type_of = |path: &str| {
+        let asked = references.iter().find(|asked| asked.path == path);
+        asked.map(|asked| asked.type_)
+    };
+    let others = references
+        .iter()
+        .filter(|asked| moves.iter().all(|one| one.path != asked.path));
+    let along = others.filter_map(|asked| {
+        let same =
+            |one: &&Move| one.to.as_deref() == Some(&asked.text) && type_of(&one.path) == Some(asked.type_);
+        let new_version = moves.iter().find(same)?.new_version.clone();
+        let version = current_version(application, asked);
+        (version != new_version).then(|| Move {
+            path: asked.path.clone(),
+            from: Some(asked.text.clone()),
+            to: Some(asked.text.clone()),
+            version,
+            new_version,
+        })
+    });
+    along.collect()
 }
 
 /// A lock for other references: what does not move stays locked to what it was.

@@ -118,6 +118,26 @@ fn all_that_is_wrong_with_wishes_is_told() {
 }
 
 #[test]
+fn a_lock_has_one_answer_for_a_text() {
+    let references = [("a", "web@1", "1.2.3"), ("b", "web@1", "1.2.3")];
+    let then = catalogue(&["1.2.3"], 0);
+    let answers: Vec<Answer> = asked(&application(json!({}), &references))
+        .iter()
+        .map(|asked| resolve(&then, "team", &unbound(), asked, None))
+        .collect();
+    let locked = lock(&answers).expect("a lock").to_string();
+    let application = application(json!({"app.oam.dev/lock": locked}), &references);
+    let wish = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
+    let plan = upgrade(&application, &catalogue(&["1.2.3", "1.3.0"], 0), &wish).expect("a plan");
+    let paths: Vec<&str> = plan.moves.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths, ["components[a]", "components[b]"]);
+    assert!(
+        plan.lock
+            .is_some_and(|lock| lock.contains("1.3.0") && !lock.contains("1.2.3"))
+    );
+}
+
+#[test]
 fn a_lock_moves_with_what_moves_and_holds_the_rest() {
     let before = catalogue(&["1.2.3"], 0);
     let references = [("a", "web@1", "1.2.3"), ("b", "web@1.2", "1.2.3")];
