@@ -41,6 +41,22 @@ fn an_edited_revision_is_put_back_and_then_left_alone() {
 }
 
 #[test]
+fn a_revision_that_nobody_holds_is_held_once() {
+    let mut world = World::published("a", &["1.0.0", "1.1.0"]);
+    let metadata = &mut world.revisions.get_mut("a-v1.0.0").unwrap()["metadata"];
+    metadata.as_object_mut().unwrap().remove("finalizers");
+    let plan = world.plan();
+    assert_eq!(plan.hold, ["a-v1.0.0".parse().unwrap()]);
+    world.carry_out(&plan);
+    assert!(is_nothing(&world.plan()));
+    // One that is going already cannot be held.
+    let metadata = &mut world.revisions.get_mut("a-v1.0.0").unwrap()["metadata"];
+    metadata["finalizers"] = json!(["example.com/wait"]);
+    metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert!(world.plan().hold.is_empty());
+}
+
+#[test]
 fn numbers_are_never_used_again() {
     let mut world = World::new(&component("a", None, "0"));
     world.settle();
