@@ -68,6 +68,18 @@ async fn definitions_that_cannot_be_published_are_refused() -> Result<()> {
     .await?;
     let unreadable = definition("TraitDefinition", "t", None, "patch: {\n");
     is_refused(&platform, &unreadable, &["does not compile"]).await?;
+    let step = definition("WorkflowStepDefinition", "s", Some("1.0.0"), "parameter: {{\n");
+    is_refused(&platform, &step, &["version \"1.0.0\"", "does not compile"]).await?;
+    let mut never = component("a", Some("1.0.0"), "x");
+    never["spec"]["status"] = json!({"healthPolicy": "isHealthy: true"});
+    is_refused(
+        &platform,
+        &never,
+        &["version \"1.0.0\"", "the health policy has no isHealth"],
+    )
+    .await?;
+    never["spec"] = json!({"version": "1.0.0", "schematic": {"helm": {"release": {}}}});
+    is_refused(&platform, &never, &["schematic.helm is not rendered here"]).await?;
 
     is_refused(
         &platform,

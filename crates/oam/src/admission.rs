@@ -1,8 +1,7 @@
 //! What is refused before it is stored: everything that could only fail later.
 
 use crate::application::{Observed, Recorded, Step, draft};
-use crate::definition::{Called, Uses, conflict_text, declared};
-use crate::stored::{compile, is_rendered};
+use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::DefinitionType;
@@ -49,13 +48,12 @@ pub fn check_definition(
                 conflict(&artifact.name, &version.called, published, &offered.to_string()),
             )),
             Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_)) => {}
-            _ if is_rendered(artifact.type_) => {
-                if let Err(error) = compile(&artifact, &version.spec) {
-                    let message = format!("{}the template does not compile: {error}", place(&version.called));
+            _ => {
+                if let Err(error) = check_template(&artifact, &version.spec) {
+                    let message = format!("{}{error}", place(&version.called));
                     refused.push(refuse(reason::INVALID_TEMPLATE, message));
                 }
             }
-            _ => {}
         }
     }
     if let (Some(old), Some(lineage)) = (old, lineage) {

@@ -2,9 +2,8 @@
 
 use super::revision::revision_object;
 use super::status::status;
-use super::{Called, Declared, DeclaredVersion, declared};
+use super::{Called, Declared, DeclaredVersion, check_template, declared};
 use crate::names::revision_name;
-use crate::stored::{compile, is_rendered};
 use crate::{Artifact, Stored};
 use cambium_api::names::reason;
 use cambium_api::v1beta1::DefinitionRevisionStatus;
@@ -265,15 +264,12 @@ fn publish(
             Some("no revision number is left".to_owned()),
         )),
         Next::Issue { number, place } => {
-            if is_rendered(artifact.type_)
-                && let Err(error) = compile(artifact, &version.spec)
-            {
-                let message = Some(format!("the template does not compile: {error}"));
+            if let Err(error) = check_template(artifact, &version.spec) {
                 return Ok(outcome(
                     None,
                     VersionState::Invalid,
                     reason::INVALID_TEMPLATE,
-                    message,
+                    Some(error),
                 ));
             }
             let named = revision_name(

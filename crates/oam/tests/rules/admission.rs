@@ -124,3 +124,85 @@ fn what_was_exported_at_either_version_can_be_created_again() {
         }
     }
 }
+
+/// What is said of a new definition.
+fn said(kind: &str, spec: Value) -> String {
+    let mut definition = component("a", None, "");
+    definition["kind"] = json!(kind);
+    definition["spec"] = spec;
+    let refused = check_definition(None, &definition, None, &Uses::default());
+    let messages: Vec<String> = refused.into_iter().map(|refused| refused.message).collect();
+    messages.join("; ")
+}
+
+#[test]
+fn what_nobody_could_use_is_refused() {
+    let schematic = |template: &str| json!({"schematic": {"cue": {"template": template}}});
+    let kinds = [
+        "ComponentDefinition",
+        "TraitDefinition",
+        "PolicyDefinition",
+        "WorkflowStepDefinition",
+    ];
+    for kind in kinds {
+        let told = said(kind, schematic("output: {{"));
+        assert!(
+            told.contains("does not compile") && told.contains("a:1:"),
+            "{kind}: {told}"
+        );
+    }
+    let step = "import \"vela/op\"\nwait: op.#ConditionalWait & {continue: elsewhere.done}\n";
+    assert_eq!(said("WorkflowStepDefinition", schematic(step)), "");
+    assert_eq!(said("PolicyDefinition", json!({})), "");
+    assert_eq!(
+        said("TraitDefinition", json!({"definitionRef": {"name": "a"}})),
+        ""
+    );
+    for other in ["helm", "kube", "terraform"] {
+        let told = said(
+            "ComponentDefinition",
+            json!({"schematic": {other: {"release": {}}}}),
+        );
+        assert!(
+            told.contains(&format!("schematic.{other} is not rendered here")),
+            "{told}"
+        );
+    }
+    for nothing in [json!({}), schematic(""), schematic("\n")] {
+        let told = said("ComponentDefinition", nothing);
+        assert!(told.contains("it has no template"), "{told}");
+    }
+    let old_place = json!({"extension": {"template": "output: {kind: \"ConfigMap\"}"}});
+    assert_eq!(said("ComponentDefinition", old_place), "");
+}
+
+#[test]
+fn status_blocks_that_could_only_fail_are_refused() {
+    for kind in ["ComponentDefinition", "TraitDefinition"] {
+        let with = |block: &str, text: &str| {
+            let mut spec = json!({"schematic": {"cue": {"template": "output: {kind: \"ConfigMap\"}"}}});
+            spec["status"][block] = json!(text);
+            said(kind, spec)
+        };
+        assert_eq!(
+            with(
+                "healthPolicy",
+                "isHealth: context.output.status.ready == parameter.count"
+            ),
+            ""
+        );
+        for (block, text) in [
+            ("healthPolicy", "isHealth: {{"),
+            ("healthPolicy", "isHealthy: true"),
+            ("healthPolicy", "isHealth: output.status.ready"),
+            ("customStatus", "message: nowhere"),
+            ("details", "a: ]"),
+        ] {
+            let told = with(block, text);
+            assert!(
+                told.contains("the status blocks are wrong: "),
+                "{block} {text}: {told}"
+            );
+        }
+    }
+}
