@@ -57,6 +57,19 @@ fn a_revision_that_nobody_holds_is_held_once() {
 }
 
 #[test]
+fn a_number_that_somebody_edited_stops_no_version() {
+    let mut world = World::published("a", &["1.0.0", "1.1.0"]);
+    world.revisions.get_mut("a-v1.1.0").unwrap()["spec"]["revision"] = json!(1);
+    world.apply(&component("a", Some("1.2.0"), "1.2.0"));
+    world.settle();
+    assert_eq!(world.names(), ["a-v1.0.0", "a-v1.1.0", "a-v1.2.0"]);
+    assert_eq!(world.revisions["a-v1.2.0"]["spec"]["revision"], 3);
+    assert_eq!(state(&world, "1.2.0"), "Published");
+    let catalogue = world.catalogue();
+    assert!(catalogue.get(&world.artifact).unwrap().lineage().is_ok());
+}
+
+#[test]
 fn numbers_are_never_used_again() {
     let mut world = World::new(&component("a", None, "0"));
     world.settle();
