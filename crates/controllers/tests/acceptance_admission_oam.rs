@@ -218,6 +218,27 @@ async fn an_object_is_edited_at_the_version_it_was_written_at() -> Result<()> {
             let answer = platform.raw.patch("merge", &at(version, name), &change).await?;
             assert_eq!(answer.code, 200, "{name} at {version}: {answer:?}");
         }
+        // Another manager, which applies no spec at all.
+        let noted = json!({
+            "apiVersion": format!("core.oam.dev/{version}"), "kind": "ComponentDefinition",
+            "metadata": {"name": name, "annotations": {"example.com/noted-at": version}},
+        });
+        let path = format!("{}?fieldManager=noter&force=true", at(version, name));
+        let answer = platform
+            .raw
+            .patch("application/apply-patch+yaml", &path, &noted)
+            .await?;
+        assert_eq!(answer.code, 200, "{name} at {version}: {answer:?}");
+    }
+    // Their owners go on.
+    platform.publish("old", "1.1.0").await?;
+    platform
+        .publish_object(&versions("new", &["1.1.0", "1.2.0"]))
+        .await?;
+    platform.idle().await?;
+    let names = platform.names("definitionrevisions").await?;
+    for name in ["old-v1.1.0", "new-v1.2.0"] {
+        assert!(names.iter().any(|known| known == name), "{names:?}");
     }
     Ok(())
 }
