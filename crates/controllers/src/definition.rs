@@ -88,6 +88,9 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
     for object in &plan.publish {
         revisions.publish(object).await?;
     }
+    for name in &plan.hold {
+        revisions.hold(name).await?;
+    }
     for Renumber { name, number } in &plan.renumber {
         revisions
             .patch(name, json!({"spec": {"revision": number}}))
@@ -230,6 +233,25 @@ impl Revisions<'_> {
     async fn delete(&self, name: &RevisionName, uid: &str) -> kube::Result<()> {
         let key = Key::new(self.namespace, name.as_str());
         delete_judged(&self.api, Some(&self.context.caches.revisions), &key, uid).await
+    }
+
+    /// Makes a revision wait for us before it goes.
+    async fn hold(&self, name: &RevisionName) -> kube::Result<()> {
+        let key = Key::new(self.namespace, name.as_str());
+        let Some(record) = self.context.caches.revisions.get(&key) else {
+            return Ok(());
+        };
+        let metadata = record.metadata();
+        let mut finalizers = metadata.finalizers.unwrap_or_default();
+        let going = metadata.deletion_timestamp.is_some();
+        if going || finalizers.iter().any(|name| name == finalizer::IN_USE) {
+            return Ok(());
+        }
+        finalizers.push(finalizer::IN_USE.to_owned());
+        let patch = json!({"metadata": {
+            "finalizers": finalizers, "resourceVersion": metadata.resource_version, "uid": metadata.uid,
+        }});
+        self.patch(name, patch).await
     }
 
     /// Lets a revision go whose deletion was asked for.

@@ -68,6 +68,18 @@ async fn definitions_that_cannot_be_published_are_refused() -> Result<()> {
     .await?;
     let unreadable = definition("TraitDefinition", "t", None, "patch: {\n");
     is_refused(&platform, &unreadable, &["does not compile"]).await?;
+    let step = definition("WorkflowStepDefinition", "s", Some("1.0.0"), "parameter: {{\n");
+    is_refused(&platform, &step, &["version \"1.0.0\"", "does not compile"]).await?;
+    let mut never = component("a", Some("1.0.0"), "x");
+    never["spec"]["status"] = json!({"healthPolicy": "isHealthy: true"});
+    is_refused(
+        &platform,
+        &never,
+        &["version \"1.0.0\"", "the health policy has no isHealth"],
+    )
+    .await?;
+    never["spec"] = json!({"version": "1.0.0", "schematic": {"helm": {"release": {}}}});
+    is_refused(&platform, &never, &["schematic.helm is not rendered here"]).await?;
 
     is_refused(
         &platform,
@@ -206,6 +218,27 @@ async fn an_object_is_edited_at_the_version_it_was_written_at() -> Result<()> {
             let answer = platform.raw.patch("merge", &at(version, name), &change).await?;
             assert_eq!(answer.code, 200, "{name} at {version}: {answer:?}");
         }
+        // Another manager, which applies no spec at all.
+        let noted = json!({
+            "apiVersion": format!("core.oam.dev/{version}"), "kind": "ComponentDefinition",
+            "metadata": {"name": name, "annotations": {"example.com/noted-at": version}},
+        });
+        let path = format!("{}?fieldManager=noter&force=true", at(version, name));
+        let answer = platform
+            .raw
+            .patch("application/apply-patch+yaml", &path, &noted)
+            .await?;
+        assert_eq!(answer.code, 200, "{name} at {version}: {answer:?}");
+    }
+    // Their owners go on.
+    platform.publish("old", "1.1.0").await?;
+    platform
+        .publish_object(&versions("new", &["1.1.0", "1.2.0"]))
+        .await?;
+    platform.idle().await?;
+    let names = platform.names("definitionrevisions").await?;
+    for name in ["old-v1.1.0", "new-v1.2.0"] {
+        assert!(names.iter().any(|known| known == name), "{names:?}");
     }
     Ok(())
 }
@@ -378,4 +411,69 @@ async fn a_definition_and_its_application_may_be_applied_in_one_go() -> Result<(
         platform.runs(&format!("{shop}-main"), "1.0.0").await?;
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn no_version_is_lost_through_the_api_version_that_cannot_show_it() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    let at = |version: &str, name: &str| {
+        format!(
+            "/apis/core.oam.dev/{version}/namespaces/{}/componentdefinitions/{name}",
+            platform.namespace
+        )
+    };
+    let stripped = |mut object: Value| {
+        let metadata = object["metadata"].as_object_mut()?;
+        metadata.remove("annotations");
+        Some(object)
+    };
+    platform
+        .publish_object(&versions("cast", &["1.0.0", "1.5.0", "2.0.0"]))
+        .await?;
+    platform.deploy("shop", "cast@1.0.0", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.publish_object(&component("leg", None, "first")).await?;
+    platform.publish("pt", "2.0.0").await?;
+
+    // What is read at the other version, and written back without the annotation that holds the rest.
+    for (version, name, other) in [("v1beta1", "cast", "v2beta1"), ("v2beta1", "leg", "v1beta1")] {
+        let shown = platform.raw.get(&at(version, name)).await?.body;
+        let answer = platform
+            .raw
+            .put(&at(version, name), &stripped(shown).context("an object")?)
+            .await?;
+        let words = format!("edit or patch componentdefinitions.{other}.core.oam.dev");
+        assert!(answer.message().contains(&words), "{answer:?}");
+    }
+    let nothing = json!({"metadata": {"annotations": {"definition.oam.dev/conversion": null}}});
+    let answer = platform
+        .raw
+        .patch("merge", &at("v1beta1", "cast"), &nothing)
+        .await?;
+    assert!(answer.code >= 400, "{answer:?}");
+
+    // What was meant for v1beta1, and sent to the version that kubectl prefers.
+    let next = component("pt", Some("2.1.0"), "2.1.0")["spec"].clone();
+    let answer = platform
+        .raw
+        .patch("merge", &at("v2beta1", "pt"), &json!({"spec": next}))
+        .await?;
+    let words = "edit or patch componentdefinitions.v1beta1.core.oam.dev";
+    assert!(answer.message().contains(words), "{answer:?}");
+    let mut shown = platform.raw.get(&at("v2beta1", "pt")).await?.body;
+    shown["spec"]["versions"]
+        .as_array_mut()
+        .context("a list")?
+        .push(component("pt", Some("1.0.0"), "1.0.0")["spec"].clone());
+    let answer = platform.raw.put(&at("v2beta1", "pt"), &shown).await?;
+    assert!(answer.message().contains(words), "{answer:?}");
+
+    // Their owners go on as before.
+    platform.publish("pt", "2.1.0").await?;
+    platform
+        .publish_object(&versions("cast", &["1.0.0", "2.0.0", "2.1.0"]))
+        .await?;
+    platform.publish_object(&component("leg", None, "second")).await?;
+    platform.deploy("old", "leg@v2", json!({})).await?;
+    platform.runs("old-main", "second").await
 }

@@ -869,3 +869,19 @@ async fn a_component_waits_for_those_it_depends_on() -> Result<()> {
     );
     Ok(())
 }
+
+#[tokio::test]
+async fn an_application_that_is_not_healthy_says_why() -> Result<()> {
+    let platform = Platform::start().await?;
+    let mut unready = component("unready", Some("1.0.0"), "1.0.0");
+    unready["spec"]["status"] = json!({"healthPolicy": "isHealth: context.output.data.ready == \"yes\""});
+    platform.publish_object(&unready).await?;
+    platform.deploy("shop", "unready", json!({})).await?;
+    let healthy = platform.condition("shop", "Healthy", "False").await?;
+    let message = healthy["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("Not healthy: shop-main: "), "{message}");
+    for cause in ["ready", "unready.healthPolicy:1:"] {
+        assert!(message.contains(cause), "{message}");
+    }
+    Ok(())
+}

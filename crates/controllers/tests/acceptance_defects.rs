@@ -426,6 +426,36 @@ async fn deleting_a_definition_leaves_revisions_to_those_who_use_them() -> Resul
 }
 
 #[tokio::test]
+async fn a_revision_that_kubevela_made_stays_for_those_who_use_it() -> Result<()> {
+    let platform = Platform::start().await?;
+    platform.publish_object(&component("kw", None, "first")).await?;
+    // KubeVela's revisions have no finalizer.
+    platform
+        .edit(
+            "definitionrevisions",
+            "kw-v1",
+            &json!({"metadata": {"finalizers": null}}),
+        )
+        .await?;
+    eventually("it is held", || async {
+        let held = json!(["definitionrevision.oam.dev/in-use"]);
+        Ok(platform.get("definitionrevisions", "kw-v1").await?["metadata"]["finalizers"] == held)
+    })
+    .await?;
+    platform.deploy("shop", "kw@v1", json!({})).await?;
+    platform.runs("shop-main", "first").await?;
+    platform.publish_object(&component("kw", None, "second")).await?;
+    platform.idle().await?;
+    platform.delete("componentdefinitions", "kw").await?;
+    if platform.cluster.backend() == Backend::Embedded {
+        revisions_are(&platform, &["kw-v1"]).await?;
+        platform.delete("applications", "shop").await?;
+        revisions_are(&platform, &[]).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn admission_refuses_to_delete_a_definition_in_use_unless_it_may_be_orphaned() -> Result<()> {
     let platform = Platform::with_admission().await?;
     platform.publish("a", "1.0.0").await?;

@@ -1,11 +1,11 @@
 //! What is refused before it is stored: everything that could only fail later.
 
 use crate::application::{Observed, Recorded, Step, draft};
-use crate::definition::{Called, Uses, conflict_text, declared};
-use crate::stored::{compile, is_rendered};
+use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, reason};
-use cambium_api::{v1beta1, v2beta1};
+use cambium_api::v1beta1::DefinitionType;
+use cambium_api::{GROUP, v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
 use cambium_lineage::{Next, Users, next};
 use serde_json::Value;
@@ -19,17 +19,17 @@ pub fn check_definition(
     uses: &Uses,
 ) -> Vec<Refused> {
     let refuse = |reason, message| Refused { reason, message };
-    if let Some(old) = old {
-        if old["spec"] == new["spec"] && name_annotation(old) == name_annotation(new) {
-            return Vec::new();
-        }
-        if let Some(refused) = other_api_version(old, new) {
-            return vec![refused];
-        }
-    }
     let Some(artifact) = Artifact::of(new) else {
         return Vec::new();
     };
+    if let Some(old) = old {
+        if let Some(refused) = other_api_version(old, new, artifact.type_) {
+            return vec![refused];
+        }
+        if as_written(old) == as_written(new) && name_annotation(old) == name_annotation(new) {
+            return Vec::new();
+        }
+    }
     let now = declared(new);
     let mut refused: Vec<Refused> = now
         .problems
@@ -48,13 +48,12 @@ pub fn check_definition(
                 conflict(&artifact.name, &version.called, published, &offered.to_string()),
             )),
             Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_)) => {}
-            _ if is_rendered(artifact.type_) => {
-                if let Err(error) = compile(&artifact, &version.spec) {
-                    let message = format!("{}the template does not compile: {error}", place(&version.called));
+            _ => {
+                if let Err(error) = check_template(&artifact, &version.spec) {
+                    let message = format!("{}{error}", place(&version.called));
                     refused.push(refuse(reason::INVALID_TEMPLATE, message));
                 }
             }
-            _ => {}
         }
     }
     if let (Some(old), Some(lineage)) = (old, lineage) {
@@ -212,30 +211,49 @@ pub fn shelf<'c>(catalogue: &'c Catalogue, definition: &Value) -> Option<&'c She
 }
 
 /// A definition that was written at one API version is not edited at the other: neither can show all that the other says.
-fn other_api_version(old: &Value, new: &Value) -> Option<Refused> {
+///
+/// Both objects are at the version of the request, where a part of what was written may be in an annotation: whoever drops that, or
+/// writes fields of the other version, has edited it too.
+fn other_api_version(old: &Value, new: &Value, type_: DefinitionType) -> Option<Refused> {
+    let refuse = |message| {
+        Some(Refused {
+            reason: reason::API_VERSION_CHANGED,
+            message,
+        })
+    };
     let requested = new["apiVersion"].as_str().unwrap_or_default();
-    let written = match written_at(old)? {
+    let origin = written_at(old)?;
+    let written = api_version(origin);
+    let moved = written_at(new) != Some(origin);
+    if requested != written && (moved || as_written(old) != as_written(new)) {
+        let version = written.rsplit('/').next().unwrap_or_default();
+        let resource = format!("{}.{version}.{GROUP}", type_.resource().plural);
+        return refuse(format!(
+            "it was written at {written} and cannot be edited at {requested}; apply it at {written}, \
+             or edit or patch {resource}"
+        ));
+    }
+    if moved {
+        return refuse(format!(
+            "metadata.annotations[{}] says that it was written at another API version than {written}, where it was written; \
+             remove the annotation",
+            annotation::CONVERSION
+        ));
+    }
+    None
+}
+
+/// The spec as its author sees it, whichever API version it is read at.
+fn as_written(object: &Value) -> Option<Value> {
+    let original = convert(object.clone(), api_version(written_at(object)?)).ok()?;
+    Some(original["spec"].clone())
+}
+
+fn api_version(written: WrittenAt) -> &'static str {
+    match written {
         WrittenAt::V1beta1 => v1beta1::API_VERSION,
         WrittenAt::V2beta1 => v2beta1::API_VERSION,
-    };
-    if requested == written {
-        return None;
     }
-    // What is seen at the other version is a view; an edit that changes nothing in the original is none.
-    let original = |object: &Value| {
-        convert(object.clone(), written)
-            .ok()
-            .map(|object| object["spec"].clone())
-    };
-    if original(old) == original(new) {
-        return None;
-    }
-    Some(Refused {
-        reason: reason::API_VERSION_CHANGED,
-        message: format!(
-            "it was written at {written} and cannot be edited at {requested}; apply it at {written}"
-        ),
-    })
 }
 
 fn name_annotation(object: &Value) -> Option<&Value> {

@@ -2,9 +2,9 @@
 
 use crate::Artifact;
 use cambium_api::names::{annotation, finalizer};
-use cambium_api::v1beta1::{DefinitionRevision, DefinitionType};
+use cambium_api::v1beta1::DefinitionRevision;
 use cambium_lineage::{Digest, GivenName, NameError, Revision, Version};
-use cambium_render::{Definition, Template};
+use cambium_render::{Definition, InvalidDefinition, Template};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -129,22 +129,20 @@ impl Stored {
     }
 }
 
-/// Compiles the template of one version of a definition.
-pub(crate) fn compile(artifact: &Artifact, spec: &Value) -> Result<Template, String> {
-    let manifest = serde_json::json!({
-        "kind": artifact.type_.kind(), "metadata": {"name": artifact.name}, "spec": spec,
-    });
-    let definition = Definition::from_manifest(&manifest).map_err(|error| error.to_string())?;
+fn compile(artifact: &Artifact, spec: &Value) -> Result<Template, String> {
+    let definition = read_definition(artifact, spec).map_err(|error| error.to_string())?;
     Template::compile(definition).map_err(|diagnostics| diagnostics.to_string())
+}
+
+/// One version of a definition, before it is compiled.
+pub(crate) fn read_definition(artifact: &Artifact, spec: &Value) -> Result<Definition, InvalidDefinition> {
+    Definition::from_manifest(&serde_json::json!({
+        "kind": artifact.type_.kind(), "metadata": {"name": artifact.name}, "spec": spec,
+    }))
 }
 
 /// The name that a person gave, which is what stands after `-v` unless that is the number.
 fn given_name(name: &str, definition: &str, number: u64) -> Option<GivenName> {
     let tail = name.strip_prefix(definition)?.strip_prefix("-v")?;
     (tail != number.to_string()).then(|| tail.parse().ok()).flatten()
-}
-
-/// Whether revisions of this kind have templates that are rendered.
-pub(crate) fn is_rendered(type_: DefinitionType) -> bool {
-    matches!(type_, DefinitionType::Component | DefinitionType::Trait)
 }

@@ -65,8 +65,15 @@ pub enum InvalidDefinition {
     #[error("metadata.name is missing")]
     Name,
     /// It is rendered by something else than CUE.
-    #[error("{0}: only schematic.cue is rendered")]
-    Schematic(String),
+    #[error(
+        "{name}: schematic.{schematic} is not rendered here; write the template in CUE, as schematic.cue.template"
+    )]
+    Schematic {
+        /// The definition.
+        name: String,
+        /// What it is rendered by.
+        schematic: &'static str,
+    },
     /// A stage that does not exist.
     #[error("{name}: stage {stage:?} is none of PreDispatch, DefaultDispatch and PostDispatch")]
     Stage {
@@ -92,10 +99,13 @@ impl Definition {
         }
         let spec = &manifest["spec"];
         let schematic = &spec["schematic"];
-        let template = match &schematic["cue"]["template"] {
-            Value::String(template) => template.clone(),
-            _ if !schematic["terraform"].is_null() => return Err(InvalidDefinition::Schematic(name)),
-            _ => text(&spec["extension"]["template"]),
+        let other = ["helm", "kube", "terraform"]
+            .into_iter()
+            .find(|other| !schematic[other].is_null());
+        let template = match (&schematic["cue"]["template"], other) {
+            (Value::String(template), _) => template.clone(),
+            (_, Some(schematic)) => return Err(InvalidDefinition::Schematic { name, schematic }),
+            (_, None) => text(&spec["extension"]["template"]),
         };
         let status = &spec["status"];
         Ok(Self {

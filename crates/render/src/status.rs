@@ -41,6 +41,17 @@ pub struct Status {
     pub problems: Vec<Diagnostics>,
 }
 
+impl Status {
+    /// The message and what is wrong with the blocks, in one line; nothing, if there is neither.
+    pub fn told(&self) -> Option<String> {
+        let problems = self.problems.iter().flat_map(|problems| &problems.0);
+        let problems = problems.map(|problem| problem.to_string().replace("\n    ", " at "));
+        let message = Some(self.message.clone()).filter(|message| !message.is_empty());
+        let texts: Vec<String> = message.into_iter().chain(problems).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
+    }
+}
+
 /// Values by name.
 type Fields = Vec<(String, Data)>;
 
@@ -48,6 +59,22 @@ type Fields = Vec<(String, Data)>;
 const LONGEST_NAME: usize = 31;
 
 impl Template {
+    /// What is wrong with the status blocks whatever the live objects are.
+    pub fn status_problems(&self) -> Option<Diagnostics> {
+        let mut problems = Vec::new();
+        for block in [&self.health_policy, &self.custom_status, &self.details] {
+            if let Some(Err(diagnostics)) = block {
+                problems.extend(diagnostics.0.iter().cloned());
+            }
+        }
+        let policy = &self.definition().status.health_policy;
+        if problems.is_empty() && !policy.is_empty() && !has_word(policy, "isHealth") {
+            let missing = "the health policy has no isHealth: nothing would ever be healthy";
+            problems.extend(problem(missing).0);
+        }
+        (!problems.is_empty()).then_some(Diagnostics(problems))
+    }
+
     /// Evaluates the status blocks against live objects: the details first, which the health policy may use, and
     /// the message last, which may use both.
     pub fn status(&self, live: &Live) -> Status {
@@ -208,6 +235,13 @@ fn private_fields(definition: &Definition) -> BTreeSet<String> {
             _ => None,
         });
     marked.collect()
+}
+
+/// Whether a name is anywhere in a text. A field may be in a condition or an embedding; one that is not in the text is nowhere.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '#');
+    text.split(|character| !is_part(character))
+        .any(|word| word == name)
 }
 
 fn problem(message: &str) -> Diagnostics {

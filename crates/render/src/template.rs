@@ -15,7 +15,7 @@ pub struct Template {
     pub(crate) details: Option<Block>,
 }
 
-/// A compiled status block. One that does not compile is only reported when the status is asked for.
+/// A compiled status block. One that does not compile is in nobody's way until the status is asked for: what was published can be used.
 pub(crate) type Block = Result<Program, Diagnostics>;
 
 /// Definitions are written for the CUE that KubeVela carries.

@@ -3,6 +3,8 @@
 
 mod support;
 
+use cambium_cue::{Source, syntax};
+use cambium_render::{Definition, InvalidDefinition, Template};
 use serde_json::Value;
 use support::{Judge, documents, our_rendering};
 
@@ -43,6 +45,29 @@ fn renders_every_builtin_definition_as_kubevela_does() {
         "{agreeing} of {all} agree; these differ:\n{}",
         differing.join("\n")
     );
+}
+
+#[test]
+fn nothing_is_wrong_with_builtin_definitions() {
+    let judge = match Judge::find() {
+        Ok(judge) => judge,
+        Err(reason) => return support::skip("nothing_is_wrong_with_builtin_definitions", &reason),
+    };
+    for manifest in judge.builtin_manifests() {
+        let name = name(&manifest);
+        match Definition::from_manifest(&manifest) {
+            Ok(definition) => {
+                let template = Template::compile(definition).unwrap();
+                assert_eq!(template.status_problems(), None, "{name}");
+            }
+            // Those that are not rendered are CUE all the same.
+            Err(InvalidDefinition::Kind(_)) => {
+                let text = manifest["spec"]["schematic"]["cue"]["template"].as_str();
+                syntax::parse(&Source::new(name, text.unwrap_or_default())).unwrap();
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 fn name(application: &Value) -> &str {

@@ -173,3 +173,56 @@ fn broken_blocks_are_unhealthy_and_told() {
         (false, 3, 0)
     );
 }
+
+#[test]
+fn what_is_wrong_with_the_blocks_is_known_before_there_are_objects() {
+    let problems = |health_policy: &str, custom_status: &str, details: &str| {
+        let definition = Definition {
+            name: "web".to_owned(),
+            status: StatusText {
+                health_policy: health_policy.to_owned(),
+                custom_status: custom_status.to_owned(),
+                details: details.to_owned(),
+            },
+            ..Definition::default()
+        };
+        let problems = Template::compile(definition).unwrap().status_problems();
+        problems.map(|problems| problems.to_string()).unwrap_or_default()
+    };
+    assert_eq!(problems(READY, READY, "ready: parameter.text"), "");
+    assert_eq!(
+        problems("if context.output != _|_ {\n\t\"isHealth\": true\n}", "", ""),
+        ""
+    );
+    assert!(problems("isHealth: {{", "", "").contains("web.healthPolicy:1:"));
+    for other in ["isHealthy: true", "_isHealth: true", " "] {
+        let told = problems(other, "", "");
+        assert!(told.contains("no isHealth"), "{other:?}: {told}");
+    }
+    let told = problems("isHealth: nowhere", "message: outpt.kind", "a: {");
+    for part in ["\"nowhere\"", "\"outpt\"", "web.details:1:"] {
+        assert!(told.contains(part), "{part} is not in {told}");
+    }
+}
+
+#[test]
+fn what_is_told_names_the_cause() {
+    let live = deployment(json!({"ready": 1}));
+    let told =
+        |health_policy: &str, custom_status: &str| status(health_policy, custom_status, "", &live).told();
+    assert_eq!(told("isHealth: true", ""), None);
+    assert_eq!(
+        told("isHealth: false", "message: \"soon\""),
+        Some("soon".to_owned())
+    );
+    let both = told(
+        "isHealth: context.output.status.phase == \"up\"",
+        "message: \"soon\"",
+    )
+    .unwrap();
+    assert!(both.starts_with("soon; ") && both.contains("phase"), "{both}");
+    assert!(
+        both.contains(" at web.healthPolicy:1:") && !both.contains('\n'),
+        "{both}"
+    );
+}

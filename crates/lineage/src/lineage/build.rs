@@ -48,7 +48,7 @@ impl LineageBuilder {
     pub fn build(mut self) -> Result<Lineage, LineageError> {
         self.revisions
             .sort_by(|left, right| (left.number(), left.name()).cmp(&(right.number(), right.name())));
-        let problems = problems(&self.revisions, self.issued);
+        let problems = problems(&self.revisions, self.scheme, self.issued);
         if !problems.is_empty() {
             return Err(LineageError {
                 artifact: self.artifact,
@@ -66,7 +66,7 @@ impl LineageBuilder {
     }
 }
 
-fn problems(revisions: &[Revision], issued: u64) -> Vec<LineageProblem> {
+fn problems(revisions: &[Revision], scheme: Scheme, issued: u64) -> Vec<LineageProblem> {
     let mut problems = Vec::new();
     if issued > HIGHEST_NUMBER {
         problems.push(LineageProblem::IssuedTooHigh(issued));
@@ -76,11 +76,14 @@ fn problems(revisions: &[Revision], issued: u64) -> Vec<LineageProblem> {
             problems.push(LineageProblem::Number(revision.name().clone(), revision.number()));
         }
     }
-    problems.extend(
-        repeated(revisions, |revision| Some(revision.number()))
-            .into_iter()
-            .map(LineageProblem::SameNumber),
-    );
+    // By version, nobody is called by a number: an edited one takes nothing away from those who use the others.
+    if scheme != Scheme::Versioned {
+        problems.extend(
+            repeated(revisions, |revision| Some(revision.number()))
+                .into_iter()
+                .map(LineageProblem::SameNumber),
+        );
+    }
     problems.extend(
         repeated(revisions, |revision| Some(revision.name()))
             .into_iter()
@@ -136,7 +139,7 @@ pub enum LineageProblem {
     /// A high-water mark that no revision can have reached.
     #[error("the number {0} cannot have been issued")]
     IssuedTooHigh(u64),
-    /// Two revisions with one number.
+    /// Two revisions with one number, where a number tells them apart.
     #[error("the number {0} occurs more than once")]
     SameNumber(u64),
     /// Two revisions with one name.

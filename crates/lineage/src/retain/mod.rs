@@ -7,6 +7,7 @@ pub use usage::Usage;
 pub use users::Users;
 
 use crate::lineage::Lineage;
+use crate::name::RevisionName;
 use crate::revision::Revision;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -87,7 +88,7 @@ pub fn retain<'l>(
     let current = lineage.current();
     if let Some(current) = current {
         reasons
-            .entry(current.number())
+            .entry(current.name())
             .or_default()
             .insert(KeepReason::Current);
     }
@@ -98,14 +99,14 @@ pub fn retain<'l>(
         .filter(|revision| Some(*revision) != current);
     for recent in others.take(retention.newest) {
         reasons
-            .entry(recent.number())
+            .entry(recent.name())
             .or_default()
             .insert(KeepReason::Recent);
     }
     for revision in lineage.revisions() {
         if now.duration_since(revision.created()) < retention.grace {
             reasons
-                .entry(revision.number())
+                .entry(revision.name())
                 .or_default()
                 .insert(KeepReason::Young);
         }
@@ -119,11 +120,11 @@ pub fn retain<'l>(
 
 fn retained<'l>(
     revision: &'l Revision,
-    reasons: &mut BTreeMap<u64, BTreeSet<KeepReason>>,
+    reasons: &mut BTreeMap<&RevisionName, BTreeSet<KeepReason>>,
     retention: &Retention,
     now: Timestamp,
 ) -> Retained<'l> {
-    let reasons: Vec<KeepReason> = reasons.remove(&revision.number()).into_iter().flatten().collect();
+    let reasons: Vec<KeepReason> = reasons.remove(revision.name()).into_iter().flatten().collect();
     let action = match revision.unused_since() {
         None if reasons.is_empty() => Action::Mark,
         None => Action::Keep,

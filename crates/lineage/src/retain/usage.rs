@@ -43,12 +43,15 @@ impl<'a> Usage<'a> {
         self.selectors.push(selector);
     }
 
-    /// What keeps revisions, by their numbers.
-    pub(super) fn reasons(&self, lineage: &Lineage) -> BTreeMap<u64, BTreeSet<KeepReason>> {
-        let mut reasons: BTreeMap<u64, BTreeSet<KeepReason>> = BTreeMap::new();
-        let mut keep = |revision: Option<&Revision>, reason: KeepReason| {
+    /// What keeps revisions, by their names.
+    pub(super) fn reasons<'l>(
+        &self,
+        lineage: &'l Lineage,
+    ) -> BTreeMap<&'l RevisionName, BTreeSet<KeepReason>> {
+        let mut reasons: BTreeMap<&'l RevisionName, BTreeSet<KeepReason>> = BTreeMap::new();
+        let mut keep = |revision: Option<&'l Revision>, reason: KeepReason| {
             if let Some(revision) = revision {
-                reasons.entry(revision.number()).or_default().insert(reason);
+                reasons.entry(revision.name()).or_default().insert(reason);
             }
         };
         for name in &self.declared {

@@ -162,7 +162,7 @@ fn the_end_of_the_numbers_is_said() {
 
 #[test]
 fn revisions_that_contradict_each_other_are_no_lineage_and_all_is_said() {
-    let error = Lineage::builder("web", Scheme::Versioned)
+    let error = Lineage::builder("web", Scheme::Numbered)
         .revision(release(1, "1.2.3"))
         .revision(release(1, "1.2.3+b"))
         .revision(release(3, "1.2.3"))

@@ -223,3 +223,23 @@ fn names_that_are_not_in_the_lineage_keep_nothing() {
 fn an_empty_lineage_has_nothing_to_keep() {
     assert!(retain(&numbered(0), &Usage::none(), &STRICT, now()).is_empty());
 }
+
+#[test]
+fn with_versions_two_of_one_number_are_two() {
+    let same = |number, version: &str| {
+        let name = format!("web-v{version}");
+        revision(&name, number, version).with_version(version.parse().unwrap())
+    };
+    let lineage = Lineage::builder("web", Scheme::Versioned)
+        .revisions([same(7, "1.0.0"), same(7, "1.1.0"), same(2, "1.2.0")])
+        .build()
+        .unwrap();
+    let mut usage = Usage::none();
+    usage.refer("web-v1.1.0".parse().unwrap(), "application default/shop");
+    assert_eq!(
+        with(Action::Keep, &lineage, &usage, &STRICT),
+        ["web-v1.2.0", "web-v1.1.0"]
+    );
+    assert_eq!(with(Action::Mark, &lineage, &usage, &STRICT), ["web-v1.0.0"]);
+    assert_eq!(lineage.issued(), 7);
+}

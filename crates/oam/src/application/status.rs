@@ -412,7 +412,7 @@ fn service(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, V
         service.traits.push(TraitStatus {
             type_: trait_.definition.clone(),
             healthy: status.healthy,
-            message: Some(status.message).filter(|message| !message.is_empty()),
+            message: status.told(),
             ..Default::default()
         });
     }
@@ -454,7 +454,7 @@ fn workload(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, 
         ..seen(work, component)
     });
     service.healthy = status.healthy;
-    service.message = Some(status.message).filter(|message| !message.is_empty());
+    service.message = status.told();
     service.details = status.details;
     service
 }

@@ -2,10 +2,32 @@
 
 use crate::stored::digest_of;
 use cambium_api::names::{annotation, reason};
-use cambium_api::v2beta1;
+use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, convert, written_at};
 use cambium_lineage::{Content, Digest, GivenName, Scheme, Version};
 use serde_json::{Map, Value};
+
+/// The fields of a spec at v1beta1, and so of an entry of `spec.versions`. Beside the list, somebody meant the other API version.
+const OF_A_VERSION: [&str; 18] = [
+    "appliesToWorkloads",
+    "childResourceKinds",
+    "conflictsWith",
+    "controlPlaneOnly",
+    "definitionRef",
+    "extension",
+    "manageHealthCheck",
+    "manageWorkload",
+    "podDisruptive",
+    "podSpecPath",
+    "revisionEnabled",
+    "revisionLabel",
+    "schematic",
+    "stage",
+    "status",
+    "version",
+    "workload",
+    "workloadRefPath",
+];
 
 /// What a definition declares, and what is wrong with that.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +91,7 @@ impl DeclaredVersion {
     }
 }
 
-/// What the revisions of a definition are called by.
+/// What the revisions of a definition are called by. One that was written at v1beta1 is read there.
 pub fn scheme_of(definition: &Value) -> Scheme {
     let version = definition["spec"]["version"].as_str();
     match written_at(definition) {
@@ -83,7 +105,10 @@ pub fn scheme_of(definition: &Value) -> Scheme {
 pub fn declared(definition: &Value) -> Declared {
     match written_at(definition) {
         Some(WrittenAt::V2beta1) => many(definition),
-        _ => one(definition),
+        _ => match convert(definition.clone(), v1beta1::API_VERSION) {
+            Ok(original) => one(&original),
+            Err(_) => one(definition),
+        },
     }
 }
 
@@ -113,6 +138,21 @@ fn many(definition: &Value) -> Declared {
             path: "spec.versions".to_owned(),
             version: None,
             message: "at least one version is needed".to_owned(),
+        });
+    }
+    let beside: Vec<&str> = OF_A_VERSION
+        .into_iter()
+        .filter(|field| at_v2beta1["spec"].get(field).is_some())
+        .collect();
+    if !beside.is_empty() {
+        declared.problems.push(Problem {
+            reason: reason::INVALID_VERSION,
+            path: "spec".to_owned(),
+            version: None,
+            message: format!(
+                "{}: only in an entry of spec.versions is it published; move it there, or remove it",
+                beside.join(", ")
+            ),
         });
     }
     for (index, entry) in versions.into_iter().flatten().enumerate() {
@@ -208,4 +248,25 @@ fn read_version(written: &str, path: &str) -> Result<Version, Problem> {
         // The first words are KubeVela's.
         message: format!("Not a valid version: {error}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_fields_of_a_version_are_those_of_v1beta1() {
+        let mut fields = BTreeSet::new();
+        for definition in cambium_api::crds::definitions() {
+            let stored = definition.spec.versions.iter().find(|version| version.storage);
+            let schema = serde_json::to_value(&stored.unwrap().schema).unwrap();
+            let spec = &schema["openAPIV3Schema"]["properties"]["spec"]["properties"];
+            fields.extend(spec.as_object().unwrap().keys().cloned());
+        }
+        assert_eq!(
+            fields.iter().collect::<Vec<_>>(),
+            OF_A_VERSION.iter().collect::<Vec<_>>()
+        );
+    }
 }

@@ -4,7 +4,9 @@ mod declared;
 mod plan;
 mod revision;
 mod status;
+mod template;
 
 pub use declared::{Called, Declared, DeclaredVersion, Problem, declared, scheme_of};
 pub(crate) use plan::conflict_text;
 pub use plan::{Observed, Plan, Renumber, Uses, plan};
+pub(crate) use template::check_template;

@@ -2,9 +2,8 @@
 
 use super::revision::revision_object;
 use super::status::status;
-use super::{Called, Declared, DeclaredVersion, declared};
+use super::{Called, Declared, DeclaredVersion, check_template, declared};
 use crate::names::revision_name;
-use crate::stored::{compile, is_rendered};
 use crate::{Artifact, Stored};
 use cambium_api::names::reason;
 use cambium_api::v1beta1::DefinitionRevisionStatus;
@@ -52,6 +51,8 @@ pub struct Uses {
 pub struct Plan {
     /// DefinitionRevisions that must be there, with exactly this content.
     pub publish: Vec<Value>,
+    /// Revisions that would not wait for us when their definition goes, such as those that KubeVela made: from now on they do.
+    pub hold: Vec<RevisionName>,
     /// Revisions that become current again.
     pub renumber: Vec<Renumber>,
     /// Revisions that nothing keeps: noted, and deleted if it stays so.
@@ -96,6 +97,7 @@ pub(super) struct Outcome {
 /// Decides about one definition.
 pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
+    hold(observed, &mut plan);
     release(observed, &mut plan);
     note_uses(observed, &mut plan);
     let Some(definition) = observed.definition else {
@@ -153,6 +155,16 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     );
     plan.status = (after != before).then_some(after);
     plan
+}
+
+/// Whether somebody will use a revision is not known in advance, and garbage collection does not ask.
+fn hold(observed: &Observed<'_>, plan: &mut Plan) {
+    let loose = observed
+        .stored
+        .iter()
+        .filter(|stored| !stored.held && !stored.deleting);
+    plan.hold
+        .extend(loose.map(|stored| stored.revision.name().clone()));
 }
 
 /// Revisions whose deletion was asked for go when nobody uses them.
@@ -252,15 +264,12 @@ fn publish(
             Some("no revision number is left".to_owned()),
         )),
         Next::Issue { number, place } => {
-            if is_rendered(artifact.type_)
-                && let Err(error) = compile(artifact, &version.spec)
-            {
-                let message = Some(format!("the template does not compile: {error}"));
+            if let Err(error) = check_template(artifact, &version.spec) {
                 return Ok(outcome(
                     None,
                     VersionState::Invalid,
                     reason::INVALID_TEMPLATE,
-                    message,
+                    Some(error),
                 ));
             }
             let named = revision_name(

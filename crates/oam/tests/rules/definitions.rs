@@ -41,6 +41,35 @@ fn an_edited_revision_is_put_back_and_then_left_alone() {
 }
 
 #[test]
+fn a_revision_that_nobody_holds_is_held_once() {
+    let mut world = World::published("a", &["1.0.0", "1.1.0"]);
+    let metadata = &mut world.revisions.get_mut("a-v1.0.0").unwrap()["metadata"];
+    metadata.as_object_mut().unwrap().remove("finalizers");
+    let plan = world.plan();
+    assert_eq!(plan.hold, ["a-v1.0.0".parse().unwrap()]);
+    world.carry_out(&plan);
+    assert!(is_nothing(&world.plan()));
+    // One that is going already cannot be held.
+    let metadata = &mut world.revisions.get_mut("a-v1.0.0").unwrap()["metadata"];
+    metadata["finalizers"] = json!(["example.com/wait"]);
+    metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert!(world.plan().hold.is_empty());
+}
+
+#[test]
+fn a_number_that_somebody_edited_stops_no_version() {
+    let mut world = World::published("a", &["1.0.0", "1.1.0"]);
+    world.revisions.get_mut("a-v1.1.0").unwrap()["spec"]["revision"] = json!(1);
+    world.apply(&component("a", Some("1.2.0"), "1.2.0"));
+    world.settle();
+    assert_eq!(world.names(), ["a-v1.0.0", "a-v1.1.0", "a-v1.2.0"]);
+    assert_eq!(world.revisions["a-v1.2.0"]["spec"]["revision"], 3);
+    assert_eq!(state(&world, "1.2.0"), "Published");
+    let catalogue = world.catalogue();
+    assert!(catalogue.get(&world.artifact).unwrap().lineage().is_ok());
+}
+
+#[test]
 fn numbers_are_never_used_again() {
     let mut world = World::new(&component("a", None, "0"));
     world.settle();

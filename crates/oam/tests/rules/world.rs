@@ -1,6 +1,6 @@
 //! A cluster on paper: plans are carried out on lists of objects.
 
-use cambium_api::names::annotation;
+use cambium_api::names::{annotation, finalizer};
 use cambium_lineage::Retention;
 use cambium_oam::definition::{Observed, Plan, Uses, plan, scheme_of};
 use cambium_oam::{Artifact, Catalogue, Stored};
@@ -116,6 +116,10 @@ impl World {
             object["metadata"]["creationTimestamp"] = json!(self.now);
             let name = object["metadata"]["name"].as_str().unwrap().to_owned();
             self.revisions.insert(name, object);
+        }
+        for name in &plan.hold {
+            let finalizers = &mut self.revision(name.as_str())["metadata"]["finalizers"];
+            *finalizers = json!([finalizer::IN_USE]);
         }
         for one in &plan.renumber {
             self.revision(one.name.as_str())["spec"]["revision"] = json!(one.number);

@@ -93,26 +93,29 @@ impl Judge {
         Ok(Self { vela, charts, work })
     }
 
-    /// The built-in component and trait definitions, compiled; `vela` finds them too.
-    pub(crate) fn builtin_definitions(&self) -> Definitions {
-        let mut manifests = Vec::new();
-        for entry in fs::read_dir(&self.charts).unwrap() {
-            let path = entry.unwrap().path();
-            let text = fs::read_to_string(&path).unwrap();
+    /// The built-in definitions of all kinds.
+    pub(crate) fn builtin_manifests(&self) -> Vec<Value> {
+        let read = |entry: std::io::Result<fs::DirEntry>| {
+            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
             let lines = text.lines().map(|line| match line.contains("{{") {
                 true => "  namespace: vela-system",
                 false => line,
             });
             let text = lines.collect::<Vec<_>>().join("\n");
             let [manifest] = documents(&text).try_into().unwrap();
-            if matches!(
-                manifest["kind"].as_str(),
-                Some("ComponentDefinition" | "TraitDefinition")
-            ) && manifest["metadata"]["name"] != "helmchart"
-            {
-                manifests.push(manifest);
-            }
-        }
+            manifest
+        };
+        fs::read_dir(&self.charts).unwrap().map(read).collect()
+    }
+
+    /// The built-in component and trait definitions, compiled; `vela` finds them too.
+    pub(crate) fn builtin_definitions(&self) -> Definitions {
+        let mut manifests = self.builtin_manifests();
+        manifests.retain(|manifest| {
+            let kind = manifest["kind"].as_str();
+            matches!(kind, Some("ComponentDefinition" | "TraitDefinition"))
+                && manifest["metadata"]["name"] != "helmchart"
+        });
         // KubeVela itself fetches what `ref-objects` refers to; under another name the template is on its own.
         let referring = manifests
             .iter()

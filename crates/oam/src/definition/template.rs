@@ -1,0 +1,45 @@
+//! What a version must have before it is published: a template that somebody can use.
+
+use crate::Artifact;
+use crate::stored::read_definition;
+use cambium_api::v1beta1::DefinitionType;
+use cambium_cue::{Source, syntax};
+use cambium_render::Template;
+use serde_json::Value;
+
+/// What is wrong with the template of one version, or with its status blocks.
+pub(crate) fn check_template(artifact: &Artifact, spec: &Value) -> Result<(), String> {
+    match artifact.type_ {
+        DefinitionType::Component | DefinitionType::Trait => rendered(artifact, spec),
+        DefinitionType::Policy | DefinitionType::WorkflowStep => readable(artifact, spec),
+    }
+}
+
+/// What is rendered here must compile.
+fn rendered(artifact: &Artifact, spec: &Value) -> Result<(), String> {
+    let definition = read_definition(artifact, spec).map_err(|error| error.to_string())?;
+    // A trait without a template does nothing, and there are such; a component has nothing to make.
+    if artifact.type_ == DefinitionType::Component && definition.template.trim().is_empty() {
+        return Err(
+            "it has no template, so nothing could use it; write one in CUE, as schematic.cue.template"
+                .to_owned(),
+        );
+    }
+    let template = Template::compile(definition)
+        .map_err(|diagnostics| format!("the template does not compile: {diagnostics}"))?;
+    match template.status_problems() {
+        Some(problems) => Err(format!("the status blocks are wrong: {problems}")),
+        None => Ok(()),
+    }
+}
+
+/// What others run may refer to what only they have, such as `vela/op`; it must be CUE all the same.
+fn readable(artifact: &Artifact, spec: &Value) -> Result<(), String> {
+    let Some(text) = spec["schematic"]["cue"]["template"].as_str() else {
+        return Ok(());
+    };
+    match syntax::parse(&Source::new(artifact.name.as_str(), text)) {
+        Ok(_) => Ok(()),
+        Err(diagnostics) => Err(format!("the template does not compile: {diagnostics}")),
+    }
+}

@@ -1,0 +1,208 @@
+//! What is refused of a definition before it is stored.
+
+use crate::world::component;
+use cambium_api::names::annotation::CONVERSION;
+use cambium_api::{v1beta1, v2beta1};
+use cambium_convert::definition::convert;
+use cambium_oam::admission::check_definition;
+use cambium_oam::definition::Uses;
+use serde_json::{Value, json};
+
+/// A definition at v2beta1 with these versions.
+fn versions(versions: &[&str]) -> Value {
+    let entry = |version: &&str| component("a", Some(version), version)["spec"].clone();
+    let mut definition = component("a", None, "");
+    definition["apiVersion"] = json!(v2beta1::API_VERSION);
+    definition["spec"] = json!({"versions": versions.iter().map(entry).collect::<Vec<_>>()});
+    definition
+}
+
+fn at(version: &str, object: &Value) -> Value {
+    convert(object.clone(), version).unwrap()
+}
+
+fn bare(mut object: Value) -> Value {
+    object["metadata"].as_object_mut().unwrap().remove("annotations");
+    object
+}
+
+fn refused(old: &Value, new: &Value) -> Vec<String> {
+    let refused = check_definition(Some(old), new, None, &Uses::default());
+    refused.into_iter().map(|refused| refused.message).collect()
+}
+
+#[track_caller]
+fn is_refused(old: &Value, new: &Value, words: &str) {
+    let refused = refused(old, new);
+    assert!(
+        refused.len() == 1 && refused[0].contains(words),
+        "{words:?} is not in {refused:?}"
+    );
+}
+
+#[test]
+fn what_the_other_api_version_cannot_show_is_not_lost_by_writing_back_what_it_shows() {
+    let list = at(v1beta1::API_VERSION, &versions(&["1.0.0", "1.5.0", "2.0.0"]));
+    let words = "cannot be edited at core.oam.dev/v1beta1; apply it at core.oam.dev/v2beta1, \
+        or edit or patch componentdefinitions.v2beta1.core.oam.dev";
+    is_refused(&list, &bare(list.clone()), words);
+    let mut fewer = at(v1beta1::API_VERSION, &versions(&["1.5.0", "2.0.0"]));
+    is_refused(&list, &fewer, words);
+    fewer["metadata"]["annotations"][CONVERSION] = json!("something");
+    is_refused(&list, &fewer, words);
+
+    let words = "cannot be edited at core.oam.dev/v2beta1; apply it at core.oam.dev/v1beta1, \
+        or edit or patch componentdefinitions.v1beta1.core.oam.dev";
+    let legacy = at(v2beta1::API_VERSION, &component("a", None, "x"));
+    is_refused(&legacy, &bare(legacy.clone()), words);
+    let mut published = legacy.clone();
+    published["metadata"]["annotations"][CONVERSION] = json!(r#"{"from":"v1beta1"}"#);
+    is_refused(&legacy, &published, words);
+}
+
+#[test]
+fn what_was_written_at_v1beta1_is_not_edited_at_v2beta1() {
+    let words = "it was written at core.oam.dev/v1beta1 and cannot be edited at core.oam.dev/v2beta1";
+    let old = at(v2beta1::API_VERSION, &component("a", Some("2.0.0"), "x"));
+    // A merge patch that was meant for v1beta1.
+    let mut patched = old.clone();
+    patched["spec"]["version"] = json!("2.1.0");
+    is_refused(&old, &patched, words);
+    let mut longer = old.clone();
+    let entries = longer["spec"]["versions"].as_array_mut().unwrap();
+    entries.push(component("a", Some("1.0.0"), "y")["spec"].clone());
+    is_refused(&old, &longer, words);
+}
+
+#[test]
+fn what_is_nobodys_content_is_edited_at_either_version() {
+    for written in [
+        component("a", None, "x"),
+        component("a", Some("1.0.0"), "x"),
+        versions(&["1.0.0"]),
+        versions(&["1.0.0", "1.5.0", "2.0.0"]),
+    ] {
+        for version in [v1beta1::API_VERSION, v2beta1::API_VERSION] {
+            let old = at(version, &written);
+            let mut new = old.clone();
+            new["metadata"]["labels"] = json!({"seen": "yes"});
+            new["metadata"]["annotations"]["example.com/note"] = json!("mine");
+            new["metadata"]["finalizers"] = json!(["example.com/wait"]);
+            assert!(refused(&old, &new).is_empty(), "{:?}", refused(&old, &new));
+            assert!(refused(&new, &old).is_empty(), "{:?}", refused(&new, &old));
+        }
+    }
+}
+
+#[test]
+fn an_annotation_does_not_make_it_somebody_elses() {
+    let words = "remove the annotation";
+    let one = component("a", Some("1.0.0"), "1.0.0");
+    let forged = at(v1beta1::API_VERSION, &versions(&["1.0.0"]));
+    is_refused(&one, &forged, words);
+    let list = versions(&["1.0.0"]);
+    is_refused(&list, &at(v2beta1::API_VERSION, &one), words);
+}
+
+#[test]
+fn the_fields_of_a_version_are_refused_beside_the_list() {
+    let old = versions(&["1.0.0"]);
+    let mut new = versions(&["1.0.0", "1.1.0"]);
+    assert!(refused(&old, &new).is_empty());
+    new["spec"]["version"] = json!("1.2.0");
+    new["spec"]["schematic"] = new["spec"]["versions"][0]["schematic"].clone();
+    is_refused(&old, &new, "spec: schematic, version: ");
+}
+
+#[test]
+fn what_was_exported_at_either_version_can_be_created_again() {
+    for written in [component("a", None, "x"), versions(&["1.0.0", "2.0.0"])] {
+        for version in [v1beta1::API_VERSION, v2beta1::API_VERSION] {
+            let exported = at(version, &written);
+            let refused = check_definition(None, &exported, None, &Uses::default());
+            assert!(refused.is_empty(), "{refused:?}");
+        }
+    }
+}
+
+/// What is said of a new definition.
+fn said(kind: &str, spec: Value) -> String {
+    let mut definition = component("a", None, "");
+    definition["kind"] = json!(kind);
+    definition["spec"] = spec;
+    let refused = check_definition(None, &definition, None, &Uses::default());
+    let messages: Vec<String> = refused.into_iter().map(|refused| refused.message).collect();
+    messages.join("; ")
+}
+
+#[test]
+fn what_nobody_could_use_is_refused() {
+    let schematic = |template: &str| json!({"schematic": {"cue": {"template": template}}});
+    let kinds = [
+        "ComponentDefinition",
+        "TraitDefinition",
+        "PolicyDefinition",
+        "WorkflowStepDefinition",
+    ];
+    for kind in kinds {
+        let told = said(kind, schematic("output: {{"));
+        assert!(
+            told.contains("does not compile") && told.contains("a:1:"),
+            "{kind}: {told}"
+        );
+    }
+    let step = "import \"vela/op\"\nwait: op.#ConditionalWait & {continue: elsewhere.done}\n";
+    assert_eq!(said("WorkflowStepDefinition", schematic(step)), "");
+    assert_eq!(said("PolicyDefinition", json!({})), "");
+    assert_eq!(
+        said("TraitDefinition", json!({"definitionRef": {"name": "a"}})),
+        ""
+    );
+    for other in ["helm", "kube", "terraform"] {
+        let told = said(
+            "ComponentDefinition",
+            json!({"schematic": {other: {"release": {}}}}),
+        );
+        assert!(
+            told.contains(&format!("schematic.{other} is not rendered here")),
+            "{told}"
+        );
+    }
+    for nothing in [json!({}), schematic(""), schematic("\n")] {
+        let told = said("ComponentDefinition", nothing);
+        assert!(told.contains("it has no template"), "{told}");
+    }
+    let old_place = json!({"extension": {"template": "output: {kind: \"ConfigMap\"}"}});
+    assert_eq!(said("ComponentDefinition", old_place), "");
+}
+
+#[test]
+fn status_blocks_that_could_only_fail_are_refused() {
+    for kind in ["ComponentDefinition", "TraitDefinition"] {
+        let with = |block: &str, text: &str| {
+            let mut spec = json!({"schematic": {"cue": {"template": "output: {kind: \"ConfigMap\"}"}}});
+            spec["status"][block] = json!(text);
+            said(kind, spec)
+        };
+        assert_eq!(
+            with(
+                "healthPolicy",
+                "isHealth: context.output.status.ready == parameter.count"
+            ),
+            ""
+        );
+        for (block, text) in [
+            ("healthPolicy", "isHealth: {{"),
+            ("healthPolicy", "isHealthy: true"),
+            ("healthPolicy", "isHealth: output.status.ready"),
+            ("customStatus", "message: nowhere"),
+            ("details", "a: ]"),
+        ] {
+            let told = with(block, text);
+            assert!(
+                told.contains("the status blocks are wrong: "),
+                "{block} {text}: {told}"
+            );
+        }
+    }
+}
