@@ -11,7 +11,7 @@ use cambium_lineage::{RevisionName, Version};
 use cambium_oam::Refused;
 use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft,
-    ever_wanted, plan, plan_deletion, status, superfluous,
+    ever_wanted, plan as plan_objects, plan_deletion, status, superfluous,
 };
 use cambium_objects::merge_patch;
 use kube::Api;
@@ -87,15 +87,20 @@ impl Run<'_> {
             return Ok(Outcome::Retry);
         }
         let live = self.live(work, &kinds).await?;
-        let plan = plan(&self.application, &recorded, work, &scopes, &live);
+        let plan = plan_objects(&self.application, &recorded, work, &scopes, &live);
         let happened = self.act(&recorded, work, &plan, &kinds, live).await?;
-        self.write_status(&draft, Some(&plan), &happened).await?;
+        let after = self.write_status(&draft, Some(&plan), &happened).await?;
         // Nothing tells when somebody else's object goes. What cannot be seen now may hold something to prune.
         if !(plan.refused.is_empty() && happened.failed.is_empty()) || unseen {
             return Ok(Outcome::Retry);
         }
         // What was applied just now may be healthy already, and nobody tells us of what we did ourselves.
-        match !plan.waiting.is_empty() && !happened.applied.is_empty() {
+        let released = || {
+            let now = json!({"metadata": self.application["metadata"], "status": after});
+            let next = plan_objects(&now, &recorded, work, &scopes, &happened.live);
+            next.apply.iter().any(|index| plan.waiting.contains(index))
+        };
+        match !plan.waiting.is_empty() && released() {
             true => Ok(Outcome::After(Duration::ZERO)),
             false => Ok(Outcome::Done),
         }
@@ -385,7 +390,7 @@ impl Run<'_> {
         draft: &Draft,
         plan: Option<&Plan>,
         happened: &Happened,
-    ) -> kube::Result<()> {
+    ) -> kube::Result<ApplicationStatus> {
         let after = status(&self.application, draft, plan, happened, self.context.now());
         for (reason, note) in moves(&self.application, &after) {
             self.context.events.record(Event {
@@ -396,7 +401,8 @@ impl Run<'_> {
                 note,
             });
         }
-        self.patch_status(json!(after)).await
+        self.patch_status(json!(after)).await?;
+        Ok(after)
     }
 
     async fn patch_status(&self, status: Value) -> kube::Result<()> {
