@@ -84,7 +84,8 @@ fn stop(pod: &Pod, settings: &Simulation, now: Timestamp, plan: &mut Plan) {
 
 fn schedule(observed: &Observed, now: Timestamp, plan: &mut Plan) {
     let pod = &observed.pod.value;
-    if !read::list(pod, "spec.schedulingGates").is_empty() {
+    let scheduler = read::text(pod, "spec.schedulerName");
+    if !matches!(scheduler, "" | "default-scheduler") || !read::list(pod, "spec.schedulingGates").is_empty() {
         return;
     }
     if let Some(node) = &observed.node {
