@@ -387,7 +387,7 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     if path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
-        return openapi::serve(server, path, headers);
+        return openapi::serve(server, path, query, headers);
     }
     discovery::serve(server, path, accept)
 }

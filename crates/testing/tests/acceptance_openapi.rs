@@ -182,3 +182,41 @@ async fn v2_is_served_in_protobuf_to_those_who_ask() -> Result<()> {
     assert_eq!(code, 406);
     Ok(())
 }
+
+#[tokio::test]
+async fn documents_are_kept_by_their_hash() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let index = cluster.raw().get("/openapi/v3").await?.body;
+    let newest = index["paths"]["apis/batch/v1"]["serverRelativeURL"]
+        .as_str()
+        .context("a document")?;
+    let (path, hash) = newest.split_once("?hash=").context("a hash")?;
+    let ask = async |url: &str, known: &str| -> Result<(u16, String, String)> {
+        let request = http::Request::get(url).header("if-none-match", known);
+        let response = cluster.client().send(request.body(Vec::new().into())?).await?;
+        let field = |name: &str| {
+            let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+            value.unwrap_or_default().to_owned()
+        };
+        Ok((
+            response.status().as_u16(),
+            field("cache-control"),
+            field("location"),
+        ))
+    };
+    let answer = |code: u16, cache: &str, location: &str| (code, cache.to_owned(), location.to_owned());
+    let private = "no-cache, private";
+    assert_eq!(ask(newest, "\"x\"").await?, answer(200, "public, immutable", ""));
+    assert_eq!(ask(path, "\"x\"").await?, answer(200, private, ""));
+    let outdated = format!("{path}?hash=ABC");
+    assert_eq!(ask(&outdated, "\"x\"").await?, answer(301, private, newest));
+    for known in [
+        format!("\"{hash}\""),
+        format!("W/\"{hash}\""),
+        "*".to_owned(),
+        format!("\"x\", \"{hash}\""),
+    ] {
+        assert_eq!(ask(path, &known).await?, answer(304, private, ""), "{known}");
+    }
+    Ok(())
+}
