@@ -16,7 +16,7 @@ use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::validation::{metadata, policies, policy_params, webhooks};
 use crate::wire::{self, Decoded, Media};
-use crate::{allocate as addresses, convert, crd, object, quota};
+use crate::{allocate, convert, crd, object, quota};
 
 /// The largest stored object.
 const OBJECT_LIMIT: usize = 1_572_864;
@@ -379,15 +379,24 @@ fn is_definition(resource: &Served) -> bool {
     (&*resource.group, &*resource.plural) == ("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
-/// Gives the object what a cluster hands out, or keeps count of: addresses, stored versions.
-pub(super) fn allocate(call: &Call, new: &mut Value, old: Option<&Value>) -> Result<()> {
+/// Gives the object what a cluster hands out, or keeps count of: addresses, stored versions. What it answers with is held until the
+/// object is in the store.
+pub(super) fn allocate(
+    call: &Call,
+    new: &mut Value,
+    old: Option<&Value>,
+) -> Result<Option<allocate::Reservation>> {
+    let purpose = match call.options.dry_run {
+        true => allocate::Purpose::DryRun,
+        false => allocate::Purpose::Store,
+    };
     match (&*call.resource.group, &*call.resource.plural) {
-        ("", "services") => addresses::cluster_ip(&call.server, new, old),
+        ("", "services") => allocate::service(&call.server, new, old, purpose),
         _ if is_definition(&call.resource) => {
             crd::note_stored_versions(new, old);
-            Ok(())
+            Ok(None)
         }
-        _ => Ok(()),
+        _ => Ok(None),
     }
 }
 
@@ -544,8 +553,8 @@ async fn attempt(
     };
     let mut new = admit(call, &attributes, new).await?;
     check_grants(call, &new, Some(&old))?;
-    prepare::count_change(resource, &mut new, &old);
-    allocate(call, &mut new, Some(&old))?;
+    prepare::count_change(call, &mut new, &old);
+    let _addresses = allocate(call, &mut new, Some(&old))?;
 
     let mut errors = metadata::validate_update(&new, &old);
     errors.extend(match call.path.subresource.as_str() {

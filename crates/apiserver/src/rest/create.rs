@@ -70,7 +70,7 @@ pub(super) async fn store(
     let mut value = change::admit(call, &attributes, value).await?;
     prepare::after_admission(call, &mut value);
     change::check_grants(call, &value, None)?;
-    change::allocate(call, &mut value, None)?;
+    let _addresses = change::allocate(call, &mut value, None)?;
 
     let mut errors = metadata::validate_new(&value, resource.namespaced, resource.name_rule);
     errors.extend(change::validate(call, &value, None));
