@@ -573,20 +573,21 @@ async fn attempt(
     }
     let held = has_grace(&new) || is_namespace(resource) && prepare::has_namespace_finalizers(&new);
     let finished = object::is_deleting(&new) && object::finalizers(&new).is_empty() && !held;
+    let draft = match finished {
+        true => None,
+        false => {
+            let stored = convert::settle(&call.server, resource, new).await?;
+            check_size(&stored.draft)?;
+            new = stored.value;
+            Some(stored.draft)
+        }
+    };
     if call.options.dry_run {
         return Ok(Some(Outcome {
             value: new,
             created: false,
         }));
     }
-    let draft = match finished {
-        true => None,
-        false => {
-            let draft = convert::draft(&call.server, resource, &new).await?;
-            check_size(&draft)?;
-            Some(draft)
-        }
-    };
     let write = Write {
         bucket: resource.bucket.clone(),
         key: entry.key.clone(),

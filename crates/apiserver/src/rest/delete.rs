@@ -113,7 +113,11 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
         let next = marked(call, &old, options);
         let put = match &next {
             Some(value) if *value == old => return Ok(Deleted::Pending(old)),
-            Some(value) => Some(convert::draft(&call.server, resource, value).await?),
+            Some(value) => Some(
+                convert::settle(&call.server, resource, value.clone())
+                    .await?
+                    .draft,
+            ),
             None => None,
         };
         if options.dry_run {
