@@ -213,10 +213,20 @@ pub(super) fn in_place(call: &Call, object: &mut Value) -> Result<()> {
 }
 
 /// Removes what the kind does not have, and says so as the client wants it said.
-pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
+fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
+    validate_patched(call, object, duplicates, vec![])
+}
+
+/// The same of what a patch has made, after what there is to say of the patch itself.
+pub(super) fn validate_patched(
+    call: &Call,
+    object: &mut Value,
+    duplicates: &[String],
+    mut problems: Vec<String>,
+) -> Result<()> {
     let mut unknown = coerce_embedded(call, object)?;
     unknown.extend(prune(&call.resource, object));
-    let problems = strict_problems(call, duplicates, &unknown);
+    problems.extend(strict_problems(call, duplicates, &unknown));
     match call.options.field_validation {
         _ if problems.is_empty() => {}
         FieldValidation::Ignore => {}
