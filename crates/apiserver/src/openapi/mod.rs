@@ -1,13 +1,15 @@
 //! What clients can know of kinds: OpenAPI v3, one document per group and version, and v2, one for all. Made when first asked for.
 //!
 //! ```text
-//! schemas   kinds as definitions, in either dialect
-//! v3        paths, as v3 has them
-//! v2        paths, as v2 has them; what v2 cannot say is left out
-//! gnostic   a v2 document in protobuf
+//! schemas     kinds as definitions, in either dialect
+//! operations  what can be asked of a resource, by path and method
+//! v3          paths, as v3 has them
+//! v2          paths, as v2 has them; what v2 cannot say is left out
+//! gnostic     a v2 document in protobuf
 //! ```
 
 mod gnostic;
+mod operations;
 mod schemas;
 mod v2;
 mod v3;
