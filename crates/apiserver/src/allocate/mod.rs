@@ -54,7 +54,8 @@ pub(crate) fn service(
     }
     kept::agree_on_address(new, old);
     families::settle(new, old).map_err(invalid)?;
-    if !Spec::of(new).has_address() {
+    let wanted = Spec::of(new);
+    if !wanted.has_address() || old.is_some_and(|old| wanted.is_settled_since(old)) {
         return Ok(None);
     }
     let reservation = server.addresses.take(&server.store, new, old, &seed, purpose);

@@ -72,6 +72,15 @@ impl<'a> Spec<'a> {
             .collect()
     }
 
+    /// Whether it has all that its type calls for, and had it before.
+    pub(super) fn is_settled_since(self, old: Self) -> bool {
+        let ports = self.node_ports().is_subset(&old.node_ports());
+        let is_open = |port: &Value| number(port, "nodePort").is_none();
+        let wants_ports = self.gets_node_ports() && self.list("ports").iter().any(is_open);
+        let wants_health = self.gets_health_port() && !old.gets_health_port();
+        !old.text("clusterIP").is_empty() && ports && !wants_ports && !wants_health
+    }
+
     pub(super) fn health_port(self) -> Option<u64> {
         self.get("healthCheckNodePort")
             .and_then(Value::as_u64)
@@ -84,4 +93,31 @@ pub(super) fn number(port: &Value, field: &str) -> Option<u64> {
     port.get(field)
         .and_then(Value::as_u64)
         .filter(|number| *number > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_wants_something_new_is_looked_up() {
+        let old =
+            json!({"type": "NodePort", "clusterIP": "10.96.1.1", "ports": [{"port": 1, "nodePort": 30000}]});
+        let check = |change: Value, settled: bool| {
+            let mut new = old.clone();
+            json_patch::merge(&mut new, &change);
+            let [new, old] = [&new, &old].map(|spec| Spec::of(spec.as_object().unwrap()));
+            assert_eq!(new.is_settled_since(old), settled, "{change}");
+        };
+        check(json!({}), true);
+        check(json!({"selector": {"a": "b"}}), true);
+        check(json!({"type": "ClusterIP", "ports": [{"port": 1}]}), true);
+        check(json!({"ports": [{"port": 1}]}), false);
+        check(json!({"ports": [{"port": 1, "nodePort": 30001}]}), false);
+        check(
+            json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local"}),
+            false,
+        );
+    }
 }
