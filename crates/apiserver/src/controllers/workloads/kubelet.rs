@@ -609,6 +609,16 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_that_names_another_scheduler_waits_for_it() {
+        let mut observed = pod(json!({}), "Always");
+        let mut value = (*observed.pod.value).clone();
+        value["spec"]["schedulerName"] = json!("somebody-else");
+        observed.pod = Pod::from_value(value);
+        observed.node = Some("node-1".to_owned());
+        assert_eq!(plan(&observed, &Simulation::default(), START), Plan::default());
+    }
+
+    #[test]
     fn a_pod_without_a_node_gets_one_and_a_stopped_one_goes() {
         let mut observed = pod(json!({}), "Always");
         observed.pod.started = None;
