@@ -126,7 +126,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
 /// Where backends read whom to believe.
 const AUTHENTICATION: &str = "kube-system/extension-apiserver-authentication";
 
-/// The front proxy has another certificate after each start.
+/// The front proxy has another authority after each start, unless it was given one.
 async fn refresh_authentication(server: &Server, client: &Loopback) {
     if server
         .store

@@ -15,6 +15,7 @@ use http::{Request, Response};
 use crate::aggregation::{self, Aggregation};
 use crate::auth::{Authorizer, SigningKey, Tokens, User};
 use crate::controllers::Controllers;
+use crate::pki::Authority;
 use crate::server::{Access, Server, handle};
 use crate::source::{Clock, Entropy, Sources};
 use crate::store::{History, OpenError, Store};
@@ -41,6 +42,7 @@ pub struct Builder {
     tokens: Tokens,
     signing_key: Option<SigningKey>,
     authority: Option<String>,
+    front_proxy: Option<Authority>,
     authorizer: Option<Arc<dyn Authorizer>>,
     services: Option<ServiceResolver>,
     controllers: Controllers,
@@ -136,6 +138,14 @@ impl Builder {
         self
     }
 
+    /// Who vouches for this server when it hands requests to other API servers. Without it, each start has another authority, and
+    /// backends that read of it only once have to be started again, too.
+    #[must_use]
+    pub fn front_proxy(mut self, authority: Authority) -> Self {
+        self.front_proxy = Some(authority);
+        self
+    }
+
     /// Who may do what; without one, the roles and bindings in the cluster say.
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
@@ -180,7 +190,7 @@ impl Builder {
             authorizer: self.authorizer,
         };
         let webhooks = Webhooks::new(self.services);
-        let aggregation = Aggregation::new(&store);
+        let aggregation = Aggregation::new(&store, self.front_proxy);
         let mut server = Server::new(store, self.sources, access, webhooks, aggregation);
         server.body_patience = self.body_patience.unwrap_or(server.body_patience);
         server.service_accounts = self.controllers.service_accounts;

@@ -42,26 +42,48 @@ pub(crate) async fn read_many(
     Ok(values)
 }
 
-/// An object at the resource's version, as it is to be stored.
-async fn to_storage(server: &Server, resource: &Served, mut object: Value) -> Result<Value> {
+/// An object on its way into the store.
+pub(crate) struct Settled {
+    pub(crate) draft: Draft,
+    /// What is stored, at the resource's version again.
+    pub(crate) value: Value,
+}
+
+/// An object at the resource's version, as it is to be stored and as it will be read. The schema of the version that is stored
+/// has the last word: what it does not know is gone, and what it fills in is there for everybody.
+pub(crate) async fn settle(server: &Server, resource: &Served, object: Value) -> Result<Settled> {
+    if resource.stored_as == resource.api_version {
+        return Ok(Settled {
+            draft: draft(&object)?,
+            value: object,
+        });
+    }
     match &resource.origin {
-        Origin::Builtin(row) => object = cambium_builtin::convert::to_stored(row, object),
+        Origin::Builtin(row) => {
+            let stored = cambium_builtin::convert::to_stored(row, object.clone());
+            Ok(Settled {
+                draft: draft(&stored)?,
+                value: object,
+            })
+        }
         Origin::Custom(definition, _) => {
             let storage = definition.storage_version().to_owned();
             let mut values = definition.convert(server, vec![object], &storage).await?;
-            object = values.pop().unwrap_or_default();
+            let mut stored = values.pop().unwrap_or_default();
+            definition.normalise_stored(&mut stored);
+            let draft = draft(&stored)?;
+            let mut values = definition
+                .convert(server, vec![stored], &resource.version)
+                .await?;
+            Ok(Settled {
+                draft,
+                value: values.pop().unwrap_or_default(),
+            })
         }
     }
-    Ok(object)
 }
 
-/// An object at the resource's version, encoded as it is to be stored.
-pub(crate) async fn draft(server: &Server, resource: &Served, object: &Value) -> Result<Draft> {
-    let converted = match resource.stored_as == resource.api_version {
-        true => None,
-        false => Some(to_storage(server, resource, object.clone()).await?),
-    };
-    let stored = converted.as_ref().unwrap_or(object);
+fn draft(stored: &Value) -> Result<Draft> {
     match object::is_nested_deeper(stored, object::DEEPEST) {
         true => Err(object::too_deep()),
         false => Ok(Draft::new(stored)),

@@ -208,16 +208,18 @@ fn add_names(entry: &mut Value, served: &Served) {
     }
 }
 
-struct Sub {
-    name: &'static str,
-    group: String,
+/// A subresource, as discovery tells of it.
+pub(crate) struct Sub {
+    pub(crate) name: &'static str,
+    pub(crate) group: String,
     /// Empty when the kind is of the resource's own group and version.
-    version: String,
-    kind: String,
-    verbs: Vec<&'static str>,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) verbs: Vec<&'static str>,
 }
 
-fn subresources(served: &Served) -> Vec<Sub> {
+/// The subresources of a resource, in the order of discovery.
+pub(crate) fn subresources(served: &Served) -> Vec<Sub> {
     let mut list = Vec::new();
     for row in served.other_subresources() {
         if let Subresource::Other { name, kind, verbs } = row {

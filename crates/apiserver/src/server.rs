@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use crate::admission::{DefaultPriority, Hooks, Policies};
 use crate::aggregation::{self, Aggregation, Forwarded};
+use crate::allocate::Addresses;
 use crate::auth::{
     Action, Authorizer, Rbac, ResourceAction, SigningKey, Tokens, User, impersonation, require, tokens,
 };
@@ -51,6 +52,7 @@ pub(crate) struct Server {
     pub(crate) service_accounts: bool,
     pub(crate) priorities: DefaultPriority,
     pub(crate) quotas: Ledger,
+    pub(crate) addresses: Addresses,
     pub(crate) policies: Policies,
     /// How long the body of a request may take to arrive.
     pub(crate) body_patience: Duration,
@@ -105,6 +107,7 @@ impl Server {
             registry_changes: watch::channel(()).0,
             announced: ArcSwap::from_pointee(Registry::builtin()),
             quotas: Ledger::default(),
+            addresses: Addresses::default(),
             stop: watch::channel(false).0,
             ready: AtomicBool::new(false),
         }
@@ -387,7 +390,7 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     if path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/") {
-        return openapi::serve(server, path, headers);
+        return openapi::serve(server, path, query, headers);
     }
     discovery::serve(server, path, accept)
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
+use cambium_apiserver::pki::Authority;
 use cambium_apiserver::{ApiServer, SigningKey, Tokens, User};
 use http::Request;
 use http_body_util::{BodyExt as _, Empty, Full};
@@ -142,4 +143,20 @@ async fn a_token_outlives_a_server_that_keeps_its_key() {
     let server = restart(server, SigningKey::generate().expect("a key")).await;
     let (code, status) = get(&server.as_user(None), "/api", Some(&token)).await;
     assert_eq!((code, status["message"].as_str()), (401, Some("Unauthorized")));
+}
+
+#[tokio::test]
+async fn a_front_proxy_may_keep_its_authority() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+    let mut told = vec![];
+    for _ in 0..2 {
+        let kept = Authority::load_or_generate(directory.path(), Timestamp::now()).expect("an authority");
+        let certificate = json!(kept.certificate());
+        let server = ApiServer::builder().front_proxy(kept).build().await;
+        let (_, map) = get(&server.expect("a server"), path, None).await;
+        assert_eq!(map["data"]["requestheader-client-ca-file"], certificate);
+        told.push(certificate);
+    }
+    assert_eq!(told[0], told[1]);
 }

@@ -1051,3 +1051,119 @@ async fn strange_yaml() -> Result<()> {
         .await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn patches_that_say_something_twice() -> Result<()> {
+    let place = Place::with_widgets("twice").await?;
+    let merge = r#"{"data":{"a":"b","a":"c"},"foo":1,"foo":2}"#;
+    let widget = r#"{"spec":{"size":2,"size":3}}"#;
+    let operations = r#"[{"op":"add","path":"/data","value":{},"value":{"q":"1"},"strange":1}]"#;
+    let of_map: &[&str] = &[
+        "duplicate field \"data.a\"",
+        "duplicate field \"foo\"",
+        "unknown field \"foo\"",
+    ];
+    let of_operations: &[&str] = &[
+        "json patch duplicate field \"[0].value\"",
+        "json patch unknown field \"[0].strange\"",
+    ];
+    for (path, media, body, problems) in [
+        (BASE, MERGE, merge, of_map),
+        (BASE, STRATEGIC, merge, of_map),
+        (BASE, JSON_PATCH, operations, of_operations),
+        (
+            "{widgets}/base",
+            MERGE,
+            widget,
+            &["duplicate field \"spec.size\""],
+        ),
+    ] {
+        let send = async |validation: &str| {
+            let path = format!("{}?fieldValidation={validation}", place.path(path));
+            let headers = [("content-type", media)];
+            let body = Value::String(body.to_owned());
+            place.raw.send(Method::PATCH, &path, &headers, &body).await
+        };
+        let strict = send("Strict").await?;
+        assert_eq!((strict.code, strict.reason()), (422, "Invalid"), "{strict:?}");
+        let end = format!(": strict decoding error: {}", problems.join(", "));
+        assert!(strict.message().ends_with(&end), "{}", strict.message());
+        let warned = send("Warn").await?;
+        assert_eq!(warned.code, 200, "{warned:?}");
+        assert_eq!(warned.warnings, problems, "{media}");
+        let ignored = send("Ignore").await?;
+        assert_eq!((ignored.code, ignored.warnings), (200, vec![]));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn wrong_options_are_named_one_by_one() -> Result<()> {
+    let place = Place::new("options").await?;
+    let unknown = |value: &str| {
+        format!(
+            "Unsupported value: {value}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
+        )
+    };
+    let cause = |reason: &str, field: &str, message: &str| json!({"reason": format!("FieldValue{reason}"), "field": field, "message": message});
+    let all = "Unsupported value: [\"All\",\"x\"]: supported values: \"All\"";
+    for (method, media, query, body, kind, causes) in [
+        (
+            Method::PATCH,
+            APPLY,
+            "",
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "base"}}),
+            "PatchOptions",
+            json!([cause(
+                "Required",
+                "fieldManager",
+                "Required value: is required for apply patch"
+            )]),
+        ),
+        (
+            Method::PATCH,
+            MERGE,
+            "?force=true",
+            json!({}),
+            "PatchOptions",
+            json!([cause(
+                "Forbidden",
+                "force",
+                "Forbidden: may not be specified for non-apply patch"
+            )]),
+        ),
+        (
+            Method::DELETE,
+            JSON,
+            "",
+            json!({"propagationPolicy": "Orphan", "orphanDependents": true}),
+            "DeleteOptions",
+            json!([cause(
+                "Invalid",
+                "propagationPolicy",
+                "Invalid value: \"Orphan\": orphanDependents and deletionPropagation cannot be both set"
+            )]),
+        ),
+        (
+            Method::DELETE,
+            JSON,
+            "",
+            json!({"propagationPolicy": "y", "dryRun": ["All", "x"]}),
+            "DeleteOptions",
+            json!([
+                cause("NotSupported", "propagationPolicy", &unknown("\"y\"")),
+                cause("NotSupported", "dryRun", all)
+            ]),
+        ),
+    ] {
+        let path = format!("{}{query}", place.path(BASE));
+        let refused = place
+            .raw
+            .send(method, &path, &[("content-type", media)], &body)
+            .await?;
+        assert_eq!((refused.code, refused.reason()), (422, "Invalid"), "{refused:?}");
+        let details = json!({"group": "meta.k8s.io", "kind": kind, "causes": causes});
+        assert_eq!(refused.body["details"], details, "{refused:?}");
+    }
+    Ok(())
+}

@@ -643,3 +643,76 @@ async fn what_is_established_is_served() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn the_stored_version_has_the_last_word() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let raw = cluster.raw();
+    let group = format!("{}.example.com", cluster.unique("last-word"));
+    let mut crd = widget(&group);
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let spec =
+        json!({"type": "object", "default": {}, "properties": {"n": {"type": "integer", "default": 3}}});
+    let version = |name: &str, storage: bool, spec: Value| {
+        json!({"name": name, "served": true, "storage": storage,
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}})
+    };
+    crd["spec"]["versions"] = json!([version("v1", true, spec), version("v2", false, any)]);
+    established(&raw, &crd).await?;
+    let namespace = cluster.namespace("last-word").await?;
+    let at = |version: &str| format!("/apis/{group}/{version}/namespaces/{namespace}/widgets");
+    let object = |name: &str, spec: Value| json!({"apiVersion": format!("{group}/v2"), "kind": "Widget", "metadata": {"name": name}, "spec": spec});
+    eventually("the second version is served", || async {
+        Ok(raw.get(&at("v2")).await?.code == 200)
+    })
+    .await?;
+
+    let dry = raw
+        .post(
+            &format!("{}?dryRun=All", at("v2")),
+            &object("a", json!({"other": 1})),
+        )
+        .await?;
+    let made = raw.post(&at("v2"), &object("a", json!({"other": 1}))).await?;
+    assert_eq!((dry.code, made.code), (201, 201), "{dry:?} {made:?}");
+    let patched = raw
+        .patch(
+            "merge",
+            &format!("{}/a", at("v2")),
+            &json!({"spec": {"n": null, "other": 2}}),
+        )
+        .await?;
+    let read = [
+        raw.get(&format!("{}/a", at("v1"))).await?,
+        raw.get(&format!("{}/a", at("v2"))).await?,
+    ];
+    for answer in [dry, made, patched].iter().chain(&read) {
+        assert_eq!(answer.body["spec"], json!({"n": 3}), "{answer:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn whole_numbers_have_no_fraction() -> Result<()> {
+    let Widgets { raw, group, path, .. } = &widgets("numbers").await?;
+    let body = |name: &str| {
+        format!(
+            r#"{{"apiVersion": "{group}/v1", "kind": "Widget", "metadata": {{"name": "{name}"}},
+            "spec": {{"color": "red", "parts": [{{"name": "p", "count": 2.0}}], "free": {{"a": 1e3, "b": -0.0, "c": [1.5, 7.0], "d": -1e18, "e": 1e-7}}}}}}"#
+        )
+    };
+    let expected = r#"{"a":1000,"b":0,"c":[1.5,7],"d":-1000000000000000000,"e":1e-7}"#;
+    let posted = raw.post(path, &Value::String(body("posted"))).await?;
+    let one = format!("{path}/applied?fieldManager=x");
+    let applied = raw.patch("apply", &one, &Value::String(body("applied"))).await?;
+    let read = raw.get(&format!("{path}/posted")).await?;
+    for answer in [posted, applied, read] {
+        assert!(matches!(answer.code, 200 | 201), "{answer:?}");
+        assert_eq!(answer.body["spec"]["parts"][0]["count"].to_string(), "2");
+        assert_eq!(answer.body["spec"]["free"].to_string(), expected);
+    }
+    let change = Value::String(r#"{"spec": {"free": {"a": 7.0}}}"#.to_owned());
+    let patched = raw.patch("merge", &format!("{path}/posted"), &change).await?;
+    assert_eq!(patched.body["spec"]["free"]["a"].to_string(), "7");
+    Ok(())
+}

@@ -435,3 +435,86 @@ async fn immutable_data_and_write_only_data() -> Result<()> {
     assert_eq!(raw.post(path, &bad).await?.code, 422);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_collection_is_deleted_page_by_page() -> Result<()> {
+    let Place { raw, path, .. } = &config_maps("collection").await?;
+    let map = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"x": "y"}}});
+    for name in ["a", "b", "c", "d", "e"] {
+        assert_eq!(raw.post(path, &map(name)).await?.code, 201);
+    }
+    let names = |list: &Value| -> Vec<String> {
+        let items = list["items"].as_array().into_iter().flatten();
+        items
+            .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
+            .collect()
+    };
+    let page = format!("{path}?labelSelector=x%3Dy&limit=2");
+    let first = raw.delete(&page, &Value::Null).await?;
+    assert_eq!(names(&first.body), ["a", "b"], "{first:?}");
+    let token = first.body["metadata"]["continue"].as_str().unwrap_or_default();
+    assert!(!token.is_empty(), "{first:?}");
+    let left = format!("{path}?labelSelector=x%3Dy");
+    assert_eq!(names(&raw.get(&left).await?.body), ["c", "d", "e"]);
+    let second = raw
+        .delete(&format!("{page}&continue={token}"), &Value::Null)
+        .await?;
+    assert_eq!(names(&second.body), ["c", "d"], "{second:?}");
+    let rest = raw.delete(&left, &Value::Null).await?;
+    assert_eq!(names(&rest.body), ["e"]);
+    assert_eq!(rest.body["metadata"].get("continue"), None);
+    let refused = raw
+        .delete(&format!("{path}?resourceVersionMatch=Exact"), &Value::Null)
+        .await?;
+    assert_eq!((refused.code, refused.reason()), (422, "Invalid"), "{refused:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_page_of_a_revision_is_as_it_was_then() -> Result<()> {
+    let Place { raw, path, .. } = &config_maps("revision").await?;
+    let made = raw.post(path, &config_map("a", json!({}))).await?.body;
+    raw.post(path, &config_map("b", json!({}))).await?;
+    let revision = made["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    let count = |list: &Value| {
+        let items = list["items"].as_array().into_iter().flatten();
+        items
+            .filter(|item| item["metadata"]["name"] != "kube-root-ca.crt")
+            .count()
+    };
+    for (query, expected) in [("limit=100&", 1), ("", 2)] {
+        let list = raw
+            .get(&format!("{path}?{query}resourceVersion={revision}"))
+            .await?
+            .body;
+        assert_eq!(count(&list), expected, "{query} {list}");
+    }
+    let newest = raw
+        .get(&format!("{path}?limit=100&resourceVersion=0"))
+        .await?
+        .body;
+    assert_eq!(count(&newest), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_not_as_expected_is_not_deleted() -> Result<()> {
+    let Place { raw, path, .. } = &config_maps("expected").await?;
+    raw.post(path, &config_map("a", json!({}))).await?;
+    for (condition, label, guess) in [
+        (json!({"resourceVersion": "1"}), "ResourceVersion", "modified"),
+        (json!({"uid": "1"}), "UID", "deleted and then recreated"),
+    ] {
+        let refused = raw
+            .delete(&format!("{path}/a"), &json!({"preconditions": condition}))
+            .await?;
+        assert_eq!((refused.code, refused.reason()), (409, "Conflict"), "{refused:?}");
+        let begin = format!(
+            "Operation cannot be fulfilled on ConfigMap \"a\": the {label} in the precondition (1) does not match the {label} in record ("
+        );
+        assert!(refused.message().starts_with(&begin), "{}", refused.message());
+        let end = format!("The object might have been {guess}");
+        assert!(refused.message().ends_with(&end), "{}", refused.message());
+    }
+    Ok(())
+}

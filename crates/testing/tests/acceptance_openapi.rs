@@ -182,3 +182,167 @@ async fn v2_is_served_in_protobuf_to_those_who_ask() -> Result<()> {
     assert_eq!(code, 406);
     Ok(())
 }
+
+#[tokio::test]
+async fn documents_are_kept_by_their_hash() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let index = cluster.raw().get("/openapi/v3").await?.body;
+    let newest = index["paths"]["apis/batch/v1"]["serverRelativeURL"]
+        .as_str()
+        .context("a document")?;
+    let (path, hash) = newest.split_once("?hash=").context("a hash")?;
+    let ask = async |url: &str, known: &str| -> Result<(u16, String, String)> {
+        let request = http::Request::get(url).header("if-none-match", known);
+        let response = cluster.client().send(request.body(Vec::new().into())?).await?;
+        let field = |name: &str| {
+            let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+            value.unwrap_or_default().to_owned()
+        };
+        Ok((
+            response.status().as_u16(),
+            field("cache-control"),
+            field("location"),
+        ))
+    };
+    let answer = |code: u16, cache: &str, location: &str| (code, cache.to_owned(), location.to_owned());
+    let private = "no-cache, private";
+    assert_eq!(ask(newest, "\"x\"").await?, answer(200, "public, immutable", ""));
+    assert_eq!(ask(path, "\"x\"").await?, answer(200, private, ""));
+    let outdated = format!("{path}?hash=ABC");
+    assert_eq!(ask(&outdated, "\"x\"").await?, answer(301, private, newest));
+    for known in [
+        format!("\"{hash}\""),
+        format!("W/\"{hash}\""),
+        "*".to_owned(),
+        format!("\"x\", \"{hash}\""),
+    ] {
+        assert_eq!(ask(path, &known).await?, answer(304, private, ""), "{known}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_request_has_a_name_of_its_own() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace("names").await?;
+    let raw = cluster.raw();
+    let group = format!("{namespace}.example.com");
+    define(&raw, &group, &schema()).await?;
+    let custom = format!("/paths/~1apis~1{group}~1v1~1widgets");
+    published(&raw, "/openapi/v2", &custom).await?;
+    let whole = raw.get("/openapi/v2").await?.body;
+    let deployments = raw.get("/openapi/v3/apis/apps/v1").await?.body;
+    let pod = "/api/v1/namespaces/{namespace}/pods/{name}";
+    let deployment = "/apis/apps/v1/namespaces/{namespace}/deployments";
+    for (document, path, method, id, action, kind) in [
+        (
+            &whole,
+            "/api/v1/pods".to_owned(),
+            "get",
+            "listCoreV1PodForAllNamespaces",
+            "list",
+            "Pod",
+        ),
+        (
+            &whole,
+            pod.to_owned(),
+            "patch",
+            "patchCoreV1NamespacedPod",
+            "patch",
+            "Pod",
+        ),
+        (
+            &whole,
+            format!("{pod}/status"),
+            "put",
+            "replaceCoreV1NamespacedPodStatus",
+            "put",
+            "Pod",
+        ),
+        (
+            &whole,
+            format!("{pod}/eviction"),
+            "post",
+            "createCoreV1NamespacedPodEviction",
+            "post",
+            "Eviction",
+        ),
+        (
+            &whole,
+            format!("{pod}/log"),
+            "get",
+            "readCoreV1NamespacedPodLog",
+            "get",
+            "Pod",
+        ),
+        (
+            &whole,
+            format!("{pod}/exec"),
+            "get",
+            "connectCoreV1GetNamespacedPodExec",
+            "connect",
+            "PodExecOptions",
+        ),
+        (
+            &whole,
+            "/api/v1/nodes".to_owned(),
+            "delete",
+            "deleteCoreV1CollectionNode",
+            "deletecollection",
+            "Node",
+        ),
+        (
+            &whole,
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}".to_owned(),
+            "get",
+            "readRbacAuthorizationV1ClusterRole",
+            "get",
+            "ClusterRole",
+        ),
+        (
+            &whole,
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews".to_owned(),
+            "post",
+            "createAuthorizationV1SelfSubjectAccessReview",
+            "post",
+            "SelfSubjectAccessReview",
+        ),
+        (
+            &deployments,
+            format!("{deployment}/{{name}}/scale"),
+            "get",
+            "readAppsV1NamespacedDeploymentScale",
+            "get",
+            "Scale",
+        ),
+        (
+            &deployments,
+            "/apis/apps/v1/deployments".to_owned(),
+            "get",
+            "listAppsV1DeploymentForAllNamespaces",
+            "list",
+            "Deployment",
+        ),
+    ] {
+        let operation = &document["paths"][&path][method];
+        assert_eq!(operation["operationId"], id, "{path} {operation}");
+        assert_eq!(operation["x-kubernetes-action"], action, "{path}");
+        assert_eq!(
+            operation["x-kubernetes-group-version-kind"]["kind"], kind,
+            "{path}"
+        );
+    }
+    // `my-group` is written `MyGroup`, wherever it stands.
+    let everywhere = &whole["paths"][format!("/apis/{group}/v1/widgets")]["get"];
+    let id = everywhere["operationId"].as_str().context("a name")?;
+    let id = id.to_ascii_lowercase();
+    let word = group.replace(|c: char| !c.is_ascii_alphanumeric(), "");
+    assert_eq!(id, format!("list{word}v1widgetforallnamespaces"));
+    // Whatever is referred to is there.
+    let text = whole.to_string();
+    for part in text.split("#/definitions/").skip(1) {
+        let name = part.split('"').next().unwrap_or_default();
+        assert!(whole["definitions"].get(name).is_some(), "{name}");
+    }
+    Ok(())
+}

@@ -13,6 +13,7 @@ mod priorities;
 mod runtime_classes;
 mod service_accounts;
 mod storage_classes;
+mod tolerations;
 mod webhooks;
 
 use serde_json::Value;
@@ -86,6 +87,7 @@ pub(crate) async fn mutate(
     if let Some(object) = &mut object {
         limits::fill_in(server, attributes, object);
         priorities::fill_in(server, attributes, object)?;
+        tolerations::fill_in(attributes, object);
         storage_classes::fill_in(server, attributes, object);
     }
     let (object, applied) = policies::mutate(server, attributes, object).await?;

@@ -62,9 +62,11 @@ pub(crate) struct Remote {
 pub(crate) struct Remotes(Vec<Arc<Remote>>);
 
 impl Aggregation {
-    /// With a front proxy of its own, whom backends know by what is said in `kube-system`.
-    pub(crate) fn new(store: &Store) -> Self {
-        let (authority, identity) = front_proxy().expect("keys can be made, and the names are fixed");
+    /// With a front proxy, whom backends know by what is said in `kube-system`. Without an authority to vouch for it, it gets one
+    /// of its own.
+    pub(crate) fn new(store: &Store, authority: Option<Authority>) -> Self {
+        let (authority, identity) =
+            front_proxy(authority).expect("keys can be made, and the names are fixed");
         Self {
             remotes: Derived::new(store, [API_SERVICES], |[services]| {
                 Remotes(
@@ -105,9 +107,12 @@ impl Aggregation {
 
 /// The certificate of an authority, and what it made for the front proxy. Backends judge it by their own clocks, so it
 /// is made by the machine's, not by the server's.
-fn front_proxy() -> Result<(String, Identity), PkiError> {
+fn front_proxy(authority: Option<Authority>) -> Result<(String, Identity), PkiError> {
     let now = jiff::Timestamp::now();
-    let authority = Authority::generate(now)?;
+    let authority = match authority {
+        Some(authority) => authority,
+        None => Authority::generate(now)?,
+    };
     let identity = authority.client(FRONT_PROXY, &[], now)?;
     Ok((authority.certificate().to_owned(), identity))
 }

@@ -45,7 +45,10 @@ impl Aggregation {
     fn remember(&mut self, entry: &Entry) {
         // Few are sums, and a cluster has many.
         let may_be_sum = str::from_utf8(&entry.json).is_ok_and(|json| json.contains("\"aggregationRule\""));
-        let role = may_be_sum.then(|| entry.value()).unwrap_or_default();
+        let role = match may_be_sum {
+            true => entry.value(),
+            false => Value::Null,
+        };
         let selectors = role
             .get("aggregationRule")
             .and_then(|rule| rule.get("clusterRoleSelectors"));

@@ -7,6 +7,7 @@ use cambium_schema::{ErrorKind, FieldError, FieldPath, Malformed, Schema, names}
 use serde_json::{Value, json};
 
 use super::columns::{self, Column};
+use super::numbers;
 use crate::object;
 use crate::registry::{Origin, ScalePaths, Served};
 
@@ -208,6 +209,7 @@ impl Version {
         let mut unknown = dropped.unwrap_or_default();
         unknown.extend(cambium_schema::prune(&self.schema, object));
         cambium_schema::drop_nulls(&self.schema, object);
+        numbers::settle(object);
         unknown
     }
 

@@ -1,13 +1,15 @@
 //! What clients can know of kinds: OpenAPI v3, one document per group and version, and v2, one for all. Made when first asked for.
 //!
 //! ```text
-//! schemas   kinds as definitions, in either dialect
-//! v3        paths, as v3 has them
-//! v2        paths, as v2 has them; what v2 cannot say is left out
-//! gnostic   a v2 document in protobuf
+//! schemas     kinds as definitions, in either dialect
+//! operations  what can be asked of a resource, by path and method
+//! v3          paths, as v3 has them
+//! v2          paths, as v2 has them; what v2 cannot say is left out
+//! gnostic     a v2 document in protobuf
 //! ```
 
 mod gnostic;
+mod operations;
 mod schemas;
 mod v2;
 mod v3;
@@ -17,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, VARY};
+use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -53,7 +55,7 @@ struct Whole {
 }
 
 /// Serves the documents, and the index of those of v3.
-pub(crate) fn serve(server: &Server, path: &str, headers: &HeaderMap) -> Result<Response> {
+pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMap) -> Result<Response> {
     if path == "/openapi/v2" {
         return serve_v2(server, headers);
     }
@@ -76,10 +78,29 @@ pub(crate) fn serve(server: &Server, path: &str, headers: &HeaderMap) -> Result<
         return Ok(text_response(StatusCode::NOT_FOUND, "404 page not found\n"));
     };
     let document = document(server, &registry, name, &group, &version);
-    let mut response = answer(headers, "application/json", document)?;
-    response
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
+    let is_newest = asked
+        .filter(|hash| !hash.is_empty())
+        .map(|hash| hash == document.hash);
+    let mut response = match is_newest {
+        // Somebody has read an older index.
+        Some(false) => moved(&format!("{path}?hash={}", document.hash), &document)?,
+        _ => answer(headers, "application/json", document)?,
+    };
+    let fields = response.headers_mut();
+    fields.insert(VARY, HeaderValue::from_static("Accept"));
+    if is_newest == Some(true) {
+        fields.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    }
+    Ok(response)
+}
+
+/// Where the document of this moment is.
+fn moved(url: &str, document: &Document) -> Result<Response> {
+    let mut response = bytes_response(StatusCode::MOVED_PERMANENTLY, "application/json", Body::empty());
+    let location = HeaderValue::from_str(url).map_err(Status::internal)?;
+    response.headers_mut().insert(LOCATION, location);
+    response.headers_mut().insert(ETAG, document.tag()?);
     Ok(response)
 }
 
@@ -109,14 +130,26 @@ fn serve_v2(server: &Server, headers: &HeaderMap) -> Result<Response> {
 
 /// A document, or only that the client has it already.
 fn answer(headers: &HeaderMap, media: &'static str, document: Document) -> Result<Response> {
-    let tag = HeaderValue::from_str(&format!("\"{}\"", document.hash)).map_err(Status::internal)?;
-    let known = headers.get(IF_NONE_MATCH).is_some_and(|given| *given == tag);
+    let tag = document.tag()?;
+    let known = headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|given| given.to_str().ok())
+        .any(|given| names(given, &document.hash));
     let mut response = match known {
         true => bytes_response(StatusCode::NOT_MODIFIED, media, Body::empty()),
         false => bytes_response(StatusCode::OK, media, Body::full(document.bytes)),
     };
     response.headers_mut().insert(ETAG, tag);
     Ok(response)
+}
+
+/// Whether an `If-None-Match` names the document: one tag or several, weak or not, or any.
+fn names(given: &str, hash: &str) -> bool {
+    given.split(',').map(str::trim).any(|one| {
+        let tag = one.strip_prefix("W/").unwrap_or(one);
+        one == "*" || tag.trim_matches('"') == hash
+    })
 }
 
 /// `(name, group, version)` of every v3 document.
@@ -179,6 +212,10 @@ impl Document {
         }
     }
 
+    fn tag(&self) -> Result<HeaderValue> {
+        HeaderValue::from_str(&format!("\"{}\"", self.hash)).map_err(Status::internal)
+    }
+
     fn is_of(&self, now: &[&Arc<Served>]) -> bool {
         self.of.len() == now.len()
             && self
@@ -186,5 +223,20 @@ impl Document {
                 .iter()
                 .zip(now)
                 .all(|(known, now)| Arc::ptr_eq(known, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn what_the_client_has_is_recognised() {
+        for known in ["\"A1\"", "W/\"A1\"", "*", "\"B2\", \"A1\"", "\"B2\",W/\"A1\""] {
+            assert!(names(known, "A1"), "{known}");
+        }
+        for other in ["\"B2\"", "", "\"A12\""] {
+            assert!(!names(other, "A1"), "{other}");
+        }
     }
 }

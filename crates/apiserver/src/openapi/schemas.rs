@@ -6,6 +6,7 @@ use cambium_schema::{Additional, JsonType, ListType, MapType, PatchStrategy, Pro
 use serde_json::{Map, Value, json};
 
 use super::v2;
+use crate::discovery::subresources;
 use crate::registry::{Origin, Served};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -52,6 +53,14 @@ pub(super) fn definitions(resources: &[&Arc<Served>], dialect: Dialect) -> Map<S
     for served in resources {
         if let Origin::Builtin(row) = &served.origin {
             add_type(row.schema);
+        }
+        for sub in subresources(served) {
+            let (group, version) = match sub.version.as_str() {
+                "" => (&*served.group, &*served.version),
+                version => (&*sub.group, version),
+            };
+            let found = cambium_builtin::kind_schema(group, version, &sub.kind);
+            found.into_iter().for_each(&mut add_type);
         }
     }
     for served in resources {

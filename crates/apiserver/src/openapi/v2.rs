@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::{Dialect, component_name, definitions};
+use super::operations::{self, Operation};
+use super::schemas::{Dialect, definitions};
 use crate::registry::Served;
 
 /// The document of everything that is served.
 pub(super) fn build(resources: &[&Arc<Served>]) -> Value {
     let mut paths = Map::new();
     for served in resources {
-        add_paths(&mut paths, served, &component_name(served));
+        add_paths(&mut paths, served);
     }
     json!({
         "swagger": "2.0",
@@ -73,57 +74,40 @@ fn leave_out_nullable(object: &mut Map<String, Value>) {
     }
 }
 
-fn add_paths(paths: &mut Map<String, Value>, served: &Served, name: &str) {
-    let root = if served.group.is_empty() { "/api" } else { "/apis" };
-    let collection = format!("{root}/{}", served.api_version);
-    let (place, parameters) = match served.namespaced {
-        true => ("/namespaces/{namespace}", vec![in_path("namespace")]),
-        false => ("", vec![]),
-    };
-    let collection = format!("{collection}{place}/{}", served.plural);
-    let operation = |action: &str, writes: bool| operation(served, name, action, writes);
-    if !served.is_stored() {
-        let path = json!({"post": operation("post", true), "parameters": parameters});
-        paths.insert(collection, path);
-        return;
+fn add_paths(paths: &mut Map<String, Value>, served: &Served) {
+    for operation in operations::of(served) {
+        let mut parameters: Vec<Value> = vec![];
+        for name in ["name", "namespace"] {
+            if operation.path.contains(&format!("{{{name}}}")) {
+                parameters.push(in_path(name));
+            }
+        }
+        let item = paths
+            .entry(operation.path.clone())
+            .or_insert_with(|| json!({"parameters": parameters}));
+        item[operation.method] = describe(&operation);
     }
-    let mut named = parameters.clone();
-    named.insert(0, in_path("name"));
-    let one = format!("{collection}/{{name}}");
-    paths.insert(
-        collection,
-        json!({
-            "get": operation("list", false), "post": operation("post", true),
-            "delete": operation("deletecollection", false), "parameters": parameters,
-        }),
-    );
-    paths.insert(
-        one,
-        json!({
-            "get": operation("get", false), "put": operation("put", true), "patch": operation("patch", true),
-            "delete": operation("delete", false), "parameters": named,
-        }),
-    );
 }
 
-fn operation(served: &Served, name: &str, action: &str, writes: bool) -> Value {
+fn describe(operation: &Operation) -> Value {
     let query = |name: &str| json!({"name": name, "in": "query", "type": "string", "uniqueItems": true});
-    let kind = json!({"group": served.group, "version": served.version, "kind": served.kind});
-    let answer = match action {
-        "list" => Dialect::V2.reference(&format!("{name}List")),
-        _ => Dialect::V2.reference(name),
+    let [group, version, kind] = &operation.about;
+    let answer = match &operation.answer {
+        Some(name) => Dialect::V2.reference(name),
+        None => json!({"type": "string"}),
     };
-    let parameters = match writes {
-        true => json!([
+    let parameters = match &operation.body {
+        Some(name) => json!([
             {"name": "body", "in": "body", "required": true, "schema": Dialect::V2.reference(name)},
             query("dryRun"), query("fieldManager"), query("fieldValidation"),
         ]),
-        false => json!([]),
+        None => json!([]),
     };
     json!({
-        "consumes": ["*/*"], "produces": ["application/json", "application/yaml"],
+        "consumes": ["*/*"], "produces": ["application/json", "application/yaml"], "operationId": operation.id,
         "parameters": parameters, "responses": {"200": {"description": "OK", "schema": answer}},
-        "x-kubernetes-action": action, "x-kubernetes-group-version-kind": kind,
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": kind},
     })
 }
 

@@ -50,7 +50,7 @@ fn plain(path: &'static str) -> &'static str {
 fn name_rule(row: &Resource) -> NameRule {
     match (row.group, row.plural) {
         ("", "namespaces") => names::dns1123_label,
-        ("", "services") => names::dns1035_label,
+        ("", "services") => names::dns1123_label,
         ("apps", "statefulsets") => names::dns1123_label,
         ("rbac.authorization.k8s.io", _) | ("apiregistration.k8s.io", _) => names::path_segment,
         ("networking.k8s.io", "ipaddresses") => address,

@@ -16,7 +16,7 @@ use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::validation::{metadata, policies, policy_params, webhooks};
 use crate::wire::{self, Decoded, Media};
-use crate::{allocate as addresses, convert, crd, object, quota};
+use crate::{allocate, convert, crd, object, quota};
 
 /// The largest stored object.
 const OBJECT_LIMIT: usize = 1_572_864;
@@ -213,10 +213,20 @@ pub(super) fn in_place(call: &Call, object: &mut Value) -> Result<()> {
 }
 
 /// Removes what the kind does not have, and says so as the client wants it said.
-pub(super) fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
+fn validate_fields(call: &Call, object: &mut Value, duplicates: &[String]) -> Result<()> {
+    validate_patched(call, object, duplicates, vec![])
+}
+
+/// The same of what a patch has made, after what there is to say of the patch itself.
+pub(super) fn validate_patched(
+    call: &Call,
+    object: &mut Value,
+    duplicates: &[String],
+    mut problems: Vec<String>,
+) -> Result<()> {
     let mut unknown = coerce_embedded(call, object)?;
     unknown.extend(prune(&call.resource, object));
-    let problems = strict_problems(call, duplicates, &unknown);
+    problems.extend(strict_problems(call, duplicates, &unknown));
     match call.options.field_validation {
         _ if problems.is_empty() => {}
         FieldValidation::Ignore => {}
@@ -379,15 +389,24 @@ fn is_definition(resource: &Served) -> bool {
     (&*resource.group, &*resource.plural) == ("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
-/// Gives the object what a cluster hands out, or keeps count of: addresses, stored versions.
-pub(super) fn allocate(call: &Call, new: &mut Value, old: Option<&Value>) -> Result<()> {
+/// Gives the object what a cluster hands out, or keeps count of: addresses, stored versions. What it answers with is held until the
+/// object is in the store.
+pub(super) fn allocate(
+    call: &Call,
+    new: &mut Value,
+    old: Option<&Value>,
+) -> Result<Option<allocate::Reservation>> {
+    let purpose = match call.options.dry_run {
+        true => allocate::Purpose::DryRun,
+        false => allocate::Purpose::Store,
+    };
     match (&*call.resource.group, &*call.resource.plural) {
-        ("", "services") => addresses::cluster_ip(&call.server, new, old),
+        ("", "services") => allocate::service(&call.server, new, old, purpose),
         _ if is_definition(&call.resource) => {
             crd::note_stored_versions(new, old);
-            Ok(())
+            Ok(None)
         }
-        _ => Ok(()),
+        _ => Ok(None),
     }
 }
 
@@ -544,8 +563,8 @@ async fn attempt(
     };
     let mut new = admit(call, &attributes, new).await?;
     check_grants(call, &new, Some(&old))?;
-    prepare::count_change(resource, &mut new, &old);
-    allocate(call, &mut new, Some(&old))?;
+    prepare::count_change(call, &mut new, &old);
+    let _addresses = allocate(call, &mut new, Some(&old))?;
 
     let mut errors = metadata::validate_update(&new, &old);
     errors.extend(match call.path.subresource.as_str() {
@@ -564,20 +583,21 @@ async fn attempt(
     }
     let held = has_grace(&new) || is_namespace(resource) && prepare::has_namespace_finalizers(&new);
     let finished = object::is_deleting(&new) && object::finalizers(&new).is_empty() && !held;
+    let draft = match finished {
+        true => None,
+        false => {
+            let stored = convert::settle(&call.server, resource, new).await?;
+            check_size(&stored.draft)?;
+            new = stored.value;
+            Some(stored.draft)
+        }
+    };
     if call.options.dry_run {
         return Ok(Some(Outcome {
             value: new,
             created: false,
         }));
     }
-    let draft = match finished {
-        true => None,
-        false => {
-            let draft = convert::draft(&call.server, resource, &new).await?;
-            check_size(&draft)?;
-            Some(draft)
-        }
-    };
     let write = Write {
         bucket: resource.bucket.clone(),
         key: entry.key.clone(),

@@ -70,7 +70,7 @@ pub(super) async fn store(
     let mut value = change::admit(call, &attributes, value).await?;
     prepare::after_admission(call, &mut value);
     change::check_grants(call, &value, None)?;
-    change::allocate(call, &mut value, None)?;
+    let _addresses = change::allocate(call, &mut value, None)?;
 
     let mut errors = metadata::validate_new(&value, resource.namespaced, resource.name_rule);
     errors.extend(change::validate(call, &value, None));
@@ -78,6 +78,8 @@ pub(super) async fn store(
     admission::validate(&call.server, &attributes, Some(&value)).await?;
     // Held until the object is in the store, or is not going to be.
     let _reservation = quota::charge(&call.server, &attributes, &value)?;
+    let stored = convert::settle(&call.server, resource, value).await?;
+    let mut value = stored.value;
     if call.options.dry_run {
         let key = object::key(call.namespace(), object::name(&value));
         return match call.server.store.bucket(&resource.bucket).get(&key) {
@@ -90,13 +92,12 @@ pub(super) async fn store(
         };
     }
 
-    let draft = convert::draft(&call.server, resource, &value).await?;
-    change::check_size(&draft)?;
+    change::check_size(&stored.draft)?;
     let write = Write {
         bucket: resource.bucket.clone(),
         key: object::key(call.namespace(), object::name(&value)).into(),
         expect: Expect::Absent,
-        put: Some(draft),
+        put: Some(stored.draft),
     };
     match call.server.store.write(write).await {
         Ok(entry) => {

@@ -1,16 +1,14 @@
 //! `delete` and `deletecollection`: grace, finalizers, propagation.
 
-use std::sync::Arc;
-
+use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::list::Selection;
-use super::{Call, change, prepare, present};
+use super::{Call, change, list, prepare, present};
 use crate::admission::{self, Attributes, Operation};
 use crate::request::Options;
 use crate::status::{Result, Status};
-use crate::store::{Entry, Expect, Write, WriteError};
+use crate::store::{Expect, Write, WriteError};
 use crate::wire::{self, Response, value_response};
 use crate::{convert, crd, object};
 
@@ -48,35 +46,19 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
     }
 }
 
-/// Deletes whatever is selected, and answers with the list of it.
+/// Deletes whatever is selected, as far as the limit goes, and answers with the list of it.
 pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
     options.warn(call);
-    let selection = Selection::of(call)?;
-    let current = call.server.store.revision();
-    let (entries, newest) = call
-        .server
-        .store
-        .bucket(&call.resource.bucket)
-        .list(&selection.prefix);
-    let selected: Vec<Arc<Entry>> = entries
-        .into_iter()
-        .filter(|entry| selection.matches(entry))
-        .collect();
-    for entry in &selected {
+    let page = list::page(call)?;
+    for entry in &page.entries {
         match delete_one(call, entry.name(), &options).await {
             Ok(_) => {}
             Err(status) if status.reason == "NotFound" => {}
             Err(status) => return Err(status),
         }
     }
-    let revision = json!(current.max(newest).to_string());
-    present::list(
-        call,
-        selected,
-        Map::from_iter([("resourceVersion".to_owned(), revision)]),
-    )
-    .await
+    present::list(call, page.entries, page.metadata).await
 }
 
 /// What became of an object.
@@ -113,7 +95,11 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
         let next = marked(call, &old, options);
         let put = match &next {
             Some(value) if *value == old => return Ok(Deleted::Pending(old)),
-            Some(value) => Some(convert::draft(&call.server, resource, value).await?),
+            Some(value) => Some(
+                convert::settle(&call.server, resource, value.clone())
+                    .await?
+                    .draft,
+            ),
             None => None,
         };
         if options.dry_run {
@@ -263,39 +249,43 @@ impl DeleteOptions {
         }
         check_types(&raw)?;
         let text = |pointer: &str| raw.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        let dry_run = match raw.get("dryRun").and_then(Value::as_array).map(Vec::as_slice) {
-            None | Some([]) => query.dry_run,
-            Some(list) if list.iter().all(|one| one == "All") => true,
-            Some(list) => {
-                let shown = Value::Array(list.to_vec());
-                return Err(Status::unprocessable(format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: {shown}: supported values: \"All\""
-                )));
-            }
-        };
+        let mut errors = vec![];
         let orphan = raw
             .get("orphanDependents")
             .and_then(Value::as_bool)
             .or(query.orphan_dependents);
         let policy = text("/propagationPolicy").or_else(|| query.propagation_policy.clone());
+        let at = || FieldPath::new("propagationPolicy");
         let propagation = match (policy.as_deref(), orphan) {
             (Some(policy), Some(_)) => {
-                return Err(Status::unprocessable(format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: {policy:?}: orphanDependents and deletionPropagation cannot be both set",
-                )));
+                let why = "orphanDependents and deletionPropagation cannot be both set";
+                errors.push(FieldError::invalid(at(), &json!(policy), why));
+                None
             }
             (Some("Background"), _) => Some(Propagation::Background),
             (Some("Foreground"), _) => Some(Propagation::Foreground),
             (Some("Orphan"), _) => Some(Propagation::Orphan),
             (Some(other), _) => {
-                return Err(Status::unprocessable(format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
-                )));
+                let known = ["Foreground", "Background", "Orphan", "nil"];
+                errors.push(FieldError::not_supported(at(), &json!(other), &known));
+                None
             }
             (None, Some(true)) => Some(Propagation::Orphan),
             (None, Some(false)) => Some(Propagation::Background),
             (None, None) => None,
         };
+        let dry_run = match raw.get("dryRun").and_then(Value::as_array).map(Vec::as_slice) {
+            None | Some([]) => query.dry_run,
+            Some(list) if list.iter().all(|one| one == "All") => true,
+            Some(list) => {
+                let at = FieldPath::new("dryRun");
+                errors.push(FieldError::not_supported(at, &json!(list), &["All"]));
+                true
+            }
+        };
+        if !errors.is_empty() {
+            return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));
+        }
         Ok(Self {
             grace: raw
                 .get("gracePeriodSeconds")
@@ -321,18 +311,24 @@ impl DeleteOptions {
 
     /// Whether the object is the one that is meant.
     pub(super) fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {
-        for (label, wanted, field) in [
-            ("UID", &self.uid, "uid"),
-            ("ResourceVersion", &self.resource_version, "resourceVersion"),
+        for (label, wanted, field, guess) in [
+            ("UID", &self.uid, "uid", "deleted and then recreated"),
+            (
+                "ResourceVersion",
+                &self.resource_version,
+                "resourceVersion",
+                "modified",
+            ),
         ] {
             let actual = object::meta_text(old, field);
             if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != actual) {
                 let why = format!(
-                    "the {label} in the precondition ({wanted}) does not match the {label} in record ({actual}). The object might have been deleted and then recreated"
+                    "the {label} in the precondition ({wanted}) does not match the {label} in record ({actual}). The object might have been {guess}"
                 );
+                // Upstream names the kind here, not the resource.
                 return Err(Status::conflict(
                     &call.resource.group,
-                    &call.resource.plural,
+                    &call.resource.kind,
                     name,
                     &why,
                 ));

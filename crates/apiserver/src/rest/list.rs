@@ -5,11 +5,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::get::{known_version, not_ahead_of};
 use super::{Call, present};
 use crate::registry::Served;
+use crate::request::Options;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Result, Status};
 use crate::store::{Entry, Interest};
@@ -86,6 +87,19 @@ struct Token {
 
 /// Answers with a list.
 pub(super) async fn list(call: &Call) -> Result<Response> {
+    let page = page(call)?;
+    present::list(call, page.entries, page.metadata).await
+}
+
+/// What is shown of a list, or deleted of a collection.
+pub(super) struct Page {
+    pub(super) entries: Vec<Arc<Entry>>,
+    /// The list's own: its revision, and where it goes on.
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// What a request selects, as far as its limit goes.
+pub(super) fn page(call: &Call) -> Result<Page> {
     let selection = Selection::of(call)?;
     let options = &call.options;
     check_options(call)?;
@@ -115,7 +129,7 @@ pub(super) async fn list(call: &Call) -> Result<Response> {
                 (entries.map_err(|_| expired(call, &token.start))?, current)
             }
         }
-    } else if options.resource_version_match == "Exact" {
+    } else if wants_exactly(options) {
         let revision = known_version(call, &options.resource_version)?;
         let entries = bucket
             .list_at(revision, &selection.prefix, "")
@@ -131,20 +145,25 @@ pub(super) async fn list(call: &Call) -> Result<Response> {
         let (entries, newest) = bucket.list(&selection.prefix);
         (entries, current.max(newest))
     };
-    page(call, &selection, entries, revision).await
+    Ok(cut(call, &selection, entries, revision))
 }
 
-async fn page(
-    call: &Call,
-    selection: &Selection,
-    entries: Vec<Arc<Entry>>,
-    revision: u64,
-) -> Result<Response> {
+/// Whether the list is to be as of a revision. A page of one has always meant that, from before there was a word for it.
+fn wants_exactly(options: &Options) -> bool {
+    let is_given = !matches!(options.resource_version.as_str(), "" | "0");
+    match options.resource_version_match.as_str() {
+        "" => options.limit > 0 && is_given,
+        how => how == "Exact",
+    }
+}
+
+/// As much as the client wants at once.
+fn cut(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u64) -> Page {
     let limit = call.options.limit;
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".to_owned(), json!(revision.to_string()));
     if limit == 0 && selection.is_everything() {
-        return present::list(call, entries, metadata).await;
+        return Page { entries, metadata };
     }
     let total = entries.len();
     let mut shown = Vec::new();
@@ -167,7 +186,10 @@ async fn page(
             metadata.insert("remainingItemCount".to_owned(), json!(total - seen));
         }
     }
-    present::list(call, shown, metadata).await
+    Page {
+        entries: shown,
+        metadata,
+    }
 }
 
 /// The combinations that upstream refuses.

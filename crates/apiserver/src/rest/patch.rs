@@ -1,24 +1,28 @@
 //! `patch`: JSON patch, merge patch, strategic merge patch, server-side apply.
 
+use cambium_schema::{FieldError, FieldPath};
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::{Value, json};
 
 use super::change::{self, Intent};
 use super::{Call, managed, present};
-use crate::object;
 use crate::registry::Origin as Kind;
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::wire::{self, Response};
+use crate::{crd, object};
 
 /// JSON patches have at most this many operations.
 const OPERATIONS: usize = 10_000;
 
 /// A patch, decoded.
 pub(super) enum Patch {
-    Json(json_patch::Patch),
-    Merge(Value),
-    Strategic(Value),
+    /// With what a strict reader says of it.
+    Json(json_patch::Patch, Vec<String>),
+    /// With the fields that it has twice.
+    Merge(Value, Vec<String>),
+    /// With the fields that it has twice.
+    Strategic(Value, Vec<String>),
     Apply(Value),
 }
 
@@ -57,15 +61,18 @@ fn decode(call: &Call) -> Result<Patch> {
     let content_type = call.content_type.as_deref().unwrap_or_default();
     let media = content_type.split(';').next().unwrap_or_default().trim();
     if media != APPLY && call.options.force.is_some() {
-        return Err(Status::unprocessable(
-            "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
-        ));
+        let why = "may not be specified for non-apply patch";
+        return Err(refused_options(FieldError::forbidden(
+            FieldPath::new("force"),
+            why,
+        )));
     }
     let malformed = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
-    let json = || wire::decode_json(&call.body).map(|decoded| decoded.value);
+    let json = || wire::decode_json(&call.body).map(|decoded| (decoded.value, decoded.duplicates));
     match media {
         JSON => {
-            let operations = match json().map_err(malformed)? {
+            let (operations, duplicates) = json().map_err(malformed)?;
+            let operations = match operations {
                 Value::Array(operations) => operations,
                 Value::Null => vec![],
                 other => return Err(malformed(wrong_type(&other, "[]handlers.jsonPatchOp"))),
@@ -80,26 +87,32 @@ fn decode(call: &Call) -> Result<Patch> {
             if let Some(strange) = strange {
                 return Err(malformed(wrong_type(strange, "handlers.jsonPatchOp")));
             }
+            let problems = strict_problems(&operations, &duplicates);
             serde_json::from_value(Value::Array(operations))
-                .map(Patch::Json)
+                .map(|patch| Patch::Json(patch, problems))
                 .map_err(|_| rejected())
         }
         MERGE => match json().and_then(object_only).map_err(malformed)? {
-            Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
-            patch => Ok(Patch::Merge(patch)),
+            (Value::Null, _) => Err(Status::bad_request("Invalid JSON Patch")),
+            (patch, duplicates) => Ok(Patch::Merge(patch, duplicates)),
         },
         STRATEGIC if builtin => match json().and_then(object_only).map_err(Status::bad_request)? {
-            Value::Null => Ok(Patch::Strategic(json!({}))),
-            patch => Ok(Patch::Strategic(patch)),
+            (Value::Null, _) => Ok(Patch::Strategic(json!({}), vec![])),
+            (patch, duplicates) => Ok(Patch::Strategic(patch, duplicates)),
         },
         APPLY => {
             if call.options.field_manager.is_empty() {
-                return Err(Status::unprocessable(
-                    "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
-                ));
+                let why = "is required for apply patch";
+                return Err(refused_options(FieldError::required(
+                    FieldPath::new("fieldManager"),
+                    why,
+                )));
             }
-            let object = yaml(call)?;
+            let mut object = yaml(call)?;
             change::identify_applied(call, &object)?;
+            if !builtin {
+                crd::settle_numbers(&mut object);
+            }
             Ok(Patch::Apply(object))
         }
         _ => {
@@ -122,7 +135,8 @@ fn yaml(call: &Call) -> Result<Value> {
             .map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?,
     };
     refuse_repetition(call, &decoded.duplicates)?;
-    object_only(decoded.value)
+    object_only((decoded.value, vec![]))
+        .map(|(value, _)| value)
         .map_err(|why| refuse(format!("error unmarshaling JSON: while decoding JSON: {why}")))
 }
 
@@ -144,11 +158,30 @@ fn refuse_repetition(call: &Call, duplicates: &[String]) -> Result<()> {
 }
 
 /// A patch is an object, or null.
-fn object_only(value: Value) -> Result<Value, String> {
-    match value {
-        Value::Object(_) | Value::Null => Ok(value),
+fn object_only(decoded: (Value, Vec<String>)) -> Result<(Value, Vec<String>), String> {
+    match decoded.0 {
+        Value::Object(_) | Value::Null => Ok(decoded),
         other => Err(wrong_type(&other, "map[string]interface {}")),
     }
+}
+
+/// 422 for options that do not fit the patch.
+fn refused_options(error: FieldError) -> Status {
+    Status::invalid("meta.k8s.io", "PatchOptions", "", &[error])
+}
+
+/// What a strict reader says of a JSON patch.
+fn strict_problems(operations: &[Value], duplicates: &[String]) -> Vec<String> {
+    let twice = duplicates
+        .iter()
+        .map(|path| format!("json patch duplicate field {path:?}"));
+    let strange = operations.iter().enumerate().flat_map(|(index, operation)| {
+        let fields = operation.as_object().into_iter().flatten();
+        fields
+            .filter(|(name, _)| !matches!(name.as_str(), "op" | "path" | "from" | "value"))
+            .map(move |(name, _)| format!("json patch unknown field {:?}", format!("[{index}].{name}")))
+    });
+    twice.chain(strange).collect()
 }
 
 /// What Go's decoder says of a value that does not fit.
@@ -223,10 +256,20 @@ fn has_parent(object: &Value, pointer: &str) -> bool {
 /// The object that the patch makes of what is there.
 pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(Value, managed::Origin)> {
     let mut new = old.clone();
+    let (mut duplicates, mut problems): (&[String], &[String]) = (&[], &[]);
     match patch {
-        Patch::Json(patch) => apply_json(&mut new, patch)?,
-        Patch::Merge(patch) => json_patch::merge(&mut new, patch),
-        Patch::Strategic(patch) => new = managed::strategic(call, old, patch)?,
+        Patch::Json(patch, said) => {
+            apply_json(&mut new, patch)?;
+            problems = said;
+        }
+        Patch::Merge(patch, twice) => {
+            json_patch::merge(&mut new, patch);
+            duplicates = twice;
+        }
+        Patch::Strategic(patch, twice) => {
+            new = managed::strategic(call, old, patch)?;
+            duplicates = twice;
+        }
         Patch::Apply(config) => {
             let mut applied = managed::apply(call, Some(old), config).await?;
             change::in_place(call, &mut applied)?;
@@ -234,7 +277,7 @@ pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(
         }
     }
     change::identify_patched(call, &mut new)?;
-    change::validate_fields(call, &mut new, &[])?;
+    change::validate_patched(call, &mut new, duplicates, problems.to_vec())?;
     Ok((new, managed::Origin::Update))
 }
 

@@ -154,8 +154,14 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
 }
 
 /// Counts a change of what the user wants.
-pub(super) fn count_change(resource: &Served, new: &mut Value, old: &Value) {
-    if counts_changes(resource) && wanted(resource, new) != wanted(resource, old) {
+pub(super) fn count_change(call: &Call, new: &mut Value, old: &Value) {
+    let resource = &call.resource;
+    // Annotations of a Deployment are passed on to its ReplicaSets.
+    let passes_on = (&*resource.group, &*resource.plural) == ("apps", "deployments")
+        && call.path.subresource.is_empty()
+        && object::metadata(new).get("annotations") != object::metadata(old).get("annotations");
+    let changed = passes_on || wanted(resource, new) != wanted(resource, old);
+    if counts_changes(resource) && changed {
         let generation = object::generation(old) + 1;
         object::metadata_mut(new).insert("generation".to_owned(), json!(generation));
     }

@@ -44,7 +44,7 @@ pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
 /// The Scale as a patch makes it. Only a patch that names a resource version minds when somebody else was faster.
 fn patched(call: &Call, mut scale: Value) -> Result<Value> {
     let names_version = match patch::decode_plain(call)? {
-        patch::Patch::Json(patch) => {
+        patch::Patch::Json(patch, _) => {
             json_patch::patch(&mut scale, &patch)
                 .map_err(|error| Status::unprocessable(error.to_string()))?;
             let path = |operation: &json_patch::PatchOperation| operation.path().to_string();
@@ -53,7 +53,7 @@ fn patched(call: &Call, mut scale: Value) -> Result<Value> {
                 .iter()
                 .any(|operation| path(operation) == "/metadata/resourceVersion")
         }
-        patch::Patch::Merge(patch) | patch::Patch::Strategic(patch) | patch::Patch::Apply(patch) => {
+        patch::Patch::Merge(patch, _) | patch::Patch::Strategic(patch, _) | patch::Patch::Apply(patch) => {
             json_patch::merge(&mut scale, &patch);
             object::at(&patch, "metadata.resourceVersion").is_some()
         }
@@ -87,7 +87,7 @@ fn to_patch(call: &Call, scale: &Value, paths: &ScalePaths) -> Result<patch::Pat
             object::set_at(&mut change, &format!("metadata.{field}"), json!(given));
         }
     }
-    Ok(patch::Patch::Merge(change))
+    Ok(patch::Patch::Merge(change, vec![]))
 }
 
 fn view(value: &Value, paths: &ScalePaths) -> Value {

@@ -42,6 +42,10 @@ pub(super) async fn serve(call: Call, verb: &str) -> Result<Response> {
 }
 
 fn no_nodes(call: &Call, why: &str) -> Status {
+    let bucket = call.server.store.bucket(&call.resource.bucket);
+    if bucket.get(&call.key()).is_none() {
+        return call.not_found();
+    }
     let what = format!("{}/{}", call.resource.plural, call.path.subresource);
     Status::not_implemented(&format!("{what}: {why}"))
 }
@@ -59,7 +63,12 @@ async fn finalize(call: &Call) -> Result<Response> {
         change["metadata"] = json!({"resourceVersion": version});
     }
     let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"});
-    let outcome = change::carry_out(call, &Intent::Patch(patch::Patch::Merge(change)), &options).await?;
+    let outcome = change::carry_out(
+        call,
+        &Intent::Patch(patch::Patch::Merge(change, vec![])),
+        &options,
+    )
+    .await?;
     Ok(present::object(call, StatusCode::OK, outcome.value))
 }
 
@@ -70,11 +79,26 @@ async fn bind(call: &Call) -> Result<Response> {
         .and_then(Value::as_str)
         .unwrap_or_default();
     if node.is_empty() {
-        return Err(Status::bad_request("target.name: Required value"));
+        return Err(Status::unexplained("target.name: Required value"));
+    }
+    let bucket = call.server.store.bucket(&call.resource.bucket);
+    let bound = bucket.get(&call.key()).map(|entry| entry.value());
+    let bound = bound
+        .as_ref()
+        .and_then(|pod| object::at(pod, "spec.nodeName")?.as_str());
+    if let Some(bound) = bound.filter(|bound| !bound.is_empty()) {
+        let name = &call.path.name;
+        let why = format!("pod {name} is already assigned to node {bound:?}");
+        return Err(Status::conflict("", "pods/binding", name, &why));
     }
     let change = json!({"spec": {"nodeName": node}});
     let options = json!({"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"});
-    change::carry_out(call, &Intent::Patch(patch::Patch::Merge(change)), &options).await?;
+    change::carry_out(
+        call,
+        &Intent::Patch(patch::Patch::Merge(change, vec![])),
+        &options,
+    )
+    .await?;
     let done =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(value_response(

@@ -1,6 +1,6 @@
 //! Jobs and what makes them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::at::At;
 use super::rule::{self, Errors};
@@ -16,7 +16,7 @@ const GENERATED: [(&str, &str); 4] = [
 
 pub(super) fn job(new: &At, old: Option<&At>, errors: &mut Errors) {
     let spec = new.field("spec");
-    if old.is_none() {
+    if old.is_none_or(|old| template_labels(old) != template_labels(new)) {
         generated_selector(new, errors);
     }
     job_spec(&spec, errors);
@@ -30,8 +30,13 @@ pub(super) fn job(new: &At, old: Option<&At>, errors: &mut Errors) {
         rule::invalid(&labels, "`selector` does not match template `labels`", errors);
     }
     if let Some(old) = old {
-        job_update(&spec, &old.field("spec"), errors);
+        job_update(&spec, old, errors);
     }
+}
+
+fn template_labels<'v>(job: &At<'v>) -> &'v Value {
+    let template = job.field("spec").field("template");
+    template.field("metadata").field("labels").value
 }
 
 /// A selector that was not asked for is the one that was made here, and so are the labels it needs.
@@ -157,7 +162,8 @@ fn failure_policy(at: &At, errors: &mut Errors) {
     }
 }
 
-fn job_update(new: &At, old: &At, errors: &mut Errors) {
+fn job_update(new: &At, old_job: &At, errors: &mut Errors) {
+    let old = &old_job.field("spec");
     if new.field("completionMode").text() == "Indexed" {
         let completions = new.field("completions");
         let is_changed = completions.is_set() && completions.value != old.field("completions").value;
@@ -173,10 +179,17 @@ fn job_update(new: &At, old: &At, errors: &mut Errors) {
     }
     selector::immutable(&new.field("selector"), &old.field("selector"), errors);
     let (template, before) = (new.field("template"), old.field("template"));
-    let is_free = old.field("suspend").is_true();
-    if template.value != before.value && !is_free {
-        // Upstream shows the template in its internal form.
-        rule::invalid_shown(&template, json_text(template.value), "field is immutable", errors);
+    // Upstream shows the template in its internal form.
+    let mut immutable = |at: &At| rule::invalid_shown(at, json_text(at.value), "field is immutable", errors);
+    match rests(old_job) {
+        true => {
+            let spec = template.field("spec");
+            if *spec.value != with_directives(before.field("spec").value, spec.value) {
+                immutable(&spec);
+            }
+        }
+        false if template.value != before.value => immutable(&template),
+        false => {}
     }
     for name in [
         "completionMode",
@@ -187,6 +200,57 @@ fn job_update(new: &At, old: &At, errors: &mut Errors) {
     ] {
         rule::immutable(&new.field(name), &old.field(name), errors);
     }
+}
+
+/// Whether a Job is suspended and has no pods: what its pods need may still be decided.
+fn rests(job: &At) -> bool {
+    let status = job.field("status");
+    let is_stopped = status.field("conditions").items().any(|condition| {
+        condition.field("type").text() == "Suspended" && condition.field("status").text() == "True"
+    }) && status.field("active").integer().unwrap_or_default() == 0;
+    job.field("spec").field("suspend").is_true() && (!status.field("startTime").is_set() || is_stopped)
+}
+
+/// A pod's spec with what may be changed while its Job rests: where its pods go, and the resources of their containers.
+fn with_directives(before: &Value, new: &Value) -> Value {
+    let mut spec = before.clone();
+    for field in ["nodeSelector", "tolerations", "schedulingGates"] {
+        copy(&mut spec, new, field);
+    }
+    if new.get("affinity").is_some() || before.get("affinity").is_some() {
+        let nothing = Value::Object(Map::new());
+        let mut affinity = before.get("affinity").unwrap_or(&nothing).clone();
+        copy(
+            &mut affinity,
+            new.get("affinity").unwrap_or(&nothing),
+            "nodeAffinity",
+        );
+        let rest = match affinity == nothing && new.get("affinity").is_none() {
+            true => nothing,
+            false => serde_json::json!({"affinity": affinity}),
+        };
+        copy(&mut spec, &rest, "affinity");
+    }
+    for list in ["containers", "initContainers"] {
+        let wanted = new.get(list).and_then(Value::as_array).into_iter().flatten();
+        let containers = spec
+            .get_mut(list)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten();
+        for (container, wanted) in containers.zip(wanted) {
+            copy(container, wanted, "resources");
+        }
+    }
+    spec
+}
+
+fn copy(to: &mut Value, from: &Value, field: &str) {
+    let Some(fields) = to.as_object_mut() else { return };
+    match from.get(field) {
+        Some(value) => fields.insert(field.to_owned(), value.clone()),
+        None => fields.remove(field),
+    };
 }
 
 pub(super) fn cron_job(new: &At, errors: &mut Errors) {

@@ -84,7 +84,8 @@ fn stop(pod: &Pod, settings: &Simulation, now: Timestamp, plan: &mut Plan) {
 
 fn schedule(observed: &Observed, now: Timestamp, plan: &mut Plan) {
     let pod = &observed.pod.value;
-    if !read::list(pod, "spec.schedulingGates").is_empty() {
+    let scheduler = read::text(pod, "spec.schedulerName");
+    if !matches!(scheduler, "" | "default-scheduler") || !read::list(pod, "spec.schedulingGates").is_empty() {
         return;
     }
     if let Some(node) = &observed.node {
@@ -605,6 +606,16 @@ mod tests {
         };
         assert!(observed.pod.ready);
         assert_eq!(plan(&observed, &Simulation::default(), at(2)), Plan::default());
+    }
+
+    #[test]
+    fn a_pod_that_names_another_scheduler_waits_for_it() {
+        let mut observed = pod(json!({}), "Always");
+        let mut value = (*observed.pod.value).clone();
+        value["spec"]["schedulerName"] = json!("somebody-else");
+        observed.pod = Pod::from_value(value);
+        observed.node = Some("node-1".to_owned());
+        assert_eq!(plan(&observed, &Simulation::default(), START), Plan::default());
     }
 
     #[test]

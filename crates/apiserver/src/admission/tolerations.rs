@@ -1,0 +1,63 @@
+//! A pod stays for five minutes on a node that has gone quiet, unless it says otherwise.
+
+use serde_json::{Value, json};
+
+use super::{Attributes, Operation};
+use crate::object;
+
+const SECONDS: i64 = 300;
+
+/// What a node is marked with when it is not well.
+const MARKS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+/// Gives a new pod the tolerations that every pod has.
+pub(super) fn fill_in(attributes: &Attributes<'_>, pod: &mut Value) {
+    let concerned = attributes.is("", "pods")
+        && attributes.subresource.is_empty()
+        && attributes.operation == Operation::Create;
+    if concerned && pod["spec"].is_object() {
+        complete(pod);
+    }
+}
+
+fn complete(pod: &mut Value) {
+    let given = object::items(&pod["spec"], "tolerations").to_vec();
+    let tolerates = |mark: &str| {
+        given.iter().any(|one| {
+            let (key, effect) = (object::text(one, "key"), object::text(one, "effect"));
+            (key.is_empty() || key == mark) && matches!(effect, "" | "NoExecute")
+        })
+    };
+    let added: Vec<Value> = MARKS
+        .into_iter()
+        .filter(|mark| !tolerates(mark))
+        .map(|mark| json!({"key": mark, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS}))
+        .collect();
+    if !added.is_empty() {
+        pod["spec"]["tolerations"] = json!([given, added].concat());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tolerated_already_is_left_alone() {
+        let keys = |tolerations: Value| {
+            let mut pod = json!({"spec": {"tolerations": tolerations}});
+            complete(&mut pod);
+            let all = object::items(&pod["spec"], "tolerations");
+            let keys = all.iter().map(|one| object::text(one, "key").to_owned());
+            keys.collect::<Vec<_>>()
+        };
+        assert_eq!(keys(json!([])), MARKS);
+        assert_eq!(keys(json!([{"operator": "Exists"}])), [""]);
+        assert_eq!(
+            keys(json!([{"key": MARKS[1], "operator": "Exists", "effect": "NoExecute"}])),
+            [MARKS[1], MARKS[0]]
+        );
+        let other = json!([{"key": MARKS[0], "operator": "Exists", "effect": "NoSchedule"}]);
+        assert_eq!(keys(other), [MARKS[0], MARKS[0], MARKS[1]]);
+    }
+}
