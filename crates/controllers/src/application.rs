@@ -434,6 +434,7 @@ fn moves(application: &Value, after: &ApplicationStatus) -> Vec<(&'static str, S
     let called = |version: &Option<String>, revision: &Option<String>| {
         version.clone().or_else(|| revision.clone()).unwrap_or_default()
     };
+    let definition = |asked: &str| asked.split('@').next().map(str::to_owned);
     after
         .references
         .iter()
@@ -441,8 +442,10 @@ fn moves(application: &Value, after: &ApplicationStatus) -> Vec<(&'static str, S
             let was = before
                 .references
                 .iter()
-                .find(|was| was.path == now.path && was.definition_type == now.definition_type)?;
-            let moved = was.revision.is_some() && was.revision != now.revision;
+                .find(|was| was.path == now.path && was.definition_type == now.definition_type)
+                .filter(|was| definition(&was.asked) == definition(&now.asked))?;
+            let moved =
+                was.revision.is_some() && (&was.revision, &was.namespace) != (&now.revision, &now.namespace);
             moved.then(|| {
                 let (from, to) = (
                     called(&was.version, &was.revision),

@@ -168,6 +168,7 @@ impl State {
 
     /// An ApplicationRevision has changed.
     pub(crate) fn recorded_changed(&self, change: &Change) {
+        let theirs = change.origin != Origin::Ourselves && !change.same_content();
         let application = |record: &Arc<Record>| {
             let labels = record.metadata().labels.unwrap_or_default();
             Some(Consuming::new(
@@ -178,7 +179,7 @@ impl State {
         if let Some(before) = change.before.as_ref().and_then(application) {
             let changed = self.consumers_mut().remove_recorded(&before, &change.key.name);
             self.uses_changed(&changed);
-            if change.origin != Origin::Ourselves && !change.same_content() {
+            if theirs {
                 self.applications.add(Key::new(&before.namespace, &before.name));
             }
         }
@@ -188,6 +189,9 @@ impl State {
         let Some(key) = application(record) else {
             return;
         };
+        if theirs {
+            self.applications.add(Key::new(&key.namespace, &key.name));
+        }
         match Recorded::read(&record.value()) {
             Ok(recorded) => {
                 let changed = self.consumers_mut().put_recorded(&key, &recorded);

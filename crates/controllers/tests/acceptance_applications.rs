@@ -859,13 +859,31 @@ async fn a_component_waits_for_those_it_depends_on() -> Result<()> {
     platform.runs("shop-third", "1.0.0").await?;
     platform.condition("shop", "Ready", "True").await?;
 
-    shop["spec"]["components"][1]["dependsOn"] = json!(["shop-third", "nobody"]);
+    // One that was applied is put back, though what it depends on has fallen ill; what takes another's place is waited for.
+    let ill = json!({"metadata": {"annotations": {"ready": "no"}}});
+    platform.raw.patch("merge", &path, &ill).await?;
+    platform.condition("shop", "Healthy", "False").await?;
+    let second = format!("{}/shop-second", config_maps(&platform));
+    platform.raw.delete(&second, &json!({})).await?;
+    platform.runs("shop-second", "1.0.0").await?;
+    shop["spec"]["components"][2]["name"] = json!("shop-successor");
+    shop["spec"]["components"][2]["dependsOn"] = json!(["shop-first"]);
+    platform.deploy_object(&shop).await?;
+    platform.condition("shop", "Applied", "False").await?;
+    platform.idle().await?;
+    platform.runs("shop-third", "1.0.0").await?;
+    platform.raw.patch("merge", &path, &ready).await?;
+    platform.runs("shop-successor", "1.0.0").await?;
+    gone(&platform, &format!("{}/shop-third", config_maps(&platform))).await?;
+
+    shop["spec"]["components"][2]["dependsOn"] = json!(["shop-second"]);
+    shop["spec"]["components"][1]["dependsOn"] = json!(["shop-successor", "nobody"]);
     platform.deploy_object(&shop).await?;
     let rendered = platform.condition("shop", "Rendered", "False").await?;
     assert_eq!(
         rendered["message"],
         "component \"shop-second\": dependsOn names \"nobody\", and there is no such component\n\
-         components shop-second, shop-third wait for each other; take one dependsOn away"
+         components shop-second, shop-successor wait for each other; take one dependsOn away"
     );
     Ok(())
 }
@@ -884,4 +902,20 @@ async fn an_application_that_is_not_healthy_says_why() -> Result<()> {
         assert!(message.contains(cause), "{message}");
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn what_the_server_rewrites_is_waited_for_as_it_was_applied() -> Result<()> {
+    let platform = Platform::start().await?;
+    let template = "output: {apiVersion: \"v1\", kind: \"Secret\", stringData: a: \"b\"}\nparameter: {}\n";
+    platform
+        .publish_object(&definition("ComponentDefinition", "key", Some("1.0.0"), template))
+        .await?;
+    platform.publish("a", "1.0.0").await?;
+    let mut shop = application("shop", json!({}), &[("key", "key"), ("main", "a")]);
+    shop["spec"]["components"][1]["dependsOn"] = json!(["shop-key"]);
+    platform.deploy_object(&shop).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.condition("shop", "Ready", "True").await?;
+    platform.idle().await
 }

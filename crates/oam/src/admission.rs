@@ -26,7 +26,7 @@ pub fn check_definition(
         if let Some(refused) = other_api_version(old, new, artifact.type_) {
             return vec![refused];
         }
-        if as_written(old) == as_written(new) && name_annotation(old) == name_annotation(new) {
+        if is_same_as_written(old, new) && name_annotation(old) == name_annotation(new) {
             return Vec::new();
         }
     }
@@ -225,7 +225,7 @@ fn other_api_version(old: &Value, new: &Value, type_: DefinitionType) -> Option<
     let origin = written_at(old)?;
     let written = api_version(origin);
     let moved = written_at(new) != Some(origin);
-    if requested != written && (moved || as_written(old) != as_written(new)) {
+    if requested != written && (moved || !is_same_as_written(old, new)) {
         let version = written.rsplit('/').next().unwrap_or_default();
         let resource = format!("{}.{version}.{GROUP}", type_.resource().plural);
         return refuse(format!(
@@ -241,6 +241,11 @@ fn other_api_version(old: &Value, new: &Value, type_: DefinitionType) -> Option<
         ));
     }
     None
+}
+
+/// Whether both say the same to their author. What cannot be converted is not known to.
+fn is_same_as_written(old: &Value, new: &Value) -> bool {
+    as_written(old).is_some_and(|old| Some(old) == as_written(new))
 }
 
 /// The spec as its author sees it, whichever API version it is read at.

@@ -234,10 +234,11 @@ impl<'a> Inquiry<'a> {
             let Ok(lineage) = shelf.lineage() else {
                 return true;
             };
-            let question = Question::new(&reference, follow.policy, lineage);
-            !locked
-                .map_or(question, |locked| question.locked_to(locked))
-                .follows()
+            match locked {
+                // A lock may name what is published elsewhere.
+                Some(locked) => lineage.with_content(locked.digest).next().is_some(),
+                None => !Question::new(&reference, follow.policy, lineage).follows(),
+            }
         };
         // Who does not follow is not moved by somebody who publishes nearer by, or stops doing so.
         let place = using
@@ -256,9 +257,10 @@ impl<'a> Inquiry<'a> {
             .map_err(|error| refuse(reason::REVISION_CHANGED, error.to_string()))?;
         Ok(Self {
             policy: follow.policy,
-            // A revision of that name in another namespace is another one.
+            // Who follows, or is locked, may go to another namespace, where a revision of that name is another one. Who is pinned
+            // and finds nothing where it was gets the same content there, or none.
             in_use: using
-                .filter(|using| using.namespace == artifact.namespace)
+                .filter(|using| using.namespace == artifact.namespace || locked.is_none() && stays(shelf))
                 .map(|using| &using.revision),
             reference,
             artifact,

@@ -400,7 +400,7 @@ async fn tables_answer_the_first_question() -> Result<()> {
             object("ApplicationRevision", json!({"revision": 3})),
             json!({"succeeded": true}),
             json!([
-                ["Name", "Application", "Revision", "Digest", "Succeeded"],
+                ["Name", "Application", "Revision", "Digest", "Age"],
                 ["one", "shop", 3, "0f1e2d3c4b5a", "true"]
             ]),
         ),

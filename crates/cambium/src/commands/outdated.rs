@@ -135,7 +135,8 @@ fn references(world: &World, key: &Consuming, application: &Value, follow: &Foll
             }
         };
         let at = resolved.stored.revision.to_string();
-        let newer = match &follow.publish_version {
+        let frozen = answered.frozen.and(follow.publish_version.as_ref());
+        let newer = match frozen {
             None => resolved.newer.clone(),
             Some(version) => {
                 let thawed = resolve(&world.catalogue, &key.namespace, follow, asked, None);

@@ -45,17 +45,27 @@ impl Cluster {
             }
             None => Store::in_memory(History::default()).map_err(refused)?,
         };
-        let (authority, signing_key) = match &data {
-            Some(data) => (
-                Authority::load_or_generate(data, now)?,
-                SigningKey::load_or_generate(data)?,
+        let (authority, front_proxy, signing_key) = match &data {
+            Some(data) => {
+                let front_proxy = data.join("front-proxy");
+                make_private(&front_proxy)?;
+                (
+                    Authority::load_or_generate(data, now)?,
+                    Authority::load_or_generate(&front_proxy, now)?,
+                    SigningKey::load_or_generate(data)?,
+                )
+            }
+            None => (
+                Authority::generate(now)?,
+                Authority::generate(now)?,
+                SigningKey::generate()?,
             ),
-            None => (Authority::generate(now)?, SigningKey::generate()?),
         };
         let server = ApiServer::builder()
             .store(store)
             .signing_key(signing_key)
             .authority(authority.certificate())
+            .front_proxy(front_proxy)
             .build()
             .await
             .map_err(refused)?;

@@ -239,7 +239,19 @@ fn frozen<'a>(
     let Some(version) = follow.publish_version.as_deref() else {
         return Ok(None);
     };
-    let current = newest(recorded).filter(|recorded| recorded.publish_version() == Some(version));
+    let under_this = |recorded: &&Recorded| recorded.publish_version() == Some(version);
+    // A newer one may have been recorded under a value that was taken back before anything was applied.
+    let before = (application["status"]["publishVersion"] == version)
+        .then(|| application["status"]["latestRevision"]["name"].as_str())
+        .flatten();
+    let known = || {
+        recorded
+            .iter()
+            .find(|recorded| Some(recorded.revision.name().as_str()) == before)
+    };
+    let current = newest(recorded)
+        .filter(under_this)
+        .or_else(|| known().filter(under_this));
     let (name, what) = match current {
         Some(current) if current.revision.altered().is_none() => return Ok(Some(current)),
         Some(current) => (
@@ -370,7 +382,11 @@ fn work(
         return Err(one(reason::WORKFLOW_NOT_SUPPORTED, message.to_owned()));
     }
     let mut definitions = Definitions::default();
-    let mut problems = order::problems(&snapshot);
+    // What is frozen was taken as it was.
+    let mut problems = match frozen {
+        Some(_) => Vec::new(),
+        None => order::problems(&snapshot),
+    };
     for answer in answers {
         let (DefinitionType::Component | DefinitionType::Trait, Ok(resolved)) =
             (answer.asked.type_, &answer.outcome)

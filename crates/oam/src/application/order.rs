@@ -55,12 +55,14 @@ pub(super) fn problems(application: &Value) -> Vec<Refused> {
     problems
 }
 
-/// The components that could never be applied: what is left when those that wait for nobody else are taken away.
+/// The components that wait for each other: what is left when those that wait for nobody, or that nobody waits for, are taken away.
 fn in_circles<'a>(application: &'a Value, names: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     let mut left = names.clone();
     loop {
-        let waits = |one: &&str| needs(application, one).iter().any(|needed| left.contains(needed));
-        let still: BTreeSet<&str> = left.iter().copied().filter(|one| waits(one)).collect();
+        let waits = |one: &str| needs(application, one).iter().any(|needed| left.contains(needed));
+        let needed = |one: &str| left.iter().any(|other| needs(application, other).contains(&one));
+        let both = |one: &&str| waits(one) && needed(one);
+        let still: BTreeSet<&str> = left.iter().copied().filter(both).collect();
         if still.len() == left.len() {
             return left;
         }
@@ -109,8 +111,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_ever() {
-        let circle =
-            json!([{"name": "a", "dependsOn": ["b"]}, {"name": "b", "dependsOn": ["a"]}, {"name": "c"}]);
+        let circle = json!([{"name": "a", "dependsOn": ["b"]}, {"name": "b", "dependsOn": ["a"]}, {"name": "c", "dependsOn": ["a"]}]);
         assert_eq!(
             messages(circle),
             ["components a, b wait for each other; take one dependsOn away"]

@@ -119,19 +119,32 @@ pub fn plan(
         return plan;
     }
     let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
-    let settled = |wanted: &Applied| is_settled(wanted, live.get(&wanted.object), &status);
     let works = |component: &str| {
         let mut objects = plan.wanted.iter().filter(|wanted| wanted.component == component);
-        objects.all(settled) && is_healthy(work, component, live)
+        objects.all(|wanted| {
+            let live = live.get(&wanted.object);
+            is_settled(wanted, live, &status) || live.is_some() && was_applied(wanted, &status)
+        }) && is_healthy(work, component, live)
+    };
+    let must_wait = |index: usize, wanted: &Applied| {
+        let late = stages[index] == Stage::PostDispatch && !is_healthy(work, &wanted.component, live);
+        late || !order::needs(&work.snapshot, &wanted.component)
+            .into_iter()
+            .all(works)
     };
     for (index, wanted) in plan.wanted.iter().enumerate() {
-        let late = stages[index] == Stage::PostDispatch && !is_healthy(work, &wanted.component, live);
-        let needs = order::needs(&work.snapshot, &wanted.component);
-        if late || !needs.into_iter().all(works) {
-            plan.waiting.push(index);
-        } else if !settled(wanted) {
-            plan.apply.push(index);
+        if is_settled(wanted, live.get(&wanted.object), &status) {
+            continue;
         }
+        // What was applied once is put back without waiting.
+        match !was_applied(wanted, &status) && must_wait(index, wanted) {
+            true => plan.waiting.push(index),
+            false => plan.apply.push(index),
+        }
+    }
+    if !plan.waiting.is_empty() {
+        // What goes may be what those who wait take the place of.
+        return plan;
     }
     let made = made(application, recorded, live);
     plan.prune = made
@@ -265,6 +278,14 @@ fn is_settled(wanted: &Applied, live: Option<&Value>, status: &ApplicationStatus
             && applied.generation.is_some()
             && applied.generation == live["metadata"]["generation"].as_i64()
             && is_within(&wanted.manifest["metadata"], &live["metadata"])
+    })
+}
+
+/// Whether the status says that this very manifest was applied.
+fn was_applied(wanted: &Applied, status: &ApplicationStatus) -> bool {
+    status.applied_resources.iter().any(|applied| {
+        applied_object(applied).is(&wanted.object)
+            && applied.applied.as_deref() == Some(wanted.digest.as_str())
     })
 }
 
