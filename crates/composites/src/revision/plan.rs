@@ -12,7 +12,7 @@ use cambium_lineage::{
     Action, Content, KeepReason, Lineage, Next, Retention, RevisionName, Scheme, Selector, Usage, next,
     retain,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -59,6 +59,9 @@ pub struct Plan {
     /// Why each revision stays, for people.
     pub kept: Vec<(RevisionName, Vec<KeepReason>)>,
 }
+
+/// How long a look is put off while users may be unseen. Usually it comes sooner: whoever sees them tells.
+const UNSEEN_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 /// What the composition says now, and where that is.
 #[derive(Debug, Clone, PartialEq)]
@@ -306,6 +309,10 @@ fn note(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now
             match judged.action {
                 Action::Keep => {}
                 Action::Unmark => unused_since = None,
+                // Somebody may use it.
+                Action::Mark | Action::Wait | Action::Delete if observed.uses.unseen => {
+                    plan.again_at = sooner(plan.again_at, now + UNSEEN_PAUSE);
+                }
                 Action::Mark => {
                     unused_since = Some(now);
                     plan.again_at = sooner(plan.again_at, now + observed.retention.delay);
