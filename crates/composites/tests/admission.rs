@@ -198,38 +198,90 @@ fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
 
 #[test]
 fn definitions_are_told_everything() {
-    assert_eq!(check_definition(None, &claimed()), Ok(Vec::new()));
+    assert_eq!(check_definition(None, &claimed(), []), Ok(Vec::new()));
     let wrong = with(
         with(claimed(), "/spec/claimNames/kind", json!("XLake")),
         "/metadata/name",
         json!("lakes"),
     );
-    let refused = texts(&check_definition(None, &wrong).unwrap_err());
+    let refused = texts(&check_definition(None, &wrong, []).unwrap_err());
     assert!(
         refused.len() == 2 && refused[0].starts_with("metadata.name: "),
         "{refused:?}"
     );
     assert!(refused[1].starts_with("spec.claimNames.kind: "));
     assert_eq!(
-        check_definition(Some(&wrong), &wrong),
+        check_definition(Some(&wrong), &wrong, []),
         Ok(Vec::new()),
         "what is stored can be touched"
     );
     let selector = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
     let vain = with(claimed(), "/spec/defaultCompositionRevisionSelector", selector);
-    assert_eq!(check_definition(None, &vain).unwrap().len(), 1);
+    assert_eq!(check_definition(None, &vain, []).unwrap().len(), 1);
     let shapeless = with(claimed(), "/spec/versions", json!("none"));
     assert!(
-        texts(&check_definition(None, &shapeless).unwrap_err())[0]
+        texts(&check_definition(None, &shapeless, []).unwrap_err())[0]
             .starts_with("not a CompositeResourceDefinition")
     );
 }
 
 #[test]
+fn a_kind_has_one_definition() {
+    let first = read(&typed(claimed())).unwrap();
+    let second = with(
+        with(claimed(), "/metadata/name", json!("ponds.water.example.org")),
+        "/spec/names/plural",
+        json!("ponds"),
+    );
+    let mut bare = second.clone();
+    bare["spec"].as_object_mut().unwrap().remove("claimNames");
+    assert_eq!(
+        texts(&check_definition(None, &bare, [&first]).unwrap_err()),
+        [
+            "spec.names.kind: CompositeResourceDefinition \"xlakes.water.example.org\" defines the kind \"XLake\" in \"water.example.org\" already; choose another kind, or delete that definition first"
+        ]
+    );
+    let crossed = with(bare.clone(), "/spec/names/kind", json!("Lake"));
+    assert!(
+        check_definition(None, &crossed, [&first]).is_err(),
+        "a claim has it"
+    );
+    let claims = check_definition(None, &second, [&first]).unwrap_err();
+    assert!(
+        texts(&claims)[1].starts_with("spec.claimNames.kind: "),
+        "{claims:?}"
+    );
+    let mut edited = bare.clone();
+    edited["spec"]["defaultCompositionRef"] = json!({"name": "deep"});
+    assert!(
+        check_definition(Some(&bare), &edited, [&first]).is_ok(),
+        "what is stored can be edited"
+    );
+    let other = with(bare.clone(), "/spec/names/kind", json!("XPond"));
+    assert!(check_definition(None, &other, [&first]).is_ok());
+    assert!(
+        check_definition(None, &claimed(), [&first]).is_ok(),
+        "it is the same one"
+    );
+}
+
+#[test]
+fn claims_cannot_be_taken_away() {
+    let mut without = claimed();
+    without["spec"].as_object_mut().unwrap().remove("claimNames");
+    let refused = check_definition(Some(&claimed()), &without, []).unwrap_err();
+    assert_eq!(refused, [Refused::ClaimsTakenAway]);
+    assert!(check_definition(Some(&without), &claimed(), []).is_ok());
+}
+
+#[test]
 fn whoever_deletes_a_definition_is_told_what_goes_with_it() {
     let (definition, mut consumers) = (legacy(), Consumers::default());
-    assert_eq!(definition_deletion_warning(&definition, &consumers), None);
     let claim = definition.claim_type().unwrap();
+    let both = [definition.composite_type(), claim.clone()];
+    let warning =
+        |kinds: &[_], consumers: &_| definition_deletion_warning(definition.name(), kinds, consumers);
+    assert_eq!(warning(&both, &consumers), None);
     for (type_, namespace, name) in [
         (definition.composite_type(), "", "a"),
         (definition.composite_type(), "", "b"),
@@ -249,9 +301,10 @@ fn whoever_deletes_a_definition_is_told_what_goes_with_it() {
         consumers.put(Arc::new(key), consumer);
     }
     assert_eq!(
-        definition_deletion_warning(&definition, &consumers).unwrap(),
+        warning(&both, &consumers).unwrap(),
         "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and all that they are composed of"
     );
+    assert_eq!(warning(&[], &consumers), None, "another one answers for them");
 }
 
 #[test]

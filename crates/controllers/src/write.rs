@@ -29,7 +29,7 @@ pub(crate) async fn delete_judged(
         },
         (Ok(_), None) => {}
         // Gone already. If it is another one by now, the next look judges that.
-        (Err(kube::Error::Api(status)), _) if status.is_not_found() => {}
+        (Err(kube::Error::Api(status)), _) if status.code == 404 => {}
         (Err(error), _) => return Err(error),
     }
     Ok(())
@@ -54,7 +54,7 @@ pub(crate) async fn remove_finalizer(
     {
         Ok(_) if rest.is_empty() => cache.learn_gone(key, metadata.uid.as_deref().unwrap_or_default()),
         Ok(written) => cache.learn(written),
-        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        Err(kube::Error::Api(status)) if status.code == 404 => {}
         Err(error) => return Err(error),
     }
     Ok(())

@@ -324,7 +324,7 @@ impl Run<'_> {
         let api = self.defined.composite.api(self.context.client.clone(), "");
         match api.delete(name, &params).await {
             Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => Err(error),
         }
     }

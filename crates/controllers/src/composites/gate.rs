@@ -3,6 +3,7 @@
 //! What would be refused because something is not known is asked for once more, from the API server itself.
 
 use super::Context;
+use super::state::Defined;
 use cambium_api::crossplane::GROUP;
 use cambium_composites::admission::{
     Pins, Refused, check_composite, check_composition, check_definition, check_revision,
@@ -128,23 +129,48 @@ impl Validator for Definitions {
             match (&request.operation, &request.old_object, &request.object) {
                 (Operation::Delete, Some(old), _) => {
                     self.0.synced().await;
-                    let typed = serde_json::from_value(old.clone()).ok();
-                    let definition = typed.and_then(|typed| definition::read(&typed).ok());
-                    let warning = definition.and_then(|definition| {
-                        definition_deletion_warning(&definition, &self.0.state.consumers())
-                    });
                     Verdict::Allowed {
-                        warnings: warning.into_iter().collect(),
+                        warnings: self.lost(old).into_iter().collect(),
                     }
                 }
-                (_, old, Some(new)) => match check_definition(old.as_ref(), new) {
-                    Ok(warnings) => Verdict::Allowed { warnings },
-                    Err(refused) => verdict(&refused),
-                },
+                (_, old, Some(new)) => self.check(old.as_ref(), new).await,
                 _ => Verdict::allowed(),
             }
         }
         .boxed()
+    }
+}
+
+impl Definitions {
+    async fn check(&self, old: Option<&Value>, new: &Value) -> Verdict {
+        let context = &self.0;
+        context.synced().await;
+        let mut others = context.state.all_defined();
+        loop {
+            let refused = match check_definition(old, new, others.iter().map(|other| &other.definition)) {
+                Ok(warnings) => return Verdict::Allowed { warnings },
+                Err(refused) => refused,
+            };
+            let [Refused::KindTaken { other, .. }, ..] = &refused[..] else {
+                return verdict(&refused);
+            };
+            // It may have gone a moment ago.
+            let api: Api<DynamicObject> =
+                Api::all_with(context.client.clone(), context.definitions.resource());
+            match api.get_opt(other).await {
+                Ok(None) => others.retain(|known| known.definition.name() != other),
+                _ => return verdict(&refused),
+            }
+        }
+    }
+
+    /// What goes with a definition.
+    fn lost(&self, definition: &Value) -> Option<String> {
+        let typed = serde_json::from_value(definition.clone()).ok()?;
+        let defined = Defined::new(definition::read(&typed).ok()?, definition);
+        let state = &self.0.state;
+        let answers_for = state.answered_by(&defined);
+        definition_deletion_warning(defined.definition.name(), &answers_for, &state.consumers())
     }
 }
 
