@@ -70,6 +70,12 @@ pub(crate) fn is_refusal(code: u16) -> bool {
     (400..500).contains(&code) && code != 409 && code != 429
 }
 
+/// Whether the server has judged what it was sent, or failed over it: neither a conflict nor a pause that it asked for. Some servers answer
+/// 500 to what they cannot read.
+pub(crate) fn is_verdict(code: u16) -> bool {
+    is_refusal(code) || code >= 500
+}
+
 /// What an event is about.
 pub(crate) fn reference(object: &Value) -> ObjectReference {
     let text = |value: &Value| value.as_str().map(str::to_owned);
