@@ -271,6 +271,13 @@ fn nothing_is_marked_or_deleted_while_users_may_be_unseen() {
             .count()
     };
     assert_eq!(marked(&world), 0);
+    let says = |world: &World| {
+        world
+            .revisions
+            .values()
+            .any(|one| !one["status"]["consumers"].is_null())
+    };
+    assert!(!says(&world), "what is not known is not said");
     assert!(
         world.plan().again_at > Some(world.now),
         "it looks again, and not at once"

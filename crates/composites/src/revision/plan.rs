@@ -338,8 +338,7 @@ fn note(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now
             }
         }
         let is_current = matches!(current, Some(Current::In(current, _)) if current == name);
-        let users = observed.uses.by.get(name);
-        if let Some(patch) = revision_status(stored, is_current, users, unused_since, now) {
+        if let Some(patch) = revision_status(stored, is_current, observed.uses, unused_since, now) {
             plan.statuses.push((name.clone(), patch));
         }
     }

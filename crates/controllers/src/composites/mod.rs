@@ -22,6 +22,7 @@ mod seen;
 mod state;
 mod waiting;
 
+use crate::kinds::PASSING;
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Events, Glances, Mapper, Resource, Watch};
@@ -36,6 +37,7 @@ use kube::api::{ApiResource, PatchParams};
 use kube::{Api, Client};
 use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 pub(crate) use gate::validators;
 pub(crate) use state::CompositeKey;
@@ -44,6 +46,9 @@ pub(crate) use state::CompositeKey;
 const MARKS_LABEL: &str = "composition.cambium.dev/high-water-marks";
 /// Its name, in the system's namespace.
 const MARKS_NAME: &str = "cambium-composition-numbers";
+
+/// How long to wait before something is asked for again.
+const BREATH: Duration = Duration::from_millis(200);
 
 /// What the reconcilers of compositions need.
 pub(crate) struct Context {
@@ -170,8 +175,7 @@ impl Context {
         }
         for defined in self.state.all_defined() {
             for (crd, resource) in defined.kinds() {
-                // What cannot be seen is asked for again when the definition is looked at.
-                if let Ok(served) = self.is_served(&crd, &defined.uid).await {
+                if let Some(served) = self.find_served(&crd, &defined.uid).await {
                     self.see(&defined, &crd, &resource, served).await;
                 }
             }
@@ -179,11 +183,18 @@ impl Context {
         self.state.set_ready();
     }
 
-    /// Whether the API server serves a CRD for the definition with this identity, whatever the definition's status says.
-    async fn is_served(&self, crd: &str, uid: &str) -> kube::Result<bool> {
+    /// Whether the API server serves a CRD for the definition with this identity, whatever the definition's status says. What cannot be found
+    /// out is asked for again when the definition is looked at.
+    async fn find_served(&self, crd: &str, uid: &str) -> Option<bool> {
         let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        let live = api.get_opt(crd).await?;
-        Ok(crd_state(uid, live.as_ref()) == CrdState::Established)
+        for _ in 0..PASSING {
+            match api.get_opt(crd).await {
+                Ok(live) => return Some(crd_state(uid, live.as_ref()) == CrdState::Established),
+                Err(error) => tracing::warn!(crd, %error, "cannot be read"),
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+        None
     }
 
     /// Has all composite resources or claims of a kind watched, if it is served; whether all that there is was seen.
