@@ -3,7 +3,7 @@
 use crate::catalogue::Catalogue;
 use crate::consumers::Consumers;
 use crate::definition::{self, Definition};
-use crate::revision;
+use crate::revision::{self, LabelEdits, Stored};
 use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
 use crate::unknown;
 use crate::{Field, Layout};
@@ -45,6 +45,26 @@ pub enum Refused {
         before: i64,
         /// The number that it would have.
         after: i64,
+    },
+    /// A number that a revision with other content than the composition's would get.
+    #[error(
+        "spec.revision: only the revision that holds what Composition {composition:?} says now is given a higher number; edit the Composition"
+    )]
+    NumberRaised {
+        /// The composition.
+        composition: String,
+    },
+    /// A number that leaves too many out.
+    #[error(
+        "spec.revision: {number} is too high: under the Composition {composition:?}, numbers up to {highest} were issued; write at most {}", .highest.saturating_add(1)
+    )]
+    NumberTooHigh {
+        /// The number.
+        number: u64,
+        /// The composition.
+        composition: String,
+        /// The highest number that was issued.
+        highest: u64,
     },
     /// A revision that somebody uses.
     #[error("CompositionRevision {name:?} is in use by {users}; move them to another revision first")]
@@ -152,6 +172,38 @@ pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
         refused.push(Refused::NumberLowered { before, after });
     }
     refused
+}
+
+/// Numbers up to this one may be given to revisions that are made by hand, as when a backup is restored: nobody issues so many, and so many
+/// are left that nobody runs out of them.
+const RESTORED: u64 = 1_000_000_000;
+
+/// Why a CompositionRevision cannot have its number. The current revision has the highest, and there must be one left for the next: a number is
+/// only raised by one, and only for what the composition says now. `issued` is the highest number that was remembered.
+pub fn check_number(old: Option<&Value>, new: &Value, catalogue: &Catalogue, issued: u64) -> Option<Refused> {
+    let number = |object: &Value| object["spec"]["revision"].as_u64();
+    let (before, after) = (old.and_then(number), number(new)?);
+    if is_going(new) || (old.is_some() && before.is_some_and(|before| after <= before)) {
+        return None;
+    }
+    let stored = Stored::read(new, LabelEdits::Follow).ok()?;
+    let composition = stored.composition.clone();
+    let shelf = catalogue.get(&composition);
+    if old.is_some() && !shelf.is_some_and(|shelf| shelf.live().is_some() && shelf.has_live_content(&stored))
+    {
+        return Some(Refused::NumberRaised { composition });
+    }
+    let known = shelf
+        .into_iter()
+        .flat_map(|shelf| shelf.revisions())
+        .map(|stored| stored.revision.number());
+    let highest = known.max().unwrap_or(0).max(issued);
+    let is_restored = old.is_none() && after <= RESTORED;
+    (after > highest.saturating_add(1) && !is_restored).then_some(Refused::NumberTooHigh {
+        number: after,
+        composition,
+        highest,
+    })
 }
 
 /// Whether a revision holds again what was published.

@@ -5,7 +5,7 @@
 mod definitions;
 
 use cambium_composites::admission::{
-    Pins, Refused, check_composite, check_composition, check_definition, check_revision,
+    Pins, Refused, check_composite, check_composition, check_definition, check_number, check_revision,
     check_revision_deletion, definition_deletion_warning,
 };
 use cambium_composites::definition::{Definition, read};
@@ -157,6 +157,50 @@ fn a_revision_may_be_renumbered_and_restored_and_nothing_else() {
     assert_eq!(
         check_revision(&raised, &intact),
         [Refused::NumberLowered { before: 4, after: 1 }]
+    );
+}
+
+#[test]
+fn a_number_is_raised_by_one_and_for_what_the_composition_says_alone() {
+    let numbered = |spec: Value, number: u64| {
+        let mut object = revision("base-1", "base", spec);
+        object["spec"]["revision"] = json!(number);
+        object
+    };
+    let mut catalogue = Catalogue::default();
+    catalogue.declare("base", Some(Live::read(&composition("base", spec("now")))));
+    let current = numbered(spec("now"), 3);
+    catalogue.put(Arc::new(Stored::read(&current, LabelEdits::Follow).unwrap()));
+    let raise = |content: &str, to: u64, issued: u64| {
+        let (old, new) = (numbered(spec(content), 1), numbered(spec(content), to));
+        check_number(Some(&old), &new, &catalogue, issued)
+    };
+    let too_high = |number: u64, highest: u64| {
+        Some(Refused::NumberTooHigh {
+            number,
+            composition: "base".to_owned(),
+            highest,
+        })
+    };
+    let raised = Some(Refused::NumberRaised {
+        composition: "base".to_owned(),
+    });
+    assert_eq!(raise("now", 4, 0), None);
+    assert_eq!(raise("now", 5, 0), too_high(5, 3));
+    assert_eq!(raise("now", 9, 8), None, "some were issued and lost");
+    let most = u64::try_from(i64::MAX).unwrap();
+    assert_eq!(raise("now", most, 0), too_high(most, 3));
+    assert_eq!(raise("old", 4, 0), raised);
+    assert_eq!(raise("old", 1, 0), None, "it stays as it is");
+    // Made by hand, as from a backup.
+    let make = |to: u64| check_number(None, &numbered(spec("old"), to), &catalogue, 0);
+    assert_eq!(make(2), None);
+    assert_eq!(make(6000), None);
+    assert_eq!(make(most), too_high(most, 3));
+    let nothing = Catalogue::default();
+    assert_eq!(
+        check_number(None, &numbered(spec("old"), 4711), &nothing, 0),
+        None
     );
 }
 

@@ -74,7 +74,7 @@ fn retention(context: &Context, composition: Option<&Value>) -> Retention {
 }
 
 /// The highest number that was issued under this name.
-fn issued(context: &Context, name: &str) -> u64 {
+pub(super) fn issued(context: &Context, name: &str) -> u64 {
     let marks = context
         .marks
         .get(&Key::new(&context.settings.namespace, MARKS_NAME));

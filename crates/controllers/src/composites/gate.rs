@@ -6,9 +6,10 @@ use super::Context;
 use super::state::Defined;
 use cambium_api::crossplane::GROUP;
 use cambium_composites::admission::{
-    Pins, Refused, check_composite, check_composition, check_definition, check_revision,
+    Pins, Refused, check_composite, check_composition, check_definition, check_number, check_revision,
     check_revision_deletion, definition_deletion_warning,
 };
+use cambium_composites::revision::Stored;
 use cambium_composites::{Refusal, definition};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
 use futures::FutureExt as _;
@@ -67,13 +68,18 @@ impl Validator for Revisions {
 
     fn rules(&self) -> Vec<RuleWithOperations> {
         let resources = vec!["compositionrevisions".to_owned()];
-        vec![rule(GROUP, &["v1"], &["UPDATE", "DELETE"], resources)]
+        vec![rule(GROUP, &["v1"], &["CREATE", "UPDATE", "DELETE"], resources)]
     }
 
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
             match (request.operation, &request.old_object, &request.object) {
-                (Operation::Update, Some(old), Some(new)) => verdict(&check_revision(old, new)),
+                (Operation::Create, _, Some(new)) => verdict(&self.number(None, new).await),
+                (Operation::Update, Some(old), Some(new)) => {
+                    let mut refused = check_revision(old, new);
+                    refused.extend(self.number(Some(old), new).await);
+                    verdict(&refused)
+                }
                 (Operation::Delete, ..) => self.delete(&request.name).await,
                 _ => Verdict::allowed(),
             }
@@ -83,6 +89,29 @@ impl Validator for Revisions {
 }
 
 impl Revisions {
+    /// Why a revision cannot have its number.
+    async fn number(&self, old: Option<&Value>, new: &Value) -> Vec<Refused> {
+        let context = &self.0;
+        context.synced().await;
+        let composition = Stored::read(new, context.state.edits()).map(|stored| stored.composition);
+        let Ok(composition) = composition else {
+            return Vec::new();
+        };
+        let check = || {
+            let issued = super::composition::issued(context, &composition);
+            check_number(old, new, &context.state.catalogue(), issued)
+        };
+        if check().is_none() {
+            return Vec::new();
+        }
+        // Whoever leads may know before us what the composition says.
+        let api: Api<DynamicObject> = Api::all_with(context.client.clone(), context.compositions.resource());
+        if let Ok(Some(found)) = api.get_opt(&composition).await {
+            context.compositions.learn(found);
+        }
+        check().into_iter().collect()
+    }
+
     async fn delete(&self, name: &str) -> Verdict {
         let context = &self.0;
         context.synced().await;
