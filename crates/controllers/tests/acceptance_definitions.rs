@@ -172,3 +172,19 @@ async fn what_is_pinned_stays_though_its_definition_is_not_established() -> Resu
     assert_eq!(stage.numbers("base").await?, [1, 3]);
     Ok(())
 }
+
+#[tokio::test]
+async fn claims_cannot_be_taken_away_from_a_definition() -> Result<()> {
+    let claims = json!({"claimNames": {"kind": "Thing", "plural": "things"}});
+    let stage = Stage::with(settings(), claims).await?;
+    let path = format!("{DEFINITIONS}/xthings.{}", stage.group);
+    let without = json!({"spec": {"claimNames": null}});
+    let answer = stage.platform.raw.patch("merge", &path, &without).await?;
+    ensure!(
+        answer.code == 422 && answer.message().contains("spec.claimNames: Invalid value"),
+        "{}",
+        answer.body
+    );
+    ensure!(answer.message().contains("Value is immutable"), "{}", answer.body);
+    Ok(())
+}
