@@ -295,3 +295,23 @@ fn nothing_is_marked_or_deleted_while_users_may_be_unseen() {
     world.settle();
     assert_eq!(world.revisions.len(), 2);
 }
+
+#[test]
+fn whose_a_revision_is_stays_on_its_label() {
+    let mut world = World::new(LabelEdits::Follow);
+    for content in ["one", "two"] {
+        world.write(content, "dev");
+        world.settle();
+    }
+    const LABEL: &str = "crossplane.io/composition-name";
+    for revision in world.revisions.values_mut() {
+        revision["metadata"]["labels"][LABEL] = json!("another");
+        revision["metadata"]["labels"]["theirs"] = json!("stays");
+    }
+    world.settle();
+    assert_eq!(world.revisions.len(), 2);
+    for revision in world.revisions.values() {
+        assert_eq!(revision["metadata"]["labels"][LABEL], "base");
+        assert_eq!(revision["metadata"]["labels"]["theirs"], "stays");
+    }
+}

@@ -1,13 +1,13 @@
 //! What is to be done about one composition and its revisions.
 
-use super::names::{copied, labels, relabelled, revision_name};
+use super::names::{composition_label, copied, labels, relabelled, revision_name};
 use super::status::{revision_status, status};
 use super::stored::identity;
 use super::{LabelEdits, Stored};
 use crate::catalogue::{Live, Shelf};
 use crate::consumers::Uses;
 use cambium_api::crossplane::{API_VERSION, CompositionStatus};
-use cambium_api::names::{annotation, reason};
+use cambium_api::names::{annotation, label, reason};
 use cambium_lineage::{
     Action, Content, KeepReason, Lineage, Next, Retention, RevisionName, Scheme, Selector, Usage, next,
     retain,
@@ -91,6 +91,13 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
                     "ownerReferences": [owner(observed.name, live)],
                 }),
             );
+        }
+        let label = composition_label(observed.name);
+        if stored.labels.get(label::COMPOSITION_NAME) != Some(&label) {
+            let metadata = change(&mut changes, stored)
+                .entry("metadata")
+                .or_insert_with(|| json!({}));
+            metadata["labels"] = json!({label::COMPOSITION_NAME: label});
         }
     }
     let current = publish(observed, live, &lineage, &mut changes, &mut plan);
@@ -358,7 +365,7 @@ pub fn check_revision(old: &Value, new: &Value) -> Result<(), String> {
             "a CompositionRevision never changes; edit the Composition {}, which issues a new one",
             old["metadata"]["annotations"][annotation::COMPOSITION]
                 .as_str()
-                .or_else(|| old["metadata"]["labels"][cambium_api::names::label::COMPOSITION_NAME].as_str())
+                .or_else(|| old["metadata"]["labels"][label::COMPOSITION_NAME].as_str())
                 .unwrap_or("itself"),
         ));
     }
