@@ -253,6 +253,9 @@ impl State {
         if let (Some(before), None) = (&before, &change.after) {
             self.forget_served(before);
         }
+        if let Some(after) = &after {
+            self.hear_served(before.as_deref(), after);
+        }
         let plurals = |defined: &Option<Arc<Defined>>| defined.as_ref().map(|defined| defined.plurals());
         if plurals(&before) != plurals(&after) {
             self.kinds_changed.send_replace(());

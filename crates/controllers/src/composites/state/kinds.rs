@@ -147,6 +147,19 @@ impl State {
         }
     }
 
+    /// Somebody who leads has found out that what was not served is: those who do not lead do not look themselves.
+    pub(super) fn hear_served(&self, before: Option<&Defined>, after: &Defined) {
+        let told = |is: fn(&Defined) -> bool| is(after) && !before.is_some_and(is);
+        let composites = told(|defined| defined.established).then(|| after.definition.name().to_owned());
+        let claims = told(|defined| defined.offered).then(|| after.definition.claim_crd_name());
+        let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        for crd in composites.into_iter().chain(claims.flatten()) {
+            if served.get(&crd) == Some(&Served::No) {
+                served.remove(&crd);
+            }
+        }
+    }
+
     pub(super) fn forget_served(&self, defined: &Defined) {
         let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
         for (crd, _) in defined.kinds() {
