@@ -43,6 +43,28 @@ fn all_problems_are_reported_with_place_and_suggestion() {
 }
 
 #[test]
+fn a_second_base_of_one_name_in_an_input_is_a_duplicate_and_a_patch_is_not() {
+    let base = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+    let input = |resources: Value| {
+        let input =
+            json!({"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources", "resources": resources});
+        json!({"mode": "Pipeline", "pipeline": [{"step": "pt", "functionRef": {"name": "f"}, "input": input}]})
+    };
+    let patches =
+        json!([{"type": "FromCompositeFieldPath", "fromFieldPath": "spec.a", "toFieldPath": "data.a"}]);
+    let patched = input(json!([{"name": "a", "base": base}, {"name": "a", "patches": patches}]));
+    assert_eq!(problems(&patched), [""; 0]);
+    assert_eq!(
+        problems(&input(
+            json!([{"name": "a", "base": base}, {"name": "a", "base": base}])
+        )),
+        [
+            "spec.pipeline[0].input.resources[1].name: Duplicate value: \"a\" (give each resource its own name)"
+        ]
+    );
+}
+
+#[test]
 fn the_input_of_the_built_in_function_is_checked_in_its_place() {
     let input = json!({"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources", "resources": [
         {"name": "a", "patches": [{"fromFieldPath": "a", "policy": {"toFieldPath": "Merge"}, "transforms": [{"type": "math", "math": {"multiply": 2}}]}]},

@@ -3,11 +3,11 @@
 use crate::catalogue::Catalogue;
 use crate::consumers::Consumers;
 use crate::definition::{self, Definition};
-use crate::revision;
+use crate::revision::{self, LabelEdits, Stored};
 use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
 use crate::unknown;
 use crate::{Field, Layout};
-use cambium_api::crossplane::{CompositeResourceDefinition, UpdatePolicy};
+use cambium_api::crossplane::{CompositeResourceDefinition, TypeReference, UpdatePolicy};
 use cambium_api::names::annotation;
 use cambium_lineage::{Digest, Users};
 use serde_json::Value;
@@ -46,6 +46,26 @@ pub enum Refused {
         /// The number that it would have.
         after: i64,
     },
+    /// A number that a revision with other content than the composition's would get.
+    #[error(
+        "spec.revision: only the revision that holds what Composition {composition:?} says now is given a higher number; edit the Composition"
+    )]
+    NumberRaised {
+        /// The composition.
+        composition: String,
+    },
+    /// A number that leaves too many out.
+    #[error(
+        "spec.revision: {number} is too high: under the Composition {composition:?}, numbers up to {highest} were issued; write at most {}", .highest.saturating_add(1)
+    )]
+    NumberTooHigh {
+        /// The number.
+        number: u64,
+        /// The composition.
+        composition: String,
+        /// The highest number that was issued.
+        highest: u64,
+    },
     /// A revision that somebody uses.
     #[error("CompositionRevision {name:?} is in use by {users}; move them to another revision first")]
     InUse {
@@ -57,6 +77,25 @@ pub enum Refused {
     /// Something in a definition that cannot work.
     #[error("{0}")]
     Definition(definition::Problem),
+    /// A kind that another definition has.
+    #[error(
+        "{path}: CompositeResourceDefinition {other:?} defines the kind {kind:?} in {group:?} already; choose another kind, or delete that definition first"
+    )]
+    KindTaken {
+        /// The field.
+        path: &'static str,
+        /// The definition that has it.
+        other: String,
+        /// The kind.
+        kind: String,
+        /// Its group.
+        group: String,
+    },
+    /// Claims that are no longer offered: those that are there would hang.
+    #[error(
+        "spec.claimNames: Value is immutable: claims cannot be taken away; delete the definition, which deletes them, and make it again"
+    )]
+    ClaimsTakenAway,
     /// What is not even shaped like a definition.
     #[error("not a CompositeResourceDefinition: {0}")]
     Shape(String),
@@ -135,6 +174,38 @@ pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
     refused
 }
 
+/// Numbers up to this one may be given to revisions that are made by hand, as when a backup is restored: nobody issues so many, and so many
+/// are left that nobody runs out of them.
+const RESTORED: u64 = 1_000_000_000;
+
+/// Why a CompositionRevision cannot have its number. The current revision has the highest, and there must be one left for the next: a number is
+/// only raised by one, and only for what the composition says now. `issued` is the highest number that was remembered.
+pub fn check_number(old: Option<&Value>, new: &Value, catalogue: &Catalogue, issued: u64) -> Option<Refused> {
+    let number = |object: &Value| object["spec"]["revision"].as_u64();
+    let (before, after) = (old.and_then(number), number(new)?);
+    if is_going(new) || (old.is_some() && before.is_some_and(|before| after <= before)) {
+        return None;
+    }
+    let stored = Stored::read(new, LabelEdits::Follow).ok()?;
+    let composition = stored.composition.clone();
+    let shelf = catalogue.get(&composition);
+    if old.is_some() && !shelf.is_some_and(|shelf| shelf.live().is_some() && shelf.has_live_content(&stored))
+    {
+        return Some(Refused::NumberRaised { composition });
+    }
+    let known = shelf
+        .into_iter()
+        .flat_map(|shelf| shelf.revisions())
+        .map(|stored| stored.revision.number());
+    let highest = known.max().unwrap_or(0).max(issued);
+    let is_restored = old.is_none() && after <= RESTORED;
+    (after > highest.saturating_add(1) && !is_restored).then_some(Refused::NumberTooHigh {
+        number: after,
+        composition,
+        highest,
+    })
+}
+
 /// Whether a revision holds again what was published.
 fn is_restored(old: &Value, new: &Value) -> bool {
     let published =
@@ -163,34 +234,71 @@ pub fn check_revision_deletion(name: &str, catalogue: &Catalogue, consumers: &Co
 }
 
 /// Everything that is wrong with a CompositeResourceDefinition that is created or changed; or else what it says in vain.
-pub fn check_definition(old: Option<&Value>, new: &Value) -> Result<Vec<String>, Vec<Refused>> {
+pub fn check_definition<'d>(
+    old: Option<&Value>,
+    new: &Value,
+    others: impl IntoIterator<Item = &'d Definition>,
+) -> Result<Vec<String>, Vec<Refused>> {
     if is_going(new) || old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Ok(Vec::new());
     }
     let typed: CompositeResourceDefinition =
         serde_json::from_value(new.clone()).map_err(|error| vec![Refused::Shape(error.to_string())])?;
-    match definition::read(&typed) {
-        Ok(definition) => Ok(definition.warnings().to_vec()),
-        Err(problems) => Err(problems.0.into_iter().map(Refused::Definition).collect()),
+    let definition = definition::read(&typed)
+        .map_err(|problems| -> Vec<_> { problems.0.into_iter().map(Refused::Definition).collect() })?;
+    let mut refused = Vec::new();
+    let offered_before = old.is_some_and(|old| !old["spec"]["claimNames"].is_null());
+    if offered_before && definition.claim_names().is_none() {
+        refused.push(Refused::ClaimsTakenAway);
+    }
+    let others: Vec<&Definition> = others
+        .into_iter()
+        .filter(|other| other.name() != definition.name() && other.group() == definition.group())
+        .collect();
+    for (path, pointer, names) in [
+        ("spec.names.kind", "/spec/names/kind", Some(definition.names())),
+        (
+            "spec.claimNames.kind",
+            "/spec/claimNames/kind",
+            definition.claim_names(),
+        ),
+    ] {
+        let is_new = old.is_none_or(|old| old.pointer(pointer) != new.pointer(pointer));
+        let Some(names) = names.filter(|_| is_new) else {
+            continue;
+        };
+        let has = |other: &Definition| {
+            let mut kinds = [Some(other.names()), other.claim_names()].into_iter().flatten();
+            kinds.any(|theirs| theirs.kind == names.kind)
+        };
+        if let Some(other) = others.iter().find(|other| has(other)) {
+            refused.push(Refused::KindTaken {
+                path,
+                other: other.name().to_owned(),
+                kind: names.kind.clone(),
+                group: definition.group().to_owned(),
+            });
+        }
+    }
+    match refused.is_empty() {
+        true => Ok(definition.warnings().to_vec()),
+        false => Err(refused),
     }
 }
 
-/// What whoever deletes a definition should know: everything that it defines goes with it.
-pub fn definition_deletion_warning(definition: &Definition, consumers: &Consumers) -> Option<String> {
-    let composites = consumers.of_kind(&definition.composite_type()).len();
-    let claims = definition
-        .claim_type()
-        .map_or(0, |type_| consumers.of_kind(&type_).len());
-    let kinds = [
-        (composites, Some(definition.names())),
-        (claims, definition.claim_names()),
-    ];
-    let lost: Vec<String> = kinds
-        .into_iter()
+/// What whoever deletes a definition should know: everything of the kinds that it answers for goes with it.
+pub fn definition_deletion_warning(
+    name: &str,
+    answers_for: &[TypeReference],
+    consumers: &Consumers,
+) -> Option<String> {
+    let counts = answers_for
+        .iter()
+        .map(|type_| (consumers.of_kind(type_).len(), &type_.kind));
+    let lost: Vec<String> = counts
         .filter(|(count, _)| *count > 0)
-        .filter_map(|(count, names)| Some(format!("{count} {}", names?.kind)))
+        .map(|(count, kind)| format!("{count} {kind}"))
         .collect();
-    let name = definition.name();
     (!lost.is_empty()).then(|| {
         format!(
             "{name} defines {}, which are deleted with it, and all that they are composed of",

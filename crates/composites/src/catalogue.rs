@@ -173,14 +173,25 @@ impl Shelf {
     }
 
     fn rank(&self, stored: &Stored) -> (bool, jiff::Timestamp, std::cmp::Reverse<String>) {
-        let live = self.live.as_ref();
-        let is_current = live.is_some_and(|live| Digest::of(stored.content.spec()) == live.digest);
+        let is_current = self.has_live_content(stored);
         let revision = &stored.revision;
         (
             is_current,
             revision.created(),
             std::cmp::Reverse(revision.name().to_string()),
         )
+    }
+
+    /// Whether a revision holds what the composition says now.
+    pub fn has_live_content(&self, stored: &Stored) -> bool {
+        self.live.as_ref().is_some_and(|live| live.digest == stored.found)
+    }
+
+    /// The revision that those who select nothing follow: the one that holds what the composition says now, whatever numbers others have
+    /// been given; or else the newest.
+    pub fn followed(&self, name: &str) -> Option<&Arc<Stored>> {
+        let current = self.newest(name, |stored| self.has_live_content(stored));
+        current.or_else(|| self.newest(name, |_| true))
     }
 
     /// The newest revision that a test lets pass, among those that hold what was published.

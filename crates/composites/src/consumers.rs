@@ -37,6 +37,8 @@ pub struct Uses {
     pub by: BTreeMap<RevisionName, Users>,
     /// The labels that somebody follows: the newest revision that has them is kept.
     pub selectors: BTreeSet<Selector>,
+    /// Whether there may be users that nobody has seen: nothing is given up then.
+    pub unseen: bool,
 }
 
 /// All composite resources and claims, by what they use.

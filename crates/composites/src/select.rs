@@ -292,8 +292,11 @@ fn followed<'c>(
         .get(composition)
         .filter(|shelf| shelf.live().is_some())
         .ok_or_else(|| Refusal::MissingComposition(composition.to_owned()))?;
-    let matches = |stored: &Stored| selector.is_none_or(|selector| selector.matches(&stored.labels));
-    shelf.newest(composition, matches).ok_or_else(|| match selector {
+    let found = match selector {
+        Some(selector) => shelf.newest(composition, |stored| selector.matches(&stored.labels)),
+        None => shelf.followed(composition),
+    };
+    found.ok_or_else(|| match selector {
         Some(selector) if !shelf.lineage(composition).revisions().is_empty() => Refusal::NoMatch {
             composition: composition.to_owned(),
             selector: selector.clone(),

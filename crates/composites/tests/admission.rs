@@ -5,7 +5,7 @@
 mod definitions;
 
 use cambium_composites::admission::{
-    Pins, Refused, check_composite, check_composition, check_definition, check_revision,
+    Pins, Refused, check_composite, check_composition, check_definition, check_number, check_revision,
     check_revision_deletion, definition_deletion_warning,
 };
 use cambium_composites::definition::{Definition, read};
@@ -161,6 +161,50 @@ fn a_revision_may_be_renumbered_and_restored_and_nothing_else() {
 }
 
 #[test]
+fn a_number_is_raised_by_one_and_for_what_the_composition_says_alone() {
+    let numbered = |spec: Value, number: u64| {
+        let mut object = revision("base-1", "base", spec);
+        object["spec"]["revision"] = json!(number);
+        object
+    };
+    let mut catalogue = Catalogue::default();
+    catalogue.declare("base", Some(Live::read(&composition("base", spec("now")))));
+    let current = numbered(spec("now"), 3);
+    catalogue.put(Arc::new(Stored::read(&current, LabelEdits::Follow).unwrap()));
+    let raise = |content: &str, to: u64, issued: u64| {
+        let (old, new) = (numbered(spec(content), 1), numbered(spec(content), to));
+        check_number(Some(&old), &new, &catalogue, issued)
+    };
+    let too_high = |number: u64, highest: u64| {
+        Some(Refused::NumberTooHigh {
+            number,
+            composition: "base".to_owned(),
+            highest,
+        })
+    };
+    let raised = Some(Refused::NumberRaised {
+        composition: "base".to_owned(),
+    });
+    assert_eq!(raise("now", 4, 0), None);
+    assert_eq!(raise("now", 5, 0), too_high(5, 3));
+    assert_eq!(raise("now", 9, 8), None, "some were issued and lost");
+    let most = u64::try_from(i64::MAX).unwrap();
+    assert_eq!(raise("now", most, 0), too_high(most, 3));
+    assert_eq!(raise("old", 4, 0), raised);
+    assert_eq!(raise("old", 1, 0), None, "it stays as it is");
+    // Made by hand, as from a backup.
+    let make = |to: u64| check_number(None, &numbered(spec("old"), to), &catalogue, 0);
+    assert_eq!(make(2), None);
+    assert_eq!(make(6000), None);
+    assert_eq!(make(most), too_high(most, 3));
+    let nothing = Catalogue::default();
+    assert_eq!(
+        check_number(None, &numbered(spec("old"), 4711), &nothing, 0),
+        None
+    );
+}
+
+#[test]
 fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
     let (definition, mut catalogue, mut consumers) = (legacy(), catalogue(), Consumers::default());
     let check = |catalogue: &Catalogue, consumers: &Consumers| {
@@ -198,38 +242,90 @@ fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
 
 #[test]
 fn definitions_are_told_everything() {
-    assert_eq!(check_definition(None, &claimed()), Ok(Vec::new()));
+    assert_eq!(check_definition(None, &claimed(), []), Ok(Vec::new()));
     let wrong = with(
         with(claimed(), "/spec/claimNames/kind", json!("XLake")),
         "/metadata/name",
         json!("lakes"),
     );
-    let refused = texts(&check_definition(None, &wrong).unwrap_err());
+    let refused = texts(&check_definition(None, &wrong, []).unwrap_err());
     assert!(
         refused.len() == 2 && refused[0].starts_with("metadata.name: "),
         "{refused:?}"
     );
     assert!(refused[1].starts_with("spec.claimNames.kind: "));
     assert_eq!(
-        check_definition(Some(&wrong), &wrong),
+        check_definition(Some(&wrong), &wrong, []),
         Ok(Vec::new()),
         "what is stored can be touched"
     );
     let selector = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
     let vain = with(claimed(), "/spec/defaultCompositionRevisionSelector", selector);
-    assert_eq!(check_definition(None, &vain).unwrap().len(), 1);
+    assert_eq!(check_definition(None, &vain, []).unwrap().len(), 1);
     let shapeless = with(claimed(), "/spec/versions", json!("none"));
     assert!(
-        texts(&check_definition(None, &shapeless).unwrap_err())[0]
+        texts(&check_definition(None, &shapeless, []).unwrap_err())[0]
             .starts_with("not a CompositeResourceDefinition")
     );
 }
 
 #[test]
+fn a_kind_has_one_definition() {
+    let first = read(&typed(claimed())).unwrap();
+    let second = with(
+        with(claimed(), "/metadata/name", json!("ponds.water.example.org")),
+        "/spec/names/plural",
+        json!("ponds"),
+    );
+    let mut bare = second.clone();
+    bare["spec"].as_object_mut().unwrap().remove("claimNames");
+    assert_eq!(
+        texts(&check_definition(None, &bare, [&first]).unwrap_err()),
+        [
+            "spec.names.kind: CompositeResourceDefinition \"xlakes.water.example.org\" defines the kind \"XLake\" in \"water.example.org\" already; choose another kind, or delete that definition first"
+        ]
+    );
+    let crossed = with(bare.clone(), "/spec/names/kind", json!("Lake"));
+    assert!(
+        check_definition(None, &crossed, [&first]).is_err(),
+        "a claim has it"
+    );
+    let claims = check_definition(None, &second, [&first]).unwrap_err();
+    assert!(
+        texts(&claims)[1].starts_with("spec.claimNames.kind: "),
+        "{claims:?}"
+    );
+    let mut edited = bare.clone();
+    edited["spec"]["defaultCompositionRef"] = json!({"name": "deep"});
+    assert!(
+        check_definition(Some(&bare), &edited, [&first]).is_ok(),
+        "what is stored can be edited"
+    );
+    let other = with(bare.clone(), "/spec/names/kind", json!("XPond"));
+    assert!(check_definition(None, &other, [&first]).is_ok());
+    assert!(
+        check_definition(None, &claimed(), [&first]).is_ok(),
+        "it is the same one"
+    );
+}
+
+#[test]
+fn claims_cannot_be_taken_away() {
+    let mut without = claimed();
+    without["spec"].as_object_mut().unwrap().remove("claimNames");
+    let refused = check_definition(Some(&claimed()), &without, []).unwrap_err();
+    assert_eq!(refused, [Refused::ClaimsTakenAway]);
+    assert!(check_definition(Some(&without), &claimed(), []).is_ok());
+}
+
+#[test]
 fn whoever_deletes_a_definition_is_told_what_goes_with_it() {
     let (definition, mut consumers) = (legacy(), Consumers::default());
-    assert_eq!(definition_deletion_warning(&definition, &consumers), None);
     let claim = definition.claim_type().unwrap();
+    let both = [definition.composite_type(), claim.clone()];
+    let warning =
+        |kinds: &[_], consumers: &_| definition_deletion_warning(definition.name(), kinds, consumers);
+    assert_eq!(warning(&both, &consumers), None);
     for (type_, namespace, name) in [
         (definition.composite_type(), "", "a"),
         (definition.composite_type(), "", "b"),
@@ -249,9 +345,10 @@ fn whoever_deletes_a_definition_is_told_what_goes_with_it() {
         consumers.put(Arc::new(key), consumer);
     }
     assert_eq!(
-        definition_deletion_warning(&definition, &consumers).unwrap(),
+        warning(&both, &consumers).unwrap(),
         "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and all that they are composed of"
     );
+    assert_eq!(warning(&[], &consumers), None, "another one answers for them");
 }
 
 #[test]

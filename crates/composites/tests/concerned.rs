@@ -125,7 +125,12 @@ impl World {
                 let matching = self.revisions.values().filter(usable).filter(|revision| {
                     live && selector.is_none_or(|selector| *selector == channel(revision.channel))
                 });
-                matching.max_by_key(|revision| revision.number)
+                // Those who select nothing get what the composition says now, if there is such a revision.
+                let current = |revision: &Revision| {
+                    let live = self.compositions.get(composition.as_str());
+                    selector.is_none() && live.is_some_and(|live| live.kind == revision.kind)
+                };
+                matching.max_by_key(|revision| (current(revision), revision.number))
             }
         };
         found

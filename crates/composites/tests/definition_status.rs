@@ -207,3 +207,27 @@ fn a_crd_that_the_definition_does_not_control_is_not_its_own() {
          delete it, or define the composite resource under another name"
     );
 }
+
+#[test]
+fn names_that_something_else_has_are_told() {
+    let source = typed(lakes());
+    let mut crd = composite_crd(&read(&source).unwrap());
+    let refused = json!({"conditions": [
+        {"type": "NamesAccepted", "status": "False", "reason": "KindConflict", "message": "\"XLake\" is already in use",
+            "lastTransitionTime": NOON},
+        {"type": "Established", "status": "False", "reason": "NotAccepted", "lastTransitionTime": NOON},
+    ]});
+    crd.status = serde_json::from_value(refused).unwrap();
+    crd.metadata.owner_references.as_mut().unwrap()[0].uid = "u-1".to_owned();
+    let state = crd_state("u-1", Some(&crd));
+    assert_eq!(
+        state,
+        CrdState::NamesTaken("\"XLake\" is already in use".to_owned())
+    );
+    let found = judged(&source, &state, &CrdState::Waiting, NOON);
+    assert_eq!(short(&found), [["Established", "False", "WaitingForCRD"]]);
+    assert_eq!(
+        found.conditions[0].message,
+        "The names of CustomResourceDefinition xlakes.water.example.org are not accepted: \"XLake\" is already in use; delete what has them, or define the composite resource under another name"
+    );
+}

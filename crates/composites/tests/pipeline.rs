@@ -357,6 +357,26 @@ fn functions_are_built_in_by_the_kind_of_their_input_or_by_their_name() {
 }
 
 #[test]
+fn a_function_that_is_built_in_says_which_input_it_takes() {
+    let wanted = |function: &str, input: Value| {
+        let step = json!({"step": "one", "functionRef": {"name": function}, "input": input});
+        content(json!([step])).steps().unwrap()[0].wanted_input()
+    };
+    let other = json!({"apiVersion": "pt.fn.crossplane.io/v1", "kind": "Resources"});
+    assert_eq!(
+        wanted("crossplane-contrib-function-patch-and-transform", other.clone()),
+        Some("Resources of pt.fn.crossplane.io/v1beta1")
+    );
+    assert_eq!(
+        wanted("function-auto-ready", other.clone()),
+        Some("none, or one of autoready.fn.crossplane.io/v1beta1")
+    );
+    assert_eq!(wanted("function-of-mine", other), None);
+    let right = json!({"apiVersion": "autoready.fn.crossplane.io/v1beta1", "kind": "Input"});
+    assert_eq!(wanted("function-auto-ready", right), None);
+}
+
+#[test]
 fn everything_that_is_wrong_with_the_steps_is_told() {
     let content = content(json!([
         {"step": "one", "functionRef": {"name": "f"}},

@@ -252,3 +252,66 @@ proptest! {
         prop_assert!(world.revisions.len() <= 2 + world.uses.by.len(), "{:?}", world.revisions.keys());
     }
 }
+
+#[test]
+fn nothing_is_marked_or_deleted_while_users_may_be_unseen() {
+    let mut world = World::new(LabelEdits::Follow);
+    for content in ["one", "two", "three", "four"] {
+        world.uses.unseen = true;
+        world.write(content, "dev");
+        world.settle();
+        world.now += 11.seconds();
+    }
+    world.settle();
+    assert_eq!(world.revisions.len(), 4);
+    let marked = |world: &World| {
+        let revisions = world.revisions.values();
+        revisions
+            .filter(|one| !one["status"]["unusedSince"].is_null())
+            .count()
+    };
+    assert_eq!(marked(&world), 0);
+    let says = |world: &World| {
+        world
+            .revisions
+            .values()
+            .any(|one| !one["status"]["consumers"].is_null())
+    };
+    assert!(!says(&world), "what is not known is not said");
+    assert!(
+        world.plan().again_at > Some(world.now),
+        "it looks again, and not at once"
+    );
+    // Everybody was seen: what nobody uses is marked.
+    world.uses.unseen = false;
+    world.settle();
+    assert_eq!((world.revisions.len(), marked(&world)), (4, 2));
+    // What was marked before stays too, when somebody may be unseen again.
+    world.uses.unseen = true;
+    world.now += 11.seconds();
+    world.settle();
+    assert_eq!(world.revisions.len(), 4);
+    world.uses.unseen = false;
+    world.settle();
+    assert_eq!(world.revisions.len(), 2);
+}
+
+#[test]
+fn whose_a_revision_is_stays_on_its_label() {
+    let mut world = World::new(LabelEdits::Follow);
+    for content in ["one", "two"] {
+        world.write(content, "dev");
+        world.settle();
+    }
+    const LABEL: &str = "crossplane.io/composition-name";
+    for revision in world.revisions.values_mut() {
+        revision["metadata"]["labels"][LABEL] = json!("another");
+        revision["metadata"]["labels"]["theirs"] = json!("stays");
+    }
+    world.settle();
+    assert_eq!(world.revisions.len(), 2);
+    for revision in world.revisions.values() {
+        assert_eq!(revision["metadata"]["labels"][LABEL], "base");
+        assert_eq!(revision["metadata"]["labels"]["theirs"], "stays");
+    }
+}

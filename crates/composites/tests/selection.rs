@@ -363,3 +363,24 @@ fn without_revisions_the_composition_is_used_as_it_is() {
         assert!(refusal.contains(expected), "{refusal}");
     }
 }
+
+#[test]
+fn a_number_that_somebody_gave_does_not_move_those_who_follow_the_composition() {
+    let mut catalogue = catalogue();
+    let forged = revision(6000, "base", None, "beta", &spec("XLake", "forged"));
+    let current = revision(6, "base", Some("base"), "stable", &spec("XLake", "base"));
+    for object in [&forged, &current] {
+        catalogue.put(Arc::new(Stored::read(object, LabelEdits::Follow).unwrap()));
+    }
+    let definition = read(&typed(lakes())).unwrap();
+    let get = |machinery: Value| {
+        let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
+        let fetched = ByRevision.fetch(&catalogue, &Wish::of(&definition, &composite));
+        fetched.unwrap().revision.unwrap().revision.name().to_string()
+    };
+    assert_eq!(get(json!({"compositionRef": reference("base")})), "base-6");
+    // Whoever selects by labels gets the newest that has them.
+    let selector = json!({"matchLabels": {"channel": "beta"}});
+    let beta = json!({"compositionRef": reference("base"), "compositionRevisionSelector": selector});
+    assert_eq!(get(beta), "base-6000");
+}

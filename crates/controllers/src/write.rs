@@ -29,7 +29,7 @@ pub(crate) async fn delete_judged(
         },
         (Ok(_), None) => {}
         // Gone already. If it is another one by now, the next look judges that.
-        (Err(kube::Error::Api(status)), _) if status.is_not_found() => {}
+        (Err(kube::Error::Api(status)), _) if status.code == 404 => {}
         (Err(error), _) => return Err(error),
     }
     Ok(())
@@ -54,7 +54,7 @@ pub(crate) async fn remove_finalizer(
     {
         Ok(_) if rest.is_empty() => cache.learn_gone(key, metadata.uid.as_deref().unwrap_or_default()),
         Ok(written) => cache.learn(written),
-        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        Err(kube::Error::Api(status)) if status.code == 404 => {}
         Err(error) => return Err(error),
     }
     Ok(())
@@ -68,6 +68,12 @@ pub(crate) fn is_conflict(error: &kube::Error) -> bool {
 /// Whether the server will say the same again: neither a conflict nor a pause that it asked for.
 pub(crate) fn is_refusal(code: u16) -> bool {
     (400..500).contains(&code) && code != 409 && code != 429
+}
+
+/// Whether the server has judged what it was sent, or failed over it: neither a conflict nor a pause that it asked for. Some servers answer
+/// 500 to what they cannot read.
+pub(crate) fn is_verdict(code: u16) -> bool {
+    is_refusal(code) || code >= 500
 }
 
 /// What an event is about.

@@ -117,6 +117,86 @@ async fn a_revision_cannot_be_edited_and_not_be_deleted_while_it_is_used() -> Re
 }
 
 #[tokio::test]
+async fn numbers_of_revisions_are_not_given_by_hand() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let one = stage.current("base").await?;
+    stage
+        .compose("user", json!({"compositionRef": {"name": stage.called("base")}}))
+        .await?;
+    stage.uses("user", &one).await?;
+    stage.publish(&stage.composition("base", "two")).await?;
+    let two = stage.current("base").await?;
+    stage.uses("user", &two).await?;
+    for (name, number, words) in [
+        (&one, i64::MAX, "only the revision that holds what Composition"),
+        (&one, 3, "only the revision that holds what Composition"),
+        (&two, i64::MAX, "is too high"),
+    ] {
+        let raise = json!({"spec": {"revision": number}});
+        let path = stage.revision_path(name);
+        is_refused(
+            &stage.platform.raw.patch("merge", &path, &raise).await?,
+            &["spec.revision: ", words],
+        )?;
+    }
+    // Made by hand: what is restored may have any number that can have been issued, and moves nobody.
+    let mut copy = stage.composition("base", "forged");
+    copy["kind"] = json!("CompositionRevision");
+    let name = stage.called("copy");
+    copy["metadata"] =
+        json!({"name": name, "labels": {"crossplane.io/composition-name": stage.called("base")}});
+    copy["spec"]["revision"] = json!(i64::MAX);
+    let revisions = format!("{GROUP}/compositionrevisions");
+    is_refused(
+        &stage.platform.raw.post(&revisions, &copy).await?,
+        &["is too high"],
+    )?;
+    copy["spec"]["revision"] = json!(6000);
+    let answer = stage.platform.raw.post(&revisions, &copy).await?;
+    ensure!(answer.code == 201, "{}", answer.body);
+    eventually("the current one has the highest number again", || async {
+        Ok(stage.numbers("base").await? == [1, 6000, 6001] && stage.current("base").await? == two)
+    })
+    .await?;
+    stage.platform.idle().await?;
+    stage.uses("user", &two).await?;
+    let moved = stage
+        .platform
+        .raw
+        .get("/apis/events.k8s.io/v1/events")
+        .await?
+        .body;
+    ensure!(!moved.to_string().contains(&name), "nobody moved to it");
+    stage.publish(&stage.composition("base", "three")).await?;
+    stage.says("user", "three").await.map(drop)
+}
+
+#[tokio::test]
+async fn a_kind_that_another_definition_has_is_refused_until_that_one_is_gone() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    let name = format!("aaas.{}", stage.group);
+    let path = format!("{GROUP}/compositeresourcedefinitions/{name}");
+    let definition = json!({
+        "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
+        "metadata": {"name": name},
+        "spec": {"group": stage.group, "names": {"kind": "XThing", "plural": "aaas"}, "versions": [
+            {"name": "v1", "served": true, "referenceable": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}}},
+        ]},
+    });
+    let first = format!("xthings.{}", stage.group);
+    is_refused(
+        &stage.apply(&path, &definition).await?,
+        &["spec.names.kind: ", &first, "choose another kind"],
+    )?;
+    let first = format!("{GROUP}/compositeresourcedefinitions/{first}");
+    stage.delete(&first).await?;
+    stage.gone(&first).await?;
+    stage.applied(&path, &definition).await.map(drop)
+}
+
+#[tokio::test]
 async fn a_definition_is_refused_with_everything_that_is_wrong_and_warned_about_the_rest() -> Result<()> {
     let stage = Stage::checked("LegacyCluster", json!({})).await?;
     let group = format!("other.{}", stage.group);

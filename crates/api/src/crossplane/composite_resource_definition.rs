@@ -33,6 +33,8 @@ use crate::Tree;
 #[schemars(extend("x-kubernetes-validations" = [
     {"rule": "!has(self.claimNames) || self.scope == 'LegacyCluster'", "fieldPath": ".claimNames",
         "message": "Only LegacyCluster composite resources can offer claims"},
+    {"rule": "!has(oldSelf.claimNames) || has(self.claimNames)", "fieldPath": ".claimNames",
+        "message": "Value is immutable"},
     {"rule": "!has(self.connectionSecretKeys) || self.scope == 'LegacyCluster'", "fieldPath": ".connectionSecretKeys",
         "message": "Only LegacyCluster composite resources support connection secrets"},
 ]))]
@@ -44,7 +46,7 @@ pub struct CompositeResourceDefinitionSpec {
     /// The names of the composite resource. They cannot be changed.
     #[schemars(schema_with = "names")]
     pub names: Names,
-    /// The names of the claim, if there is one. Once given, they cannot be changed.
+    /// The names of the claim, if there is one. Once given, they cannot be changed or taken away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "names")]
     pub claim_names: Option<Names>,

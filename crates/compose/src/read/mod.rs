@@ -240,8 +240,10 @@ fn names(resources: &[Node<'_>], dialect: Dialect, problems: &mut Problems) {
             }
             "" if !seen.is_empty() => name.required(MIXED, "name this resource, too", problems),
             "" => {}
-            // In a pipeline, a template may patch what another one of its name made before it.
-            text if seen.contains(text) && dialect == Dialect::Core => {
+            // In a pipeline, a template may patch what another one of its name made before it. One with a base of its own would replace that.
+            text if seen.contains(text)
+                && (dialect == Dialect::Core || resource.child("base").is_written()) =>
+            {
                 problems.duplicate(name.field(), text, "give each resource its own name");
             }
             _ if position > 0 && seen.is_empty() && dialect == Dialect::Core => {

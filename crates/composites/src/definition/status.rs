@@ -16,6 +16,8 @@ use super::problem::Problems;
 pub enum CrdState {
     /// The API server does not serve it yet, or there is none yet. It may be written.
     Waiting,
+    /// The API server does not serve it, because something else has one of its names: what it says about that. It may be written.
+    NamesTaken(String),
     /// It is served. It may be written.
     Established,
     /// A CRD of that name is there, and the definition does not control it. It must not be written or deleted.
@@ -38,16 +40,17 @@ pub fn crd_state(uid: &str, crd: Option<&CustomResourceDefinition>) -> CrdState 
         let controller = controller.map(|owner| format!("{}/{}", owner.kind, owner.name));
         return CrdState::Foreign { controller };
     }
-    let conditions = crd
-        .status
-        .iter()
-        .flat_map(|status| status.conditions.iter().flatten());
-    let established = conditions
-        .filter(|one| one.type_ == "Established")
-        .any(|one| one.status == "True");
-    match established {
-        true => CrdState::Established,
-        false => CrdState::Waiting,
+    let condition = |type_: &str, status: &str| {
+        let all = crd.status.iter().flat_map(|status| status.conditions.iter());
+        let mut all = all.flatten();
+        all.find(|one| one.type_ == type_ && one.status == status)
+    };
+    if condition("Established", "True").is_some() {
+        return CrdState::Established;
+    }
+    match condition("NamesAccepted", "False") {
+        Some(refused) => CrdState::NamesTaken(refused.message.clone().unwrap_or_default()),
+        None => CrdState::Waiting,
     }
 }
 
@@ -129,6 +132,12 @@ fn judged(observed: &Observed<'_>, side: Side) -> (bool, &'static str, String) {
         CrdState::Established => (true, watching, String::new()),
         CrdState::Waiting => {
             let message = format!("Waiting for {what} CustomResourceDefinition to be established");
+            (false, reason::WAITING_FOR_CRD, message)
+        }
+        CrdState::NamesTaken(why) => {
+            let message = format!(
+                "The names of CustomResourceDefinition {name} are not accepted: {why}; delete what has them, or define the {what} under another name"
+            );
             (false, reason::WAITING_FOR_CRD, message)
         }
         CrdState::Foreign { controller } => {

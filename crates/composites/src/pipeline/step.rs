@@ -34,7 +34,26 @@ pub struct Credential {
 /// Functions that are built in and need no input, by the names that people give them.
 const WITHOUT_INPUT: [&str; 2] = ["function-auto-ready", "crossplane-contrib-function-auto-ready"];
 
+/// Functions that are built in, by the end of the names that people give them, and the inputs that they take.
+const INPUTS: [(&str, &str); 2] = [
+    (
+        "function-patch-and-transform",
+        "Resources of pt.fn.crossplane.io/v1beta1",
+    ),
+    (
+        "function-auto-ready",
+        "none, or one of autoready.fn.crossplane.io/v1beta1",
+    ),
+];
+
 impl Step {
+    /// The input that is wanted, if the function has the name of one that is built in, and its input is for another one.
+    pub fn wanted_input(&self) -> Option<&'static str> {
+        let known = INPUTS.iter().find(|(name, _)| self.function.ends_with(name));
+        let (_, input) = known.filter(|_| self.built_in().is_none())?;
+        Some(input)
+    }
+
     /// The function itself, if it is built in: by the kind of its input, or by its name where it has none.
     pub fn built_in(&self) -> Option<Function> {
         match &self.input {

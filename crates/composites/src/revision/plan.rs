@@ -1,18 +1,18 @@
 //! What is to be done about one composition and its revisions.
 
-use super::names::{copied, labels, relabelled, revision_name};
+use super::names::{composition_label, copied, labels, relabelled, revision_name};
 use super::status::{revision_status, status};
 use super::stored::identity;
 use super::{LabelEdits, Stored};
 use crate::catalogue::{Live, Shelf};
 use crate::consumers::Uses;
 use cambium_api::crossplane::{API_VERSION, CompositionStatus};
-use cambium_api::names::{annotation, reason};
+use cambium_api::names::{annotation, label, reason};
 use cambium_lineage::{
     Action, Content, KeepReason, Lineage, Next, Retention, RevisionName, Scheme, Selector, Usage, next,
     retain,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -60,6 +60,9 @@ pub struct Plan {
     pub kept: Vec<(RevisionName, Vec<KeepReason>)>,
 }
 
+/// How long a look is put off while users may be unseen. Usually it comes sooner: whoever sees them tells.
+const UNSEEN_PAUSE: SignedDuration = SignedDuration::from_secs(60);
+
 /// What the composition says now, and where that is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Current {
@@ -88,6 +91,13 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
                     "ownerReferences": [owner(observed.name, live)],
                 }),
             );
+        }
+        let label = composition_label(observed.name);
+        if stored.labels.get(label::COMPOSITION_NAME) != Some(&label) {
+            let metadata = change(&mut changes, stored)
+                .entry("metadata")
+                .or_insert_with(|| json!({}));
+            metadata["labels"] = json!({label::COMPOSITION_NAME: label});
         }
     }
     let current = publish(observed, live, &lineage, &mut changes, &mut plan);
@@ -306,6 +316,10 @@ fn note(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now
             match judged.action {
                 Action::Keep => {}
                 Action::Unmark => unused_since = None,
+                // Somebody may use it.
+                Action::Mark | Action::Wait | Action::Delete if observed.uses.unseen => {
+                    plan.again_at = sooner(plan.again_at, now + UNSEEN_PAUSE);
+                }
                 Action::Mark => {
                     unused_since = Some(now);
                     plan.again_at = sooner(plan.again_at, now + observed.retention.delay);
@@ -331,8 +345,7 @@ fn note(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now
             }
         }
         let is_current = matches!(current, Some(Current::In(current, _)) if current == name);
-        let users = observed.uses.by.get(name);
-        if let Some(patch) = revision_status(stored, is_current, users, unused_since, now) {
+        if let Some(patch) = revision_status(stored, is_current, observed.uses, unused_since, now) {
             plan.statuses.push((name.clone(), patch));
         }
     }
@@ -352,7 +365,7 @@ pub fn check_revision(old: &Value, new: &Value) -> Result<(), String> {
             "a CompositionRevision never changes; edit the Composition {}, which issues a new one",
             old["metadata"]["annotations"][annotation::COMPOSITION]
                 .as_str()
-                .or_else(|| old["metadata"]["labels"][cambium_api::names::label::COMPOSITION_NAME].as_str())
+                .or_else(|| old["metadata"]["labels"][label::COMPOSITION_NAME].as_str())
                 .unwrap_or("itself"),
         ));
     }

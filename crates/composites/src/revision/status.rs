@@ -38,8 +38,11 @@ pub(super) fn status(
         }
         Current::Nowhere(reason, message) => conditions.set(condition::READY, false, reason, message),
     }
-    let used: usize = uses.by.values().map(Users::count).sum();
-    after.consumers = i64::try_from(used).ok();
+    // What is not known is not said.
+    if !uses.unseen {
+        let used: usize = uses.by.values().map(Users::count).sum();
+        after.consumers = i64::try_from(used).ok();
+    }
     after.conditions = conditions.done();
     after
 }
@@ -48,7 +51,7 @@ pub(super) fn status(
 pub(super) fn revision_status(
     stored: &Stored,
     is_current: bool,
-    users: Option<&Users>,
+    uses: &Uses,
     unused_since: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<Value> {
@@ -81,11 +84,19 @@ pub(super) fn revision_status(
             }
         }
     }
+    let users = uses.by.get(stored.revision.name());
+    let (consumers, in_use_by) = match uses.unseen {
+        true => (before.consumers, before.in_use_by.clone()),
+        false => {
+            let count = users.map_or(0, |users| i64::try_from(users.count()).unwrap_or(i64::MAX));
+            (Some(count), users.map(Users::to_string))
+        }
+    };
     let after = CompositionRevisionStatus {
         conditions: conditions.done(),
         current: Some(is_current),
-        consumers: Some(users.map_or(0, |users| i64::try_from(users.count()).unwrap_or(i64::MAX))),
-        in_use_by: users.map(Users::to_string),
+        consumers,
+        in_use_by,
         unused_since: unused_since.map(|since| since.to_string()),
         other: before.other.clone(),
     };

@@ -40,6 +40,8 @@ pub struct Stored {
     pub copied: Labels,
     /// The composition's spec that it snapshots.
     pub content: Content,
+    /// The digest of that, whatever it says of itself.
+    pub found: Digest,
     /// The kind that it is for.
     pub composite_type: Option<TypeReference>,
     /// What its status says.
@@ -134,6 +136,7 @@ impl Stored {
             copied,
             composite_type: typed.spec.composite_type(),
             content: Content::new(spec),
+            found,
             status,
         })
     }

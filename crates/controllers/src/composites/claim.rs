@@ -5,14 +5,14 @@ use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
-use crate::write::{is_conflict, is_refusal, reference, remove_finalizer};
+use crate::write::{is_conflict, is_refusal, is_verdict, reference, remove_finalizer};
 use cambium_api::crossplane::CompositeDeletePolicy;
 use cambium_api::names::{condition, finalizer, reason};
 use cambium_composites::claim::{
     Bind, FIELD_MANAGER, Manifest, Observed, Plan, Synced, deleting_status, failed_status, leftover,
     paused_status, plan, synced_status,
 };
-use cambium_composites::composite::Note;
+use cambium_composites::composite::{Note, fit_to_show};
 use cambium_composites::{Layout, composite_of};
 use cambium_objects::merge_patch;
 use cambium_objects::{Object, is_within};
@@ -116,8 +116,8 @@ impl Run<'_> {
         let composite = match &bind.apply {
             Some(manifest) => match self.apply(&bind.name, manifest).await {
                 Ok(applied) => applied,
-                Err(kube::Error::Api(status)) if is_refusal(status.code) => {
-                    if self.clear(&bind.name, manifest).await? {
+                Err(kube::Error::Api(status)) if is_verdict(status.code) => {
+                    if is_refusal(status.code) && self.clear(&bind.name, manifest).await? {
                         return Ok(Outcome::Retry);
                     }
                     let why = format!(
@@ -230,8 +230,9 @@ impl Run<'_> {
         let params = PatchParams::apply(cambium_api::names::FIELD_MANAGER).force();
         match here.patch(to.name, &params, &Patch::Apply(&manifest)).await {
             Ok(_) => Ok(Ok(true)),
-            Err(kube::Error::Api(status)) if is_refusal(status.code) => {
-                let why = format!("cannot create or update connection secret: {}", status.message);
+            Err(kube::Error::Api(status)) if is_verdict(status.code) => {
+                let said = fit_to_show(&manifest, &status.message);
+                let why = format!("cannot create or update connection secret: {said}");
                 Ok(Err(cannot(why)))
             }
             Err(error) => Err(error),
@@ -324,7 +325,7 @@ impl Run<'_> {
         let api = self.defined.composite.api(self.context.client.clone(), "");
         match api.delete(name, &params).await {
             Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => Err(error),
         }
     }

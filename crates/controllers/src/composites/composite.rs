@@ -7,13 +7,13 @@ use super::{CompositeKey, Context};
 use crate::kinds::{Kinds, PASSING, Unknown};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
-use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
+use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizer};
 use cambium_api::crossplane::Mode;
-use cambium_api::names::{annotation, finalizer};
+use cambium_api::names::{annotation, finalizer, reason};
 use cambium_compose::{Composition, ObservedResource};
 use cambium_composites::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
-    conclude, field_manager, hold, paused_status, plan, refused_status, wanted,
+    conclude, field_manager, fit_to_show, hold, paused_status, plan, refused_status, wanted,
 };
 use cambium_composites::{Fetched, Wish};
 use cambium_objects::merge_patch;
@@ -60,12 +60,13 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
     } else {
         run.keep().await
     };
-    result.unwrap_or_else(|error| {
-        if !is_conflict(&error) {
-            tracing::warn!(composite = %run.key, %error, "failed; trying again");
+    match result {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            run.give_up(error).await;
+            Outcome::Retry
         }
-        Outcome::Retry
-    })
+    }
 }
 
 /// One look at one composite resource.
@@ -232,11 +233,10 @@ impl Run<'_> {
                 Some(live) => live.clone(),
                 None => match self.apply(apply, kinds, &manager).await {
                     Ok(applied) => applied,
-                    Err(kube::Error::Api(status)) if is_refusal(status.code) => {
-                        let why = format!(
-                            "cannot apply composed resource {:?}: {}",
-                            apply.name, status.message
-                        );
+                    // The others do not depend on it.
+                    Err(kube::Error::Api(status)) if is_verdict(status.code) => {
+                        let said = fit_to_show(&apply.manifest, &status.message);
+                        let why = format!("cannot apply composed resource {:?}: {said}", apply.name);
                         happened.failed.push((apply.name.clone(), why));
                         continue;
                     }
@@ -285,17 +285,14 @@ impl Run<'_> {
 
     /// Writes what is left to be written, once; whether all of it could be.
     async fn finish(&mut self, concluded: Concluded) -> kube::Result<bool> {
-        if let Some(mut patch) = concluded.record {
-            if patch["metadata"].is_null() {
-                patch["metadata"] = json!({});
-            }
-            patch["metadata"]["uid"] = self.composite["metadata"]["uid"].clone();
-            patch["metadata"]["resourceVersion"] = self.composite["metadata"]["resourceVersion"].clone();
-            let written = self
-                .api()
-                .patch(&self.at.name, &self.composite_params(), &Patch::Merge(patch))
-                .await?;
-            self.learn(written, true);
+        let recorded = match concluded.record {
+            Some(patch) => self.record(patch).await,
+            None => Ok(()),
+        };
+        if let Err(error) = recorded {
+            let facts = concluded.notes.into_iter().filter(|note| !note.warning);
+            facts.for_each(|note| self.tell(note));
+            return self.cannot_update(error).await;
         }
         let (mut status, mut finished) = (concluded.status, true);
         match self.publish(&concluded.details).await? {
@@ -314,8 +311,72 @@ impl Run<'_> {
         for note in concluded.notes {
             self.tell(note);
         }
-        self.write_status(&status).await?;
-        Ok(finished)
+        match self.write_status(&status).await {
+            Ok(()) => Ok(finished),
+            Err(error) => self.cannot_update(error).await,
+        }
+    }
+
+    /// Writes what composed resources patched into the composite resource.
+    async fn record(&mut self, mut patch: Value) -> kube::Result<()> {
+        if patch["metadata"].is_null() {
+            patch["metadata"] = json!({});
+        }
+        patch["metadata"]["uid"] = self.composite["metadata"]["uid"].clone();
+        patch["metadata"]["resourceVersion"] = self.composite["metadata"]["resourceVersion"].clone();
+        let written = self
+            .api()
+            .patch(&self.at.name, &self.composite_params(), &Patch::Merge(patch))
+            .await?;
+        self.learn(written, true);
+        Ok(())
+    }
+
+    /// Says that the composite resource does not take what was patched into it. The rest of its status stays as it is.
+    async fn cannot_update(&mut self, error: kube::Error) -> kube::Result<bool> {
+        match error {
+            kube::Error::Api(status) if is_refusal(status.code) && status.code != 404 => {
+                let why = format!("cannot update composite resource: {}", status.message);
+                self.admit(&why).await?;
+                Ok(false)
+            }
+            error => Err(error),
+        }
+    }
+
+    /// Says why a look ended early, unless that passes by itself.
+    async fn give_up(&mut self, error: kube::Error) {
+        if is_conflict(&error) {
+            return;
+        }
+        tracing::warn!(composite = %self.key, %error, "failed; trying again");
+        let failures = self.context.state.composites.failures(&self.key);
+        let kube::Error::Api(status) = error else {
+            return;
+        };
+        let lasts = is_refusal(status.code) || failures >= PASSING;
+        if is_verdict(status.code) && status.code != 404 && lasts {
+            let why = format!("cannot reconcile composite resource: {}", status.message);
+            if let Err(error) = self.admit(&why).await {
+                tracing::debug!(composite = %self.key, %error, "cannot say so");
+            }
+        }
+    }
+
+    /// Says why something could not be done. It is told once: as long as the condition says the same, it is known.
+    async fn admit(&mut self, why: &str) -> kube::Result<()> {
+        if self.is_news(why) {
+            self.tell(Note::warning(reason::COMPOSE_RESOURCES, why));
+        }
+        let status = refused_status(&self.defined.definition, &self.composite, why, self.context.now());
+        self.write_status(&status).await
+    }
+
+    /// Whether no condition says this.
+    pub(super) fn is_news(&self, message: &str) -> bool {
+        let conditions = self.composite["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.all(|known| known["message"] != message)
     }
 
     /// Says why nothing can be composed. What is composed stays as it is.

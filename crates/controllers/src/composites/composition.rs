@@ -27,7 +27,9 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
         let Some(shelf) = catalogue.get(&name) else {
             return Outcome::Done;
         };
-        let uses = context.state.consumers().uses(&catalogue, &name, Users::SHOWN);
+        let mut uses = context.state.consumers().uses(&catalogue, &name, Users::SHOWN);
+        let type_ = shelf.live().and_then(|live| live.composite_type.as_ref());
+        uses.unseen = type_.is_some_and(|type_| context.has_unseen(type_));
         plan(
             &Observed {
                 name: &name,
@@ -72,7 +74,7 @@ fn retention(context: &Context, composition: Option<&Value>) -> Retention {
 }
 
 /// The highest number that was issued under this name.
-fn issued(context: &Context, name: &str) -> u64 {
+pub(super) fn issued(context: &Context, name: &str) -> u64 {
     let marks = context
         .marks
         .get(&Key::new(&context.settings.namespace, MARKS_NAME));

@@ -1,9 +1,10 @@
 //! Connection details: what Secrets hold, and the one that a composite resource writes.
 
 use super::composite::Run;
+use crate::write::is_verdict;
 use cambium_api::names::{FIELD_MANAGER, reason};
 use cambium_compose::{Composition, ConnectionDetails, DetailSource, ObservedResource};
-use cambium_composites::composite::{Happened, Note};
+use cambium_composites::composite::{Happened, Note, fit_to_show};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -94,14 +95,7 @@ impl Run<'_> {
         let uid = self.composite["metadata"]["uid"].as_str().unwrap_or_default();
         if let Some(live) = api.get_opt(secret.name).await? {
             if let Some(why) = not_ours(&live, uid) {
-                let why = format!("cannot publish connection details: cannot apply connection secret: {why}");
-                if self.composite["status"]["conditions"]
-                    .as_array()
-                    .is_none_or(|known| known.iter().all(|known| known["message"] != why.as_str()))
-                {
-                    self.tell(Note::warning(reason::PUBLISH_CONNECTION, why.as_str()));
-                }
-                return Ok(Published::Refused(why));
+                return Ok(self.unpublished(&why));
             }
             if live.data.unwrap_or_default() == data {
                 return Ok(Published::AsBefore);
@@ -116,9 +110,24 @@ impl Run<'_> {
             "data": data,
         });
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        api.patch(secret.name, &params, &Patch::Apply(&manifest)).await?;
+        match api.patch(secret.name, &params, &Patch::Apply(&manifest)).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if is_verdict(status.code) => {
+                return Ok(self.unpublished(&fit_to_show(&manifest, &status.message)));
+            }
+            Err(error) => return Err(error),
+        }
         self.context.state.tell_claim(&self.composite);
         Ok(Published::Anew)
+    }
+
+    /// Tells why connection details are not published.
+    fn unpublished(&self, why: &str) -> Published {
+        let why = format!("cannot publish connection details: cannot apply connection secret: {why}");
+        if self.is_news(&why) {
+            self.tell(Note::warning(reason::PUBLISH_CONNECTION, why.as_str()));
+        }
+        Published::Refused(why)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Definitions of composite resources: keeps the CRDs that they ask for, and has their objects watched.
 
 use super::Context;
-use crate::runtime::{Key, Outcome};
+use super::state::Defined;
+use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{is_conflict, remove_finalizer};
 use cambium_api::crossplane::CompositeResourceDefinition;
 use cambium_api::names::{FIELD_MANAGER, finalizer};
@@ -45,6 +46,38 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
     })
 }
 
+/// What became of a CRD.
+struct Made {
+    state: CrdState,
+    /// Whether the API server serves it, be it as it was before.
+    served: bool,
+}
+
+impl Made {
+    fn of(state: CrdState) -> Self {
+        let served = state == CrdState::Established;
+        Self { state, served }
+    }
+}
+
+/// The objects of a CRD, as they are stored.
+fn stored(crd: &CustomResourceDefinition) -> Resource {
+    let spec = &crd.spec;
+    let version = spec.versions.iter().filter(|version| version.served);
+    let version = version.max_by_key(|version| version.storage);
+    let version = version.map(|version| version.name.clone()).unwrap_or_default();
+    Resource {
+        api_resource: ApiResource {
+            api_version: format!("{}/{version}", spec.group),
+            group: spec.group.clone(),
+            version,
+            kind: spec.names.kind.clone(),
+            plural: spec.names.plural.clone(),
+        },
+        namespaced: spec.scope == "Namespaced",
+    }
+}
+
 /// One look at one definition.
 struct Run<'a> {
     name: String,
@@ -56,13 +89,19 @@ impl Run<'_> {
     async fn keep(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
         let meaning = read(source);
         let (mut composite, mut claim) = (CrdState::Waiting, CrdState::Waiting);
+        let mut seen = true;
         if let Ok(definition) = &meaning {
             self.hold(definition).await?;
-            composite = self.define(composite_crd(definition)).await?;
-            if let Some(crd) = claim_crd(definition) {
-                claim = self.define(crd).await?;
+            let defined = Defined::new(definition.clone(), &self.object);
+            let crds = [Some(composite_crd(definition)), claim_crd(definition)];
+            let states = [&mut composite, &mut claim];
+            for ((crd, state), (name, resource)) in
+                crds.into_iter().flatten().zip(states).zip(defined.kinds())
+            {
+                let made = self.define(crd).await?;
+                seen &= self.context.see(&defined, &name, &resource, made.served).await;
+                *state = made.state;
             }
-            self.watch(definition, &composite, &claim).await;
         }
         let after = status(&Observed {
             source,
@@ -72,7 +111,10 @@ impl Run<'_> {
             now: self.context.now(),
         });
         self.write_status(json!(after)).await?;
-        Ok(Outcome::Done)
+        Ok(match seen {
+            true => Outcome::Done,
+            false => Outcome::Retry,
+        })
     }
 
     /// Makes sure that the definition does not go before what it defines.
@@ -102,54 +144,33 @@ impl Run<'_> {
     }
 
     /// Makes a CRD as it should be, unless it is somebody else's.
-    async fn define(&self, wanted: CustomResourceDefinition) -> kube::Result<CrdState> {
+    async fn define(&self, wanted: CustomResourceDefinition) -> kube::Result<Made> {
         let api: Api<CustomResourceDefinition> = Api::all(self.context.client.clone());
         let name = wanted.metadata.name.clone().unwrap_or_default();
         let live = api.get_opt(&name).await?;
         let state = crd_state(self.uid(), live.as_ref());
         if matches!(state, CrdState::Foreign { .. }) {
-            return Ok(state);
+            return Ok(Made::of(state));
         }
         let manifest = json!(wanted);
         if live
             .as_ref()
             .is_some_and(|live| is_within(&manifest, &json!(live)))
         {
-            return Ok(state);
+            return Ok(Made::of(state));
         }
         let mut manifest = manifest;
         manifest["apiVersion"] = json!("apiextensions.k8s.io/v1");
         manifest["kind"] = json!("CustomResourceDefinition");
         let params = PatchParams::apply(FIELD_MANAGER).force();
         match api.patch(&name, &params, &Patch::Apply(&manifest)).await {
-            Ok(applied) => Ok(crd_state(self.uid(), Some(&applied))),
-            Err(kube::Error::Api(status)) if status.code == 422 || status.code == 400 => {
-                Ok(CrdState::Refused(status.message))
-            }
+            Ok(applied) => Ok(Made::of(crd_state(self.uid(), Some(&applied)))),
+            // It stays as it is, and so does what there is of it.
+            Err(kube::Error::Api(status)) if status.code == 422 || status.code == 400 => Ok(Made {
+                served: state == CrdState::Established,
+                state: CrdState::Refused(status.message),
+            }),
             Err(error) => Err(error),
-        }
-    }
-
-    /// Has what is served watched.
-    async fn watch(&self, definition: &Definition, composite: &CrdState, claim: &CrdState) {
-        let Some(defined) = self
-            .context
-            .state
-            .defined(definition.group(), &definition.names().kind)
-        else {
-            return;
-        };
-        let served = [
-            (Some(&defined.composite), composite),
-            (defined.claim.as_ref(), claim),
-        ];
-        for (resource, state) in served {
-            let Some(resource) = resource.filter(|_| *state == CrdState::Established) else {
-                continue;
-            };
-            if let Err(error) = self.context.kinds.ensure(resource).await {
-                tracing::debug!(definition = self.name, %error, "not watched yet");
-            }
         }
     }
 
@@ -167,39 +188,34 @@ impl Run<'_> {
             now: self.context.now(),
         });
         self.write_status(json!(after)).await?;
-        let defined = self
-            .context
-            .state
-            .defined(definition.group(), &definition.names().kind);
-        let (composite, claim) = match &defined {
-            Some(defined) => (Some(&defined.composite), defined.claim.as_ref()),
-            None => (None, None),
-        };
-        if let Some(name) = definition.claim_crd_name()
-            && !self.undefine(&name, claim).await?
-        {
-            return Ok(Outcome::Retry);
-        }
-        if !self.undefine(definition.name(), composite).await? {
-            return Ok(Outcome::Retry);
+        let defined = Defined::new(definition, &self.object);
+        for (name, resource) in defined.kinds().into_iter().rev() {
+            if !self.undefine(&defined, &name, &resource).await? {
+                return Ok(Outcome::Retry);
+            }
         }
         self.release(&[finalizer::DEFINED, finalizer::OFFERED]).await
     }
 
-    /// Deletes all objects of a kind, and then the kind. Whether it is gone.
-    async fn undefine(&self, name: &str, resource: Option<&crate::runtime::Resource>) -> kube::Result<bool> {
+    /// Deletes all objects of a kind, and then the kind, if it is this definition's own. Whether it is gone.
+    async fn undefine(&self, defined: &Defined, name: &str, resource: &Resource) -> kube::Result<bool> {
         let api: Api<CustomResourceDefinition> = Api::all(self.context.client.clone());
         let Some(live) = api.get_opt(name).await? else {
             return Ok(true);
         };
-        if matches!(crd_state(self.uid(), Some(&live)), CrdState::Foreign { .. }) {
+        let state = crd_state(self.uid(), Some(&live));
+        if matches!(state, CrdState::Foreign { .. }) {
             return Ok(true);
         }
-        if let Some(resource) = resource.filter(|_| live.metadata.deletion_timestamp.is_none()) {
+        // Of a kind that is not served there is nothing. Under its name may be what somebody else defines.
+        if state == CrdState::Established && live.metadata.deletion_timestamp.is_none() {
+            self.context.see(defined, name, resource, true).await;
+            let resource = stored(&live);
             let all: Api<DynamicObject> = Api::all_with(self.context.client.clone(), &resource.api_resource);
             let objects = match all.list(&ListParams::default()).await {
                 Ok(objects) => objects.items,
-                Err(kube::Error::Api(status)) if status.is_not_found() => Vec::new(),
+                // The answer for a kind that is not served is a text without a reason.
+                Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
                 Err(error) => return Err(error),
             };
             for object in &objects {
@@ -224,7 +240,7 @@ impl Run<'_> {
         };
         match api.delete(name, &params).await {
             Ok(_) => Ok(api.get_opt(name).await?.is_none()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
             Err(error) => Err(error),
         }
     }

@@ -3,11 +3,13 @@
 //! What would be refused because something is not known is asked for once more, from the API server itself.
 
 use super::Context;
+use super::state::Defined;
 use cambium_api::crossplane::GROUP;
 use cambium_composites::admission::{
-    Pins, Refused, check_composite, check_composition, check_definition, check_revision,
+    Pins, Refused, check_composite, check_composition, check_definition, check_number, check_revision,
     check_revision_deletion, definition_deletion_warning,
 };
+use cambium_composites::revision::Stored;
 use cambium_composites::{Refusal, definition};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
 use futures::FutureExt as _;
@@ -66,13 +68,18 @@ impl Validator for Revisions {
 
     fn rules(&self) -> Vec<RuleWithOperations> {
         let resources = vec!["compositionrevisions".to_owned()];
-        vec![rule(GROUP, &["v1"], &["UPDATE", "DELETE"], resources)]
+        vec![rule(GROUP, &["v1"], &["CREATE", "UPDATE", "DELETE"], resources)]
     }
 
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
             match (request.operation, &request.old_object, &request.object) {
-                (Operation::Update, Some(old), Some(new)) => verdict(&check_revision(old, new)),
+                (Operation::Create, _, Some(new)) => verdict(&self.number(None, new).await),
+                (Operation::Update, Some(old), Some(new)) => {
+                    let mut refused = check_revision(old, new);
+                    refused.extend(self.number(Some(old), new).await);
+                    verdict(&refused)
+                }
                 (Operation::Delete, ..) => self.delete(&request.name).await,
                 _ => Verdict::allowed(),
             }
@@ -82,6 +89,29 @@ impl Validator for Revisions {
 }
 
 impl Revisions {
+    /// Why a revision cannot have its number.
+    async fn number(&self, old: Option<&Value>, new: &Value) -> Vec<Refused> {
+        let context = &self.0;
+        context.synced().await;
+        let composition = Stored::read(new, context.state.edits()).map(|stored| stored.composition);
+        let Ok(composition) = composition else {
+            return Vec::new();
+        };
+        let check = || {
+            let issued = super::composition::issued(context, &composition);
+            check_number(old, new, &context.state.catalogue(), issued)
+        };
+        if check().is_none() {
+            return Vec::new();
+        }
+        // Whoever leads may know before us what the composition says.
+        let api: Api<DynamicObject> = Api::all_with(context.client.clone(), context.compositions.resource());
+        if let Ok(Some(found)) = api.get_opt(&composition).await {
+            context.compositions.learn(found);
+        }
+        check().into_iter().collect()
+    }
+
     async fn delete(&self, name: &str) -> Verdict {
         let context = &self.0;
         context.synced().await;
@@ -128,23 +158,48 @@ impl Validator for Definitions {
             match (&request.operation, &request.old_object, &request.object) {
                 (Operation::Delete, Some(old), _) => {
                     self.0.synced().await;
-                    let typed = serde_json::from_value(old.clone()).ok();
-                    let definition = typed.and_then(|typed| definition::read(&typed).ok());
-                    let warning = definition.and_then(|definition| {
-                        definition_deletion_warning(&definition, &self.0.state.consumers())
-                    });
                     Verdict::Allowed {
-                        warnings: warning.into_iter().collect(),
+                        warnings: self.lost(old).into_iter().collect(),
                     }
                 }
-                (_, old, Some(new)) => match check_definition(old.as_ref(), new) {
-                    Ok(warnings) => Verdict::Allowed { warnings },
-                    Err(refused) => verdict(&refused),
-                },
+                (_, old, Some(new)) => self.check(old.as_ref(), new).await,
                 _ => Verdict::allowed(),
             }
         }
         .boxed()
+    }
+}
+
+impl Definitions {
+    async fn check(&self, old: Option<&Value>, new: &Value) -> Verdict {
+        let context = &self.0;
+        context.synced().await;
+        let mut others = context.state.all_defined();
+        loop {
+            let refused = match check_definition(old, new, others.iter().map(|other| &other.definition)) {
+                Ok(warnings) => return Verdict::Allowed { warnings },
+                Err(refused) => refused,
+            };
+            let [Refused::KindTaken { other, .. }, ..] = &refused[..] else {
+                return verdict(&refused);
+            };
+            // It may have gone a moment ago.
+            let api: Api<DynamicObject> =
+                Api::all_with(context.client.clone(), context.definitions.resource());
+            match api.get_opt(other).await {
+                Ok(None) => others.retain(|known| known.definition.name() != other),
+                _ => return verdict(&refused),
+            }
+        }
+    }
+
+    /// What goes with a definition.
+    fn lost(&self, definition: &Value) -> Option<String> {
+        let typed = serde_json::from_value(definition.clone()).ok()?;
+        let defined = Defined::new(definition::read(&typed).ok()?, definition);
+        let state = &self.0.state;
+        let answers_for = state.answered_by(&defined);
+        definition_deletion_warning(defined.definition.name(), &answers_for, &state.consumers())
     }
 }
 

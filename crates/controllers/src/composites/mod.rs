@@ -22,18 +22,22 @@ mod seen;
 mod state;
 mod waiting;
 
+use crate::kinds::PASSING;
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Events, Glances, Mapper, Resource, Watch};
-use cambium_api::crossplane::{Composition, CompositionRevision, Function};
+use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
+use cambium_composites::definition::{CrdState, crd_state};
 use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Client;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, PatchParams};
-use state::State;
+use kube::{Api, Client};
+use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 pub(crate) use gate::validators;
 pub(crate) use state::CompositeKey;
@@ -42,6 +46,9 @@ pub(crate) use state::CompositeKey;
 const MARKS_LABEL: &str = "composition.cambium.dev/high-water-marks";
 /// Its name, in the system's namespace.
 const MARKS_NAME: &str = "cambium-composition-numbers";
+
+/// How long to wait before something is asked for again.
+const BREATH: Duration = Duration::from_millis(200);
 
 /// What the reconcilers of compositions need.
 pub(crate) struct Context {
@@ -166,13 +173,61 @@ impl Context {
         ] {
             cache.synced().await;
         }
-        for resource in self.state.established() {
-            // What cannot be watched is told by the definition, when it is looked at.
-            if let Err(error) = self.kinds.ensure(&resource).await {
-                tracing::debug!(%error, "not watched yet");
+        for defined in self.state.all_defined() {
+            for (crd, resource) in defined.kinds() {
+                if let Some(served) = self.find_served(&crd, &defined.uid).await {
+                    self.see(&defined, &crd, &resource, served).await;
+                }
             }
         }
         self.state.set_ready();
+    }
+
+    /// Whether the API server serves a CRD for the definition with this identity, whatever the definition's status says. What cannot be found
+    /// out is asked for again when the definition is looked at.
+    async fn find_served(&self, crd: &str, uid: &str) -> Option<bool> {
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        for _ in 0..PASSING {
+            match api.get_opt(crd).await {
+                Ok(live) => return Some(crd_state(uid, live.as_ref()) == CrdState::Established),
+                Err(error) => tracing::warn!(crd, %error, "cannot be read"),
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+        None
+    }
+
+    /// Has all composite resources or claims of a kind watched, if it is served; whether all that there is was seen.
+    async fn see(&self, defined: &Defined, crd: &str, resource: &Resource, served: bool) -> bool {
+        if !served {
+            self.state.note_served(defined, crd, Served::No);
+            return true;
+        }
+        // Before anything of it is seen: who answers for it must be known by then.
+        if self.composites(resource).is_none() {
+            self.state.note_served(defined, crd, Served::Unseen);
+        }
+        match self.kinds.ensure(resource).await {
+            Ok(_) => {
+                self.state.note_served(defined, crd, Served::Seen);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(crd, %error, "what it defines cannot be seen; trying again");
+                false
+            }
+        }
+    }
+
+    /// Whether composite resources or claims may use compositions for this kind, and have not been seen.
+    fn has_unseen(&self, type_: &TypeReference) -> bool {
+        let kinds = self.state.kinds_for(type_);
+        let unseen = kinds.iter().any(|(served, resource)| match served {
+            Some(Served::No) => false,
+            Some(Served::Seen) => self.composites(resource).is_none(),
+            Some(Served::Unseen) | None => true,
+        });
+        unseen || self.state.is_unread(type_)
     }
 
     /// Works until it is dropped.

@@ -1,6 +1,7 @@
 //! Composite resources that functions compose: asks what a pipeline wants asked, and looks for what it needs.
 
 use super::composite::{Composer, Run};
+use super::functions::FunctionError;
 use super::seen::Seen;
 use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Key, Outcome, Record};
@@ -104,7 +105,12 @@ impl Run<'_> {
         let answer = self.context.call(&step.function, request).await;
         answer.map_err(|error| {
             self.context.state.functions_missed.add(&step.function, &self.key);
-            error.to_string()
+            match (&error, step.wanted_input()) {
+                (FunctionError::Missing { name } | FunctionError::NoEndpoint { name }, Some(input)) => format!(
+                    "Function {name:?} is built in, and the input that it takes is {input}; correct the step's input, or apply a Function of that name with spec.endpoint"
+                ),
+                _ => error.to_string(),
+            }
         })
     }
 

@@ -1,6 +1,7 @@
 //! What is known of compositions and composite resources, and who is told of changes.
 
 mod claims;
+mod kinds;
 mod moves;
 
 use super::required::Required;
@@ -23,6 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
 
+pub(super) use kinds::Served;
+
 /// Which composite resource or claim.
 pub(crate) type CompositeKey = Arc<Consuming>;
 
@@ -32,6 +35,10 @@ pub(super) type ChildChanged = fn(&State, &GroupVersionKind, &Change);
 /// What is known of a cluster. Locks are taken in the order of the fields.
 pub(crate) struct State {
     defined: RwLock<BTreeMap<String, Arc<Defined>>>,
+    /// What is known of the CRDs of definitions, by their names.
+    served: RwLock<HashMap<String, Served>>,
+    /// The groups and kinds of definitions that cannot be read and could not be before, by the definitions' names.
+    unread: RwLock<BTreeMap<String, (String, String)>>,
     catalogue: RwLock<Catalogue>,
     consumers: RwLock<Consumers>,
     /// Composite resources that miss a kind, by its group.
@@ -70,14 +77,16 @@ pub(super) struct Defined {
     pub(super) composite: Resource,
     pub(super) claim: Option<Resource>,
     claim_type: Option<Arc<TypeReference>>,
-    /// Whether composite resources are known to be served.
+    /// The identity of the definition, which controls its CRDs.
+    pub(super) uid: String,
+    /// Whether composite resources were served, as far as the status of the definition says.
     established: bool,
-    /// Whether claims are known to be served.
+    /// Whether claims were, as far as it says.
     offered: bool,
 }
 
 impl Defined {
-    fn new(definition: Definition, object: &Value) -> Self {
+    pub(super) fn new(definition: Definition, object: &Value) -> Self {
         let resource = |names: &cambium_api::crossplane::Names, namespaced: bool| {
             let (group, version) = (definition.group(), definition.referenceable());
             Resource {
@@ -91,18 +100,18 @@ impl Defined {
                 namespaced,
             }
         };
-        let holds = |type_: &str| {
-            let conditions = object["status"]["conditions"].as_array();
-            let mut conditions = conditions.into_iter().flatten();
-            conditions.any(|known| known["type"] == type_ && known["status"] == "True")
+        // A condition may be false because of an edit: what is worked on is still there.
+        let worked_on = |field: &str, names: Option<&cambium_api::crossplane::Names>| {
+            names.is_some_and(|names| object["status"]["controllers"][field]["kind"] == names.kind)
         };
         Self {
             type_: Arc::new(definition.composite_type()),
             composite: resource(definition.names(), definition.scope() == Scope::Namespaced),
             claim: definition.claim_names().map(|names| resource(names, true)),
             claim_type: definition.claim_type().map(Arc::new),
-            established: holds(condition::ESTABLISHED),
-            offered: holds(condition::OFFERED),
+            uid: object["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
+            established: worked_on("compositeResourceType", Some(definition.names())),
+            offered: worked_on("compositeResourceClaimType", definition.claim_names()),
             definition,
         }
     }
@@ -122,6 +131,8 @@ impl State {
     ) -> Self {
         Self {
             defined: RwLock::default(),
+            served: RwLock::default(),
+            unread: RwLock::default(),
             catalogue: RwLock::default(),
             consumers: RwLock::default(),
             kinds_missed: Waiting::default(),
@@ -165,25 +176,6 @@ impl State {
     /// Whether everything was seen once.
     pub(super) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
-    }
-
-    /// What defines the composite resources of a kind, at whatever version.
-    pub(super) fn defined(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
-        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all = defined.values();
-        all.find(|defined| defined.definition.group() == group && defined.definition.names().kind == kind)
-            .cloned()
-    }
-
-    /// The kinds that are known to be served.
-    pub(super) fn established(&self) -> Vec<Resource> {
-        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
-        let composites = defined.values().filter(|defined| defined.established);
-        let claims = defined.values().filter(|defined| defined.offered);
-        composites
-            .map(|defined| defined.composite.clone())
-            .chain(claims.filter_map(|defined| defined.claim.clone()))
-            .collect()
     }
 
     /// Remembers what an applied object has become, if that is not what was applied.
@@ -257,11 +249,18 @@ impl State {
                 None => defined.remove(&name),
             }
         };
+        self.note_unread(&name, change, before.is_none() && after.is_none());
+        if let (Some(before), None) = (&before, &change.after) {
+            self.forget_served(before);
+        }
+        if let Some(after) = &after {
+            self.hear_served(before.as_deref(), after);
+        }
         let plurals = |defined: &Option<Arc<Defined>>| defined.as_ref().map(|defined| defined.plurals());
         if plurals(&before) != plurals(&after) {
             self.kinds_changed.send_replace(());
         }
-        if let Some(after) = &after {
+        if let Some(after) = after.as_ref().filter(|after| self.answers(after)) {
             let labels = after
                 .definition
                 .default_revision_selector()

@@ -125,6 +125,7 @@ impl Children {
     }
 
     fn start(&self, resource: &Resource) -> Arc<Cache> {
+        self.leave_moved(resource);
         let mut kinds = self.kinds();
         let gvk = resource.gvk();
         match kinds.get(&gvk) {
@@ -155,6 +156,23 @@ impl Children {
                 );
                 cache
             }
+        }
+    }
+
+    /// Forgets a kind whose objects were somewhere else: another definition serves it now, under another plural.
+    fn leave_moved(&self, resource: &Resource) {
+        let gvk = resource.gvk();
+        let moved = |kind: &Kind| kind.cache.resource().plural != resource.api_resource.plural;
+        let left = {
+            let mut kinds = self.kinds();
+            match kinds.get(&gvk).is_some_and(moved) {
+                true => kinds.remove(&gvk),
+                false => None,
+            }
+        };
+        if let Some(kind) = left {
+            kind.cache.clear();
+            kind.cache.set_state(State::Gone);
         }
     }
 

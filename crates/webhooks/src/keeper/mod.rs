@@ -21,7 +21,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use self::pace::Pace;
+use self::pace::{Cause, Pace};
 use crate::admission::Validator;
 use crate::certificates::{
     CertificateError, Fingerprint, Leaf, LeafStep, Lifetimes, Observed, Plan, Resolver, SecretStep, Stored,
@@ -265,16 +265,20 @@ impl Keeper {
     /// Keeps everything until it is dropped: at every change, and when it is time.
     pub(crate) async fn run(&self, mut look_again: Timestamp) {
         let mut pace = Pace::default();
+        let mut rules = self.rules_changed();
+        let mut wanted = webhooks(&self.validators);
         loop {
             let wait = Duration::try_from((self.clock)().duration_until(look_again)).unwrap_or_default();
             tokio::select! {
                 () = self.wake.notified() => {}
                 () = tokio::time::sleep(wait.clamp(SHORTEST, LONGEST)) => {}
             }
+            let before = std::mem::replace(&mut wanted, webhooks(&self.validators));
             match self.settle(Extent::Everything).await {
                 Ok(rest) => {
                     look_again = rest.look_again;
-                    pace.settled(rest.steps);
+                    let same = before == wanted && wanted == webhooks(&self.validators);
+                    pace.settled(rest.steps, if same { Cause::World } else { Cause::Wish });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to keep certificates and registration");
@@ -282,7 +286,9 @@ impl Keeper {
                     self.wake.notify_one();
                 }
             }
-            tokio::time::sleep(pace.pause).await;
+            if pace.rest(&mut rules).await {
+                self.wake.notify_one();
+            }
         }
     }
 }

@@ -1,10 +1,20 @@
 //! Not in a hurry.
 
+use futures::stream::{Stream, StreamExt as _};
 use std::time::Duration;
 
 /// How long to rest before looking again. Longer when it does not help, or when somebody else undoes what we do.
 pub(super) struct Pace {
     pub(super) pause: Duration,
+}
+
+/// Why there was something to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// We want something else than before.
+    Wish,
+    /// What we want is the same: time, or somebody else.
+    World,
 }
 
 impl Default for Pace {
@@ -19,11 +29,13 @@ impl Pace {
     const SHORTEST: Duration = Duration::from_millis(20);
     const LONGEST: Duration = Duration::from_secs(60);
 
-    /// Every write is heard of again, and found to be right: two who undo each other's grow slower, one who is alone does not.
-    pub(super) fn settled(&mut self, steps: usize) {
-        match steps {
-            0 => self.pause = (self.pause / 4).max(Self::SHORTEST),
-            _ => self.slower(),
+    /// Every write is heard of again, and found to be right: two who undo each other's grow slower, one who is alone does not. Nor does
+    /// one who changes their mind.
+    pub(super) fn settled(&mut self, steps: usize, cause: Cause) {
+        match (steps, cause) {
+            (0, _) => self.pause = (self.pause / 4).max(Self::SHORTEST),
+            (_, Cause::Wish) => {}
+            (_, Cause::World) => self.slower(),
         }
         if self.pause > Duration::from_secs(5) {
             tracing::warn!(pause = ?self.pause, "somebody else keeps changing our registration");
@@ -35,6 +47,15 @@ impl Pace {
         self.slower();
     }
 
+    /// Rests, until there is news that cannot wait; whether there was. What comes at once is taken together.
+    pub(super) async fn rest(&self, mut news: impl Stream<Item = ()> + Unpin) -> bool {
+        tokio::time::sleep(Self::SHORTEST).await;
+        tokio::select! {
+            () = tokio::time::sleep(self.pause.saturating_sub(Self::SHORTEST)) => false,
+            Some(()) = news.next() => true,
+        }
+    }
+
     fn slower(&mut self) {
         self.pause = (self.pause * 8).min(Self::LONGEST);
     }
@@ -42,19 +63,44 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::Pace;
+    use super::{Cause, Pace};
+    use futures::stream;
+    use tokio::time::Instant;
 
     #[test]
     fn two_who_undo_each_other_grow_slower_and_one_alone_does_not() {
         let (mut alone, mut fighting) = (Pace::default(), Pace::default());
         for _ in 0..20 {
-            alone.settled(2);
-            alone.settled(0);
-            alone.settled(0);
-            fighting.settled(2);
-            fighting.settled(0);
+            alone.settled(2, Cause::World);
+            alone.settled(0, Cause::World);
+            alone.settled(0, Cause::World);
+            fighting.settled(2, Cause::World);
+            fighting.settled(0, Cause::World);
         }
         assert_eq!(alone.pause, Pace::SHORTEST);
         assert_eq!(fighting.pause, Pace::LONGEST / 4);
+    }
+
+    #[test]
+    fn whoever_changes_their_mind_does_not_grow_slower() {
+        let mut pace = Pace::default();
+        for _ in 0..20 {
+            pace.settled(1, Cause::Wish);
+        }
+        assert_eq!(pace.pause, Pace::SHORTEST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wish_ends_a_rest() {
+        let slow = Pace { pause: Pace::LONGEST };
+        let start = Instant::now();
+        assert!(slow.rest(stream::iter([()])).await);
+        assert_eq!(start.elapsed(), Pace::SHORTEST);
+        let start = Instant::now();
+        assert!(!slow.rest(stream::pending()).await);
+        assert_eq!(start.elapsed(), Pace::LONGEST);
+        let start = Instant::now();
+        assert!(!slow.rest(stream::empty()).await);
+        assert_eq!(start.elapsed(), Pace::LONGEST);
     }
 }

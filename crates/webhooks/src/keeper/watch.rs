@@ -1,6 +1,6 @@
 //! What has happened to what we keep.
 
-use futures::stream::{Stream, StreamExt, select_all, unfold};
+use futures::stream::{BoxStream, SelectAll, Stream, StreamExt, select_all, unfold};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -23,14 +23,19 @@ impl Keeper {
         let configurations: Api<PartialObjectMeta<ValidatingWebhookConfiguration>> =
             Api::all(self.client.clone());
         let secrets: Api<PartialObjectMeta<Secret>> = Api::namespaced(self.client.clone(), &self.namespace);
-        let rules = self.validators.iter().filter_map(|one| one.rules_changed());
-        let mut changes = select_all(rules.map(|rules| told(rules).boxed()));
+        let mut changes = self.rules_changed();
         changes.push(changes_of(crds, watcher::Config::default().labels(&kept)).boxed());
         changes.push(changes_of(configurations, named(&self.registration.configuration)).boxed());
         changes.push(changes_of(secrets, named(&self.secret)).boxed());
         while changes.next().await.is_some() {
             self.wake.notify_one();
         }
+    }
+
+    /// Tells whenever a validator wants to be asked about something else.
+    pub(super) fn rules_changed(&self) -> SelectAll<BoxStream<'static, ()>> {
+        let rules = self.validators.iter().filter_map(|one| one.rules_changed());
+        select_all(rules.map(|rules| told(rules).boxed()))
     }
 
     /// Says what was done, to the log and to whoever looks at the Secret.

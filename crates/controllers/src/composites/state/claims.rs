@@ -1,7 +1,7 @@
 //! What is known of claims, and of the kinds that people define.
 
-use super::{CompositeKey, Defined, State};
-use cambium_api::crossplane::{Names, UpdatePolicy};
+use super::{CompositeKey, State};
+use cambium_api::crossplane::UpdatePolicy;
 use cambium_composites::definition::Definition;
 use cambium_composites::{Consumer, Consuming, Layout, Wish};
 use serde_json::Value;
@@ -10,17 +10,6 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::watch;
 
 impl State {
-    /// What defines the claims of a kind, at whatever version.
-    pub(in crate::composites) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
-        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all = defined.values();
-        let is_claim = |names: &Names| names.kind == kind;
-        all.find(|defined| {
-            defined.definition.group() == group && defined.definition.claim_names().is_some_and(is_claim)
-        })
-        .cloned()
-    }
-
     /// Wakes the claim of a composite resource.
     pub(in crate::composites) fn tell_claim(&self, composite: &Value) {
         let Some(claim) = Layout::Legacy.claim_ref(composite) else {

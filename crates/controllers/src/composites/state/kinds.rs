@@ -1,0 +1,178 @@
+//! Which kinds are served, by which definition, and whether all that there is of them was seen.
+//!
+//! Several definitions may ask for one kind. The API server serves it for one of them, and that one alone answers for it.
+
+use super::{Defined, State};
+use crate::runtime::{Change, Resource};
+use cambium_api::crossplane::TypeReference;
+use serde_json::Value;
+use std::sync::{Arc, PoisonError};
+
+/// What is known of the CRD of composite resources or claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::composites) enum Served {
+    /// There is none, it is not the definition's, or the API server does not serve it: there is nothing of the kind.
+    No,
+    /// It is served, and what there is of it was not seen.
+    Unseen,
+    /// It is served, and what there is of it was seen.
+    Seen,
+}
+
+impl Defined {
+    /// The kinds that it asks for: the names of their CRDs, and how to ask for their objects.
+    pub(in crate::composites) fn kinds(&self) -> Vec<(String, Resource)> {
+        let composites = (self.definition.name().to_owned(), self.composite.clone());
+        let claims = self.definition.claim_crd_name().zip(self.claim.clone());
+        [Some(composites), claims].into_iter().flatten().collect()
+    }
+}
+
+impl State {
+    /// What defines the composite resources of a kind, at whatever version.
+    pub(in crate::composites) fn defined(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
+        self.answering(|defined| {
+            let definition = &defined.definition;
+            let is_it = definition.group() == group && definition.names().kind == kind;
+            is_it.then(|| (definition.name().to_owned(), defined.established))
+        })
+    }
+
+    /// What defines the claims of a kind, at whatever version.
+    pub(in crate::composites) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
+        self.answering(|defined| {
+            let definition = &defined.definition;
+            let names = definition.claim_names()?;
+            let is_it = definition.group() == group && names.kind == kind;
+            is_it
+                .then(|| definition.claim_crd_name())
+                .flatten()
+                .map(|crd| (crd, defined.offered))
+        })
+    }
+
+    /// Everything that is defined.
+    pub(in crate::composites) fn all_defined(&self) -> Vec<Arc<Defined>> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        defined.values().cloned().collect()
+    }
+
+    /// Whether a definition answers for the composite resources that it asks for.
+    pub(in crate::composites) fn answers(&self, defined: &Defined) -> bool {
+        let definition = &defined.definition;
+        let answering = self.defined(definition.group(), &definition.names().kind);
+        answering.is_some_and(|answering| answering.definition.name() == definition.name())
+    }
+
+    /// The kinds for which a definition answers.
+    pub(in crate::composites) fn answered_by(&self, defined: &Defined) -> Vec<TypeReference> {
+        let definition = &defined.definition;
+        let claims = definition.claim_type().filter(|type_| {
+            let answering = self.claimed(definition.group(), &type_.kind);
+            answering.is_some_and(|answering| answering.definition.name() == definition.name())
+        });
+        let composites = self.answers(defined).then(|| definition.composite_type());
+        composites.into_iter().chain(claims).collect()
+    }
+
+    /// The definition whose CRD is served, among those that ask for a kind: each gives the name of the CRD, and whether it was served as far
+    /// as the definition's status says, which counts until somebody has looked.
+    fn answering(&self, asks: impl Fn(&Defined) -> Option<(String, bool)>) -> Option<Arc<Defined>> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
+        let ranked = defined.values().filter_map(|defined| {
+            let (crd, was_served) = asks(defined)?;
+            match served.get(&crd) {
+                Some(Served::Seen | Served::Unseen) => Some((2, defined)),
+                Some(Served::No) => None,
+                None => was_served.then_some((1, defined)),
+            }
+        });
+        ranked
+            .max_by_key(|(rank, _)| *rank)
+            .map(|(_, defined)| defined.clone())
+    }
+
+    /// Notes what was found out about a CRD. Compositions whose users could not be seen look again when they can.
+    pub(in crate::composites) fn note_served(&self, defined: &Defined, crd: &str, now: Served) {
+        let before = {
+            let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
+            served.insert(crd.to_owned(), now)
+        };
+        if before == Some(now) || now == Served::Unseen || !self.is_ready() {
+            return;
+        }
+        let waiting: Vec<String> = {
+            let catalogue = self.catalogue();
+            let concerned = catalogue.iter().filter(|(_, shelf)| {
+                let type_ = shelf.live().and_then(|live| live.composite_type.as_ref());
+                type_.is_some_and(|type_| is_for(defined, type_))
+            });
+            concerned.map(|(name, _)| name.to_owned()).collect()
+        };
+        for composition in waiting {
+            self.compositions.add(composition);
+        }
+    }
+
+    /// What is known of all kinds whose objects may use a composition that is for this kind: its composite resources, and their claims.
+    pub(in crate::composites) fn kinds_for(&self, type_: &TypeReference) -> Vec<(Option<Served>, Resource)> {
+        let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
+        let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
+        let kinds = defined.values().filter(|defined| is_for(defined, type_));
+        kinds
+            .flat_map(|defined| defined.kinds())
+            .map(|(crd, resource)| (served.get(&crd).copied(), resource))
+            .collect()
+    }
+
+    /// Whether a definition of this kind cannot be read, so that nobody knows what there is of it.
+    pub(in crate::composites) fn is_unread(&self, type_: &TypeReference) -> bool {
+        let unread = self.unread.read().unwrap_or_else(PoisonError::into_inner);
+        unread
+            .values()
+            .any(|(group, kind)| group == group_of(type_) && *kind == type_.kind)
+    }
+
+    pub(super) fn note_unread(&self, name: &str, change: &Change, is_unread: bool) {
+        let mut unread = self.unread.write().unwrap_or_else(PoisonError::into_inner);
+        match change.after.as_ref().filter(|_| is_unread) {
+            Some(record) => {
+                let spec = record.value()["spec"].clone();
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let kind = (text(&spec["group"]), text(&spec["names"]["kind"]));
+                unread.insert(name.to_owned(), kind);
+            }
+            None => drop(unread.remove(name)),
+        }
+    }
+
+    /// Somebody who leads has found out that what was not served is: those who do not lead do not look themselves.
+    pub(super) fn hear_served(&self, before: Option<&Defined>, after: &Defined) {
+        let told = |is: fn(&Defined) -> bool| is(after) && !before.is_some_and(is);
+        let composites = told(|defined| defined.established).then(|| after.definition.name().to_owned());
+        let claims = told(|defined| defined.offered).then(|| after.definition.claim_crd_name());
+        let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        for crd in composites.into_iter().chain(claims.flatten()) {
+            if served.get(&crd) == Some(&Served::No) {
+                served.remove(&crd);
+            }
+        }
+    }
+
+    pub(super) fn forget_served(&self, defined: &Defined) {
+        let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        for (crd, _) in defined.kinds() {
+            served.remove(&crd);
+        }
+    }
+}
+
+/// Whether a definition asks for the kind that a composition is for.
+fn is_for(defined: &Defined, type_: &TypeReference) -> bool {
+    defined.definition.group() == group_of(type_) && defined.definition.names().kind == type_.kind
+}
+
+fn group_of(type_: &TypeReference) -> &str {
+    type_.api_version.split_once('/').map_or("", |(group, _)| group)
+}
