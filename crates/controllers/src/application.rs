@@ -4,7 +4,7 @@ use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome, Resource};
-use crate::write::{delete_judged, is_conflict, is_refusal, reference, remove_finalizer};
+use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizer};
 use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::{RevisionName, Version};
@@ -13,7 +13,7 @@ use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft,
     ever_wanted, plan as plan_objects, plan_deletion, status, superfluous,
 };
-use cambium_objects::merge_patch;
+use cambium_objects::{fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -245,6 +245,9 @@ impl Run<'_> {
             recorded => recorded?,
         }
         happened.recorded = true;
+        // What a server fails over may pass, or it is what it was sent; then the others are not kept waiting for it.
+        let failures = self.context.state.applications.failures(&self.key);
+        let lasts = |code: u16| is_verdict(code) && failures >= PASSING;
         for &index in &plan.apply {
             let wanted = &plan.wanted[index];
             match self.apply(&wanted.object, &wanted.manifest, kinds).await {
@@ -252,10 +255,11 @@ impl Run<'_> {
                     happened.live.insert(wanted.object.clone(), applied);
                     happened.applied.insert(index);
                 }
-                Err(kube::Error::Api(status)) if is_refusal(status.code) => {
+                Err(kube::Error::Api(status)) if is_refusal(status.code) || lasts(status.code) => {
+                    let said = fit_to_show(&wanted.manifest, &status.message);
                     happened.failed.push(Refused {
                         reason: reason::APPLY_FAILED,
-                        message: format!("{}: {}", wanted.object, status.message),
+                        message: format!("{}: {said}", wanted.object),
                     });
                 }
                 Err(error) => return Err(error),

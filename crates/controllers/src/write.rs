@@ -54,7 +54,8 @@ pub(crate) async fn remove_finalizer(
     {
         Ok(_) if rest.is_empty() => cache.learn_gone(key, metadata.uid.as_deref().unwrap_or_default()),
         Ok(written) => cache.learn(written),
-        Err(kube::Error::Api(status)) if status.code == 404 => {}
+        // A kind that is not served at this moment is answered without a reason: it may come back, and what there is of it.
+        Err(kube::Error::Api(status)) if status.is_not_found() => {}
         Err(error) => return Err(error),
     }
     Ok(())
@@ -70,10 +71,10 @@ pub(crate) fn is_refusal(code: u16) -> bool {
     (400..500).contains(&code) && code != 409 && code != 429
 }
 
-/// Whether the server has judged what it was sent, or failed over it: neither a conflict nor a pause that it asked for. Some servers answer
-/// 500 to what they cannot read.
+/// Whether the server has judged what it was sent, or failed over it: neither a conflict, nor a pause that it asked for, nor that it was
+/// out of reach. Some servers answer 500 to what they cannot read, or if a webhook of theirs does not answer.
 pub(crate) fn is_verdict(code: u16) -> bool {
-    is_refusal(code) || code >= 500
+    is_refusal(code) || code == 500
 }
 
 /// What an event is about.

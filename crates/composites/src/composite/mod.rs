@@ -11,7 +11,6 @@
 mod conclude;
 mod custom;
 mod plan;
-mod quoted;
 mod report;
 mod wanted;
 
@@ -19,7 +18,6 @@ pub use cambium_objects::Object;
 pub(crate) use conclude::compact;
 pub use conclude::{Concluded, Happened, Note, conclude, failed_status, paused_status, refused_status};
 pub use plan::{Apply, Observed, Plan, Scopes, field_manager, hold, plan, selection};
-pub use quoted::fit_to_show;
 pub use report::Report;
 pub use wanted::{Called, Wanted, associate, wanted};
 

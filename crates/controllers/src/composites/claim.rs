@@ -12,10 +12,9 @@ use cambium_composites::claim::{
     Bind, FIELD_MANAGER, Manifest, Observed, Plan, Synced, deleting_status, failed_status, leftover,
     paused_status, plan, synced_status,
 };
-use cambium_composites::composite::{Note, fit_to_show};
+use cambium_composites::composite::Note;
 use cambium_composites::{Layout, composite_of};
-use cambium_objects::merge_patch;
-use cambium_objects::{Object, is_within};
+use cambium_objects::{Object, fit_to_show, is_within, merge_patch};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};

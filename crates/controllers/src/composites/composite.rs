@@ -13,10 +13,10 @@ use cambium_api::names::{annotation, finalizer, reason};
 use cambium_compose::{Composition, ObservedResource};
 use cambium_composites::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
-    conclude, field_manager, fit_to_show, hold, paused_status, plan, refused_status, wanted,
+    conclude, field_manager, hold, paused_status, plan, refused_status, wanted,
 };
 use cambium_composites::{Fetched, Wish};
-use cambium_objects::merge_patch;
+use cambium_objects::{fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Definitions of composite resources: keeps the CRDs that they ask for, and has their objects watched.
 
 use super::Context;
-use super::state::Defined;
+use super::state::{Defined, Served};
 use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{is_conflict, remove_finalizer};
 use cambium_api::crossplane::CompositeResourceDefinition;
@@ -50,13 +50,15 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
 struct Made {
     state: CrdState,
     /// Whether the API server serves it, be it as it was before.
-    served: bool,
+    served: Served,
 }
 
 impl Made {
     fn of(state: CrdState) -> Self {
-        let served = state == CrdState::Established;
-        Self { state, served }
+        Self {
+            served: Served::by(&state),
+            state,
+        }
     }
 }
 
@@ -167,7 +169,7 @@ impl Run<'_> {
             Ok(applied) => Ok(Made::of(crd_state(self.uid(), Some(&applied)))),
             // It stays as it is, and so does what there is of it.
             Err(kube::Error::Api(status)) if status.code == 422 || status.code == 400 => Ok(Made {
-                served: state == CrdState::Established,
+                served: Served::by(&state),
                 state: CrdState::Refused(status.message),
             }),
             Err(error) => Err(error),
@@ -209,7 +211,7 @@ impl Run<'_> {
         }
         // Of a kind that is not served there is nothing. Under its name may be what somebody else defines.
         if state == CrdState::Established && live.metadata.deletion_timestamp.is_none() {
-            self.context.see(defined, name, resource, true).await;
+            self.context.see(defined, name, resource, Served::Unseen).await;
             let resource = stored(&live);
             let all: Api<DynamicObject> = Api::all_with(self.context.client.clone(), &resource.api_resource);
             let objects = match all.list(&ListParams::default()).await {

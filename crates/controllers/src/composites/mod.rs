@@ -28,7 +28,7 @@ use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Events, Glances, Mapper, Resource, Watch};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
-use cambium_composites::definition::{CrdState, crd_state};
+use cambium_composites::definition::crd_state;
 use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -185,11 +185,11 @@ impl Context {
 
     /// Whether the API server serves a CRD for the definition with this identity, whatever the definition's status says. What cannot be found
     /// out is asked for again when the definition is looked at.
-    async fn find_served(&self, crd: &str, uid: &str) -> Option<bool> {
+    async fn find_served(&self, crd: &str, uid: &str) -> Option<Served> {
         let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         for _ in 0..PASSING {
             match api.get_opt(crd).await {
-                Ok(live) => return Some(crd_state(uid, live.as_ref()) == CrdState::Established),
+                Ok(live) => return Some(Served::by(&crd_state(uid, live.as_ref()))),
                 Err(error) => tracing::warn!(crd, %error, "cannot be read"),
             }
             tokio::time::sleep(BREATH).await;
@@ -198,9 +198,9 @@ impl Context {
     }
 
     /// Has all composite resources or claims of a kind watched, if it is served; whether all that there is was seen.
-    async fn see(&self, defined: &Defined, crd: &str, resource: &Resource, served: bool) -> bool {
-        if !served {
-            self.state.note_served(defined, crd, Served::No);
+    async fn see(&self, defined: &Defined, crd: &str, resource: &Resource, served: Served) -> bool {
+        if matches!(served, Served::No | Served::Foreign) {
+            self.state.note_served(defined, crd, served);
             return true;
         }
         // Before anything of it is seen: who answers for it must be known by then.
@@ -225,7 +225,7 @@ impl Context {
         let unseen = kinds.iter().any(|(served, resource)| match served {
             Some(Served::No) => false,
             Some(Served::Seen) => self.composites(resource).is_none(),
-            Some(Served::Unseen) | None => true,
+            Some(Served::Unseen | Served::Foreign) | None => true,
         });
         unseen || self.state.is_unread(type_)
     }

@@ -5,18 +5,32 @@
 use super::{Defined, State};
 use crate::runtime::{Change, Resource};
 use cambium_api::crossplane::TypeReference;
+use cambium_composites::definition::CrdState;
 use serde_json::Value;
 use std::sync::{Arc, PoisonError};
 
 /// What is known of the CRD of composite resources or claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::composites) enum Served {
-    /// There is none, it is not the definition's, or the API server does not serve it: there is nothing of the kind.
+    /// There is none, or the API server does not serve it: there is nothing of the kind.
     No,
+    /// It is there and not the definition's, which does not answer for it; but there may be something of the kind.
+    Foreign,
     /// It is served, and what there is of it was not seen.
     Unseen,
     /// It is served, and what there is of it was seen.
     Seen,
+}
+
+impl Served {
+    /// What the state of a CRD says; nothing of it was seen by that.
+    pub(in crate::composites) fn by(state: &CrdState) -> Self {
+        match state {
+            CrdState::Established => Self::Unseen,
+            CrdState::Foreign { .. } => Self::Foreign,
+            CrdState::Waiting | CrdState::NamesTaken(_) | CrdState::Refused(_) => Self::No,
+        }
+    }
 }
 
 impl Defined {
@@ -84,7 +98,7 @@ impl State {
             let (crd, was_served) = asks(defined)?;
             match served.get(&crd) {
                 Some(Served::Seen | Served::Unseen) => Some((2, defined)),
-                Some(Served::No) => None,
+                Some(Served::No | Served::Foreign) => None,
                 None => was_served.then_some((1, defined)),
             }
         });
@@ -154,7 +168,7 @@ impl State {
         let claims = told(|defined| defined.offered).then(|| after.definition.claim_crd_name());
         let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
         for crd in composites.into_iter().chain(claims.flatten()) {
-            if served.get(&crd) == Some(&Served::No) {
+            if matches!(served.get(&crd), Some(Served::No | Served::Foreign)) {
                 served.remove(&crd);
             }
         }
