@@ -59,6 +59,7 @@ impl Known {
             "metadata": {"name": format!("{plural}.example.org"), "uid": plural},
             "spec": {"group": "example.org", "scope": "LegacyCluster", "names": {"kind": kind, "plural": plural},
                 "versions": [{"name": "v1", "served": true, "referenceable": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+            "status": {"controllers": {"compositeResourceType": {"apiVersion": "example.org/v1", "kind": kind}}},
         });
         let composition = json!({
             "metadata": {"name": called(kind), "uid": called(kind)}, "spec": spec(kind),
