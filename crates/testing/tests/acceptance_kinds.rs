@@ -400,8 +400,8 @@ async fn tables_answer_the_first_question() -> Result<()> {
             object("ApplicationRevision", json!({"revision": 3})),
             json!({"succeeded": true}),
             json!([
-                ["Name", "Application", "Revision", "Digest", "Age"],
-                ["one", "shop", 3, "0f1e2d3c4b5a", "true"]
+                ["Name", "Application", "Revision", "Digest"],
+                ["one", "shop", 3, "0f1e2d3c4b5a"]
             ]),
         ),
     ];

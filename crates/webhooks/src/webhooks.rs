@@ -127,6 +127,7 @@ impl Webhooks {
             resolver: Arc::default(),
             clock: options.clock,
             wake: wake.clone(),
+            published: Default::default(),
         });
         let deadline = tokio::time::Instant::now() + options.patience;
         let kept = |extent| patiently(&keeper, extent, deadline);

@@ -73,6 +73,7 @@ struct Replica {
     places: Option<Vec<Versioned<Option<String>>>>,
     /// And when it was looked at: that is when it is decided. The writes come later.
     secret: Option<(Timestamp, Versioned<Option<Secret>>)>,
+    published: Option<Timestamp>,
 }
 
 struct World {
@@ -138,8 +139,10 @@ impl World {
         };
         let stored = Stored::read(secret.value.as_ref());
         let carried = |bundle: &Option<String>| bundle_ids(bundle.as_deref().unwrap_or_default().as_bytes());
+        let facts = stored.facts();
         let observed = Observed {
-            secret: stored.facts(),
+            published_before: std::mem::replace(&mut this.published, facts.published()),
+            secret: facts,
             bundles: places.iter().map(|place| carried(&place.value)).collect(),
             leaf: this.leaf.as_ref().map(|leaf| leaf.facts().clone()),
         };
@@ -160,7 +163,9 @@ impl World {
             !matches!(step, SecretStep::Refuse { .. } | SecretStep::ForgetPublished),
             "nobody interferes: {step:?}"
         );
-        let after = stored.after(step, &LIFETIMES, then).unwrap().unwrap();
+        let Some(after) = stored.after(step, &LIFETIMES, then).unwrap() else {
+            return;
+        };
         if version == self.secret.version {
             self.promotions += usize::from(*step == SecretStep::Promote);
             self.secret = Versioned {

@@ -72,6 +72,7 @@ fn observed(
             .map(|names| ids(names).into_iter().collect())
             .collect(),
         leaf: leaf(current, from),
+        published_before: None,
     }
 }
 
@@ -115,9 +116,19 @@ fn a_rotation_from_beginning_to_end() {
             &["a", "b"],
         ),
         (
-            "taken out by somebody",
+            "taken out by somebody, or seen before it was published",
             202,
             observed("a", next("b", 200, Some(201)), &[], &[&["a", "b"], &["a"]]),
+            SecretStep::LookAgain,
+            &["a", "b"],
+        ),
+        (
+            "taken out by somebody",
+            202,
+            Observed {
+                published_before: Some(day(201)),
+                ..observed("a", next("b", 200, Some(201)), &[], &[&["a", "b"], &["a"]])
+            },
             SecretStep::ForgetPublished,
             &["a", "b"],
         ),
@@ -186,6 +197,7 @@ fn what_cannot_be_believed_is_replaced_and_what_is_not_ours_is_left() {
             secret,
             bundles: vec![BTreeSet::new()],
             leaf: None,
+            published_before: None,
         };
         let plan = plan(&observed, &lifetimes, day(today));
         assert!(

@@ -17,6 +17,8 @@ pub struct Observed {
     pub bundles: Vec<BTreeSet<Fingerprint>>,
     /// The leaf of this replica.
     pub leaf: Option<LeafFacts>,
+    /// What this replica's look before this one saw as the time of publication. The bundles were looked at after that.
+    pub published_before: Option<Timestamp>,
 }
 
 /// What the Secret is.
@@ -35,6 +37,16 @@ pub enum SecretFacts {
     },
     /// It is whole.
     Whole(AuthorityFacts),
+}
+
+impl SecretFacts {
+    /// Since when every bundle has been known to carry the next authority.
+    pub fn published(&self) -> Option<Timestamp> {
+        match self {
+            Self::Whole(authorities) => authorities.next.as_ref()?.published,
+            Self::Absent | Self::Foreign | Self::Damaged { .. } => None,
+        }
+    }
 }
 
 /// The authorities.
@@ -93,6 +105,8 @@ pub enum SecretStep {
     AddNext,
     /// Every bundle carries the next authority, as of now.
     RecordPublished,
+    /// The bundles that were seen may be older than the publication that the Secret tells of.
+    LookAgain,
     /// Somebody took the next authority out of a bundle: begin again.
     ForgetPublished,
     /// The next authority becomes the current one.
@@ -212,7 +226,8 @@ fn rotate(
     match (everywhere, next.published) {
         (true, None) => SecretStep::RecordPublished,
         (true, Some(at)) if now >= later(at, lifetimes.settle) => SecretStep::Promote,
-        (false, Some(_)) => SecretStep::ForgetPublished,
+        (false, Some(at)) if observed.published_before == Some(at) => SecretStep::ForgetPublished,
+        (false, Some(_)) => SecretStep::LookAgain,
         _ => SecretStep::Keep,
     }
 }

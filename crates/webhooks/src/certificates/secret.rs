@@ -143,7 +143,7 @@ impl Stored {
             _ => None,
         };
         Ok(match step {
-            SecretStep::Keep | SecretStep::Refuse { .. } => None,
+            SecretStep::Keep | SecretStep::LookAgain | SecretStep::Refuse { .. } => None,
             SecretStep::Create => Some(Authorities::only(new()?)),
             SecretStep::Replace { keep, .. } => {
                 let kept = self.certificates().into_iter();

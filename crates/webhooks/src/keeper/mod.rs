@@ -9,7 +9,7 @@ mod pace;
 mod watch;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::try_join_all;
@@ -120,6 +120,8 @@ pub(crate) struct Keeper {
     pub(crate) resolver: Arc<Resolver>,
     pub(crate) clock: Clock,
     pub(crate) wake: Arc<Notify>,
+    /// See [`Observed::published_before`].
+    pub(crate) published: Mutex<Option<Timestamp>>,
 }
 
 /// What was seen, in the order in which it was looked at.
@@ -222,8 +224,11 @@ impl Keeper {
 
     fn decide(&self, seen: &Seen, now: Timestamp) -> Plan {
         let carried = seen.looks.iter().filter_map(|look| look.carried.clone());
+        let secret = seen.stored.facts();
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         let observed = Observed {
-            secret: seen.stored.facts(),
+            published_before: std::mem::replace(&mut published, secret.published()),
+            secret,
             bundles: carried.collect(),
             leaf: self.resolver.leaf().map(|leaf| leaf.facts().clone()),
         };

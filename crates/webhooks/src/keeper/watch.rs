@@ -63,6 +63,7 @@ impl Keeper {
                 (EventType::Normal, "AuthorityForgotten", note)
             }
             SecretStep::Keep
+            | SecretStep::LookAgain
             | SecretStep::Refuse { .. }
             | SecretStep::RecordPublished
             | SecretStep::ForgetPublished => return,
