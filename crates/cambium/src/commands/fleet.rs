@@ -27,8 +27,13 @@ pub(super) struct Kind {
     pub(super) definition: Definition,
     pub(super) resource: ApiResource,
     pub(super) composites: Vec<Value>,
-    /// The kind of its claims, and all of those.
-    pub(super) claims: Option<(ApiResource, Vec<Value>)>,
+    claims: Option<Claims>,
+}
+
+/// A kind of claims, and all of them.
+struct Claims {
+    resource: ApiResource,
+    objects: Vec<Value>,
 }
 
 /// A composite resource, and the object that says how it follows: itself, or its claim.
@@ -88,8 +93,8 @@ impl Fleet {
         };
         let claims = match definition.claim_names().map(resource) {
             Some(resource) => {
-                let claims = list_if_there(client, &resource).await?;
-                Some((resource, claims))
+                let objects = list_if_there(client, &resource).await?;
+                Some(Claims { resource, objects })
             }
             None => None,
         };
@@ -143,8 +148,7 @@ impl Fleet {
             let names = one.definition.claim_names()?;
             is_called(&one.definition, names, &wanted).then_some((one, one.claims.as_ref()))
         });
-        let meant: Vec<(&Kind, Option<&(ApiResource, Vec<Value>)>)> =
-            own.map(|one| (one, None)).chain(claimed).collect();
+        let meant: Vec<(&Kind, Option<&Claims>)> = own.map(|one| (one, None)).chain(claimed).collect();
         let [(one, claims)] = meant.as_slice() else {
             let message = match meant.is_empty() {
                 true => format!("no CompositeResourceDefinition defines {kind:?}"),
@@ -160,7 +164,7 @@ impl Fleet {
                 object["metadata"]["name"] == name && found.is_none_or(|found| found == namespace)
             })
         };
-        let Some((resource, claims)) = claims else {
+        let Some(Claims { resource, objects }) = claims else {
             let missing = || NotFound(format!("no {} {name:?}", one.definition.names().kind));
             let composite = find(&one.composites, name).ok_or_else(missing)?;
             if let Some(claim) = one.definition.layout().claim_ref(composite) {
@@ -180,7 +184,7 @@ impl Fleet {
             });
         };
         let missing = || NotFound(format!("no {} {name:?} in namespace {namespace}", resource.kind));
-        let claim = find(claims, name).ok_or_else(missing)?;
+        let claim = find(objects, name).ok_or_else(missing)?;
         let composite = composite_of(claim).and_then(|composite| find(&one.composites, composite.name?));
         let composite =
             composite.ok_or_else(|| NotFound(format!("{subject} has no composite resource yet")))?;
