@@ -681,7 +681,8 @@ async fn a_claim_says_how_its_composite_resource_follows() {
     .await
     .unwrap();
     let reference = async |object: &Value, namespace: &str, field: &str| {
-        let found = live(&sandbox.client, namespace, object).await?;
+        // It is named before it is made.
+        let found = live(&sandbox.client, namespace, object).await.unwrap_or_default();
         anyhow::Ok(found["spec"][field]["name"].as_str().map(str::to_owned))
     };
     let name = eventually_some("there is a composite resource", || async {
