@@ -5,7 +5,7 @@ use super::status::is_healthy;
 use super::{Recorded, Work, is_made_by, order};
 use crate::Refused;
 use cambium_api::names::{label, reason};
-use cambium_api::v1beta1::ApplicationStatus;
+use cambium_api::v1beta1::{ApplicationStatus, AppliedResource};
 use cambium_lineage::{Digest, RevisionName};
 use cambium_objects::{Object, is_within};
 use cambium_render::Stage;
@@ -123,7 +123,7 @@ pub fn plan(
         let mut objects = plan.wanted.iter().filter(|wanted| wanted.component == component);
         objects.all(|wanted| {
             let live = live.get(&wanted.object);
-            is_settled(wanted, live, &status) || live.is_some() && was_applied(wanted, &status)
+            is_settled(wanted, live, &status) || live.is_some() && as_applied(wanted, &status).is_some()
         }) && is_healthy(work, component, live)
     };
     let must_wait = |index: usize, wanted: &Applied| {
@@ -137,7 +137,7 @@ pub fn plan(
             continue;
         }
         // What was applied once is put back without waiting.
-        match !was_applied(wanted, &status) && must_wait(index, wanted) {
+        match as_applied(wanted, &status).is_none() && must_wait(index, wanted) {
             true => plan.waiting.push(index),
             false => plan.apply.push(index),
         }
@@ -269,21 +269,16 @@ fn is_settled(wanted: &Applied, live: Option<&Value>, status: &ApplicationStatus
     if is_within(&wanted.manifest, live) {
         return true;
     }
-    status.applied_resources.iter().any(|applied| {
-        applied.api_version == wanted.object.api_version
-            && applied.kind == wanted.object.kind
-            && applied.name == wanted.object.name
-            && applied.namespace.as_deref().unwrap_or_default() == wanted.object.namespace
-            && applied.applied.as_deref() == Some(wanted.digest.as_str())
-            && applied.generation.is_some()
+    as_applied(wanted, status).is_some_and(|applied| {
+        applied.generation.is_some()
             && applied.generation == live["metadata"]["generation"].as_i64()
             && is_within(&wanted.manifest["metadata"], &live["metadata"])
     })
 }
 
-/// Whether the status says that this very manifest was applied.
-fn was_applied(wanted: &Applied, status: &ApplicationStatus) -> bool {
-    status.applied_resources.iter().any(|applied| {
+/// What the status says of this very manifest, if it was applied.
+fn as_applied<'s>(wanted: &Applied, status: &'s ApplicationStatus) -> Option<&'s AppliedResource> {
+    status.applied_resources.iter().find(|applied| {
         applied_object(applied).is(&wanted.object)
             && applied.applied.as_deref() == Some(wanted.digest.as_str())
     })
