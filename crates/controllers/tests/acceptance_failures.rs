@@ -19,18 +19,6 @@ fn template(stage: &Stage, name: &str, mut base: Value, patches: Value) -> Value
     json!({"name": name, "base": base, "patches": patches, "readinessChecks": [{"type": "None"}]})
 }
 
-/// The texts of the events about a composite resource.
-async fn events(stage: &Stage, name: &str) -> Result<Vec<String>> {
-    let path = "/apis/events.k8s.io/v1/events";
-    let found = stage.platform.raw.get(path).await?.body;
-    let items = found["items"].as_array().cloned().unwrap_or_default();
-    let about = items.iter().filter(|event| event["regarding"]["name"] == name);
-    Ok(about
-        .filter_map(|event| event["note"].as_str())
-        .map(str::to_owned)
-        .collect())
-}
-
 #[tokio::test]
 async fn a_resource_that_the_server_cannot_read_is_told_and_its_siblings_are_made() -> Result<()> {
     let stage = Stage::start().await?;
@@ -49,12 +37,7 @@ async fn a_resource_that_the_server_cannot_read_is_told_and_its_siblings_are_mad
         .refused("thing", "cannot apply composed resource \"bad\"")
         .await?;
     stage.says("thing", "one").await?;
-    let told = events(&stage, "thing").await?;
-    ensure!(
-        told.iter().any(|note| note.contains("resource \"bad\"")),
-        "{told:?}"
-    );
-    Ok(())
+    stage.told("thing", "resource \"bad\"").await.map(drop)
 }
 
 #[tokio::test]
@@ -74,12 +57,10 @@ async fn values_of_a_secret_that_is_refused_are_not_shown() -> Result<()> {
     let said = stage
         .refused("thing", "cannot apply composed resource \"secret\"")
         .await?;
-    let told = events(&stage, "thing").await?;
     ensure!(!said.contains("87654321"), "{said}");
-    ensure!(
-        !told.is_empty() && !told.concat().contains("87654321"),
-        "{told:?}"
-    );
+    for event in stage.told("thing", "resource \"secret\"").await? {
+        ensure!(!event.to_string().contains("87654321"), "{event}");
+    }
     Ok(())
 }
 
@@ -116,8 +97,7 @@ async fn what_the_composite_resource_does_not_take_is_told() -> Result<()> {
         let found = stage.get(&old).await?;
         assert_eq!(found["status"]["seen"], "one");
         ensure!(condition(&found, "Ready").is_some(), "{found}");
-        let told = events(&stage, &new).await?;
-        ensure!(told.iter().any(|note| note.contains("cannot update")), "{told:?}");
+        stage.told(&new, "cannot update").await?;
         // It is well again when the composition is.
         stage.publish(&composition("status.seen")).await?;
         for name in [&old, &new] {

@@ -150,23 +150,6 @@ async fn echo(namespace: &str) -> FunctionServer {
     .await
 }
 
-async fn notes(stage: &Stage, text: &str) -> Result<Vec<Value>> {
-    let events = stage
-        .platform
-        .raw
-        .get("/apis/events.k8s.io/v1/events")
-        .await?
-        .body;
-    let events = events["items"].as_array().cloned().unwrap_or_default();
-    let uid = stage.get("thing").await?["metadata"]["uid"].clone();
-    let ours = events
-        .into_iter()
-        .filter(|event| event["regarding"]["uid"] == uid);
-    Ok(ours
-        .filter(|event| event["note"].as_str().unwrap_or_default().contains(text))
-        .collect())
-}
-
 #[tokio::test]
 async fn patch_and_transform_as_a_function_composes_and_follows_edits() -> Result<()> {
     let stage = Stage::start().await?;
@@ -255,11 +238,7 @@ async fn a_literal_response_composes_sets_conditions_and_what_is_left_out_is_col
         (&json!("True"), &json!("it is"))
     );
     assert_eq!(stage.composed("thing").await?.len(), 2);
-    let told = eventually_some("the warning is told", || async {
-        let told = notes(&stage, "take care").await?;
-        Ok((!told.is_empty()).then_some(told))
-    })
-    .await?;
+    let told = stage.told("thing", "take care").await?;
     assert_eq!((told.len(), &told[0]["type"]), (1, &json!("Warning")));
     assert_eq!(told[0]["note"], "Pipeline step \"literal\": take care");
     stage
@@ -275,7 +254,7 @@ async fn a_literal_response_composes_sets_conditions_and_what_is_left_out_is_col
         "b"
     );
     // It was said again and again, and told once.
-    assert_eq!(notes(&stage, "take care").await?[0]["series"], Value::Null);
+    assert_eq!(stage.told("thing", "take care").await?[0]["series"], Value::Null);
     Ok(())
 }
 
@@ -633,7 +612,7 @@ async fn answers_hold_for_as_long_as_functions_say_and_no_longer_than_the_deadli
     // Nobody touches anything, and the fourth answer arrives.
     stage.says("thing", "4").await?;
     until(&stage, "it is ready", ready).await?;
-    let told = notes(&stage, "did not answer within 0.3s").await?;
+    let told = stage.told("thing", "did not answer within 0.3s").await?;
     assert_eq!(told.len(), 1);
     Ok(())
 }

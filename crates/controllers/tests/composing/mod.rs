@@ -272,6 +272,20 @@ impl Stage {
         .await
     }
 
+    /// Waits for the events about a composite resource whose text has this in it: they are sent beside the work.
+    pub(crate) async fn told(&self, name: &str, text: &str) -> Result<Vec<Value>> {
+        let uid = self.get(name).await?["metadata"]["uid"].clone();
+        eventually_some(&format!("an event about {name} says {text:?}"), || async {
+            let mut events = items(&self.platform.raw, "/apis/events.k8s.io/v1/events").await?;
+            events.retain(|event| {
+                let note = event["note"].as_str().unwrap_or_default();
+                event["regarding"]["uid"] == uid && note.contains(text)
+            });
+            Ok((!events.is_empty()).then_some(events))
+        })
+        .await
+    }
+
     pub(crate) async fn applied(&self, path: &str, object: &Value) -> Result<Value> {
         let answer = self.apply(path, object).await?;
         ensure!(answer.code < 300, "{}: {}", answer.code, answer.body);
