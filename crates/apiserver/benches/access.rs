@@ -28,7 +28,7 @@ enum Subjects {
 
 /// A store with roles of five rules, and bindings to them: half of them of the cluster, half in namespaces.
 fn store(subjects: Subjects) -> Store {
-    let store = Store::in_memory(History::default()).unwrap();
+    let store = Store::in_memory(History::default());
     let rules: Vec<Value> = ["pods", "services", "secrets", "configmaps", "events"]
         .map(|resource| json!({"verbs": ["list", "watch"], "apiGroups": [""], "resources": [resource]}))
         .into();

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::loopback::Loopback;
 use crate::server::Server;
-use crate::store::{Draft, Expect, Write};
-use crate::{aggregation, auth, fairness, object};
+use crate::{aggregation, auth, fairness};
+
+mod stencil;
+
+pub(crate) use stencil::{Stencil, TIME, UID};
 
 /// Stands for the address of this server where Kubernetes wants one that others can reach: a server in a process
 /// has none, and one on loopback may not be named. The range is reserved for examples, so nobody else has it.
@@ -144,66 +147,6 @@ async fn refresh_authentication(server: &Server, client: &Loopback) {
             "backends cannot be told whom to believe"
         );
     }
-}
-
-/// A new object whose defaults are filled in, with what the server says of it: an identity, and who owns its fields.
-/// `status_manager` says who wrote the conditions that it begins with.
-pub(crate) fn founded(
-    server: &Server,
-    bucket: &str,
-    mut object: Value,
-    manager: &str,
-    status_manager: Option<&str>,
-) -> Write {
-    let now = object::timestamp(server.sources.now());
-    let mut fields = json!({});
-    for part in ["annotations", "labels"] {
-        if let Some(value) = object::metadata(&object).get(part) {
-            fields["f:metadata"][format!("f:{part}")] = owned(value);
-        }
-    }
-    if let Some(spec) = object.get("spec") {
-        fields["f:spec"] = owned(spec);
-    }
-    let entry = |manager: &str, fields: Value| {
-        json!({"apiVersion": object["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": fields,
-            "manager": manager, "operation": "Update", "time": now})
-    };
-    let mut managers = vec![entry(manager, fields)];
-    if let Some(manager) = status_manager {
-        let conditions = object::at(&object, "status.conditions").and_then(Value::as_array);
-        let mut fields = json!({".": {}});
-        for condition in conditions.into_iter().flatten() {
-            fields[format!("k:{}", json!({"type": condition["type"]}))] = owned(condition);
-        }
-        let mut of_status = entry(manager, json!({"f:status": {"f:conditions": fields}}));
-        of_status["subresource"] = json!("status");
-        managers.insert(0, of_status);
-    }
-    let key = object::key(object::namespace(&object), object::name(&object)).into();
-    let metadata = object::metadata_mut(&mut object);
-    metadata.insert("creationTimestamp".to_owned(), json!(now));
-    metadata.insert("managedFields".to_owned(), Value::Array(managers));
-    metadata.insert("uid".to_owned(), json!(server.sources.uid()));
-    Write {
-        bucket: bucket.into(),
-        key,
-        expect: Expect::Absent,
-        put: Some(Draft::new(&object)),
-    }
-}
-
-/// The set of fields that somebody owns who has written all of this; lists belong to their writer as a whole.
-fn owned(value: &Value) -> Value {
-    let Value::Object(map) = value else {
-        return json!({});
-    };
-    let mut fields = Map::from_iter([(".".to_owned(), json!({}))]);
-    fields.extend(
-        map.iter()
-            .map(|(name, value)| (format!("f:{name}"), owned(value))),
-    );
-    Value::Object(fields)
 }
 
 /// An object that should be there.

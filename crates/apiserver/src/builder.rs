@@ -179,7 +179,7 @@ impl Builder {
         let store = match (self.store, &self.file) {
             (Some(store), _) => store,
             (None, Some(path)) => Store::open(path, self.history)?,
-            (None, None) => Store::in_memory(self.history)?,
+            (None, None) => Store::in_memory(self.history),
         };
         let access = Access {
             tokens: self.tokens,

@@ -69,7 +69,7 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
         events: 20,
         bytes: 1 << 20,
     };
-    let store = Store::in_memory(history).unwrap();
+    let store = Store::in_memory(history);
     let name: Arc<str> = "/things".into();
     let bucket = store.bucket(&name);
     let mut model = Model::default();

@@ -1,15 +1,16 @@
 //! An APIService for every group and version that this server answers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
 use super::{API_SERVICES, priorities};
-use crate::bootstrap::founded;
+use crate::bootstrap::{Stencil, TIME};
 use crate::loopback::Loopback;
+use crate::registry::Registry;
 use crate::server::Server;
-use crate::{object, store};
+use crate::store;
 
 /// Says that an APIService is kept by the server: `onstart` for what it always has, `true` for what comes and goes.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
@@ -51,8 +52,13 @@ fn changes(server: &Server) -> Vec<Change> {
         .iter()
         .map(|entry| (entry.name().to_owned(), entry.label(AUTOMANAGED) == Some("true")))
         .collect();
+    plan(&served(&server.registry()), &stored)
+}
+
+/// The groups and versions of a registry.
+fn served(registry: &Registry) -> BTreeMap<(String, String), Origin> {
     let mut served = BTreeMap::new();
-    for resource in server.registry().all() {
+    for resource in registry.all() {
         let origin = match resource.custom() {
             Some(_) => Origin::Definition,
             None => Origin::Server,
@@ -63,7 +69,7 @@ fn changes(server: &Server) -> Vec<Change> {
             *known = origin;
         }
     }
-    plan(&served, &stored)
+    served
 }
 
 async fn reconcile(server: &Server, client: &Loopback) {
@@ -80,19 +86,24 @@ async fn reconcile(server: &Server, client: &Loopback) {
     }
 }
 
-/// What makes those that a server has before it knows its CRDs.
-pub(crate) fn missing(server: &Server) -> Vec<store::Write> {
-    let changes = changes(server).into_iter();
-    let missing = changes.filter_map(|change| match change {
-        Change::Create(object) => Some(object),
-        Change::Delete(_) => None,
-    });
-    missing
-        .map(|mut object| {
-            object["status"] = available(server.sources.now());
-            founded(server, API_SERVICES, object, MANAGER, None)
+/// Those that a server has before it knows its CRDs.
+static STENCILS: LazyLock<Vec<Stencil>> = LazyLock::new(|| {
+    let changes = plan(&served(&Registry::builtin()), &BTreeMap::new()).into_iter();
+    changes
+        .filter_map(|change| match change {
+            Change::Create(mut object) => {
+                object["status"] = available(TIME);
+                Some(Stencil::founded(API_SERVICES, object, MANAGER, None))
+            }
+            Change::Delete(_) => None,
         })
         .collect()
+});
+
+/// What makes those of them that are missing.
+pub(crate) fn missing(server: &Server) -> Vec<store::Write> {
+    let missing = STENCILS.iter().filter(|stencil| !stencil.is_there(server));
+    missing.map(|stencil| stencil.write(server)).collect()
 }
 
 /// What is missing is made; what was made for a CRD goes with it. `stored` says of each APIService whether it was made so.
@@ -130,9 +141,9 @@ fn api_service(name: &str, (group, version): &(String, String), origin: Origin) 
 }
 
 /// What a new APIService says of itself if this server answers it.
-pub(crate) fn available(now: jiff::Timestamp) -> Value {
+pub(crate) fn available(now: &str) -> Value {
     json!({"conditions": [{"type": "Available", "status": "True", "reason": "Local",
-        "message": "Local APIServices are always available", "lastTransitionTime": object::timestamp(now)}]})
+        "message": "Local APIServices are always available", "lastTransitionTime": now}]})
 }
 
 #[cfg(test)]

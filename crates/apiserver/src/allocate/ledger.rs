@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn two_at_once_never_get_the_same() {
-        let store = Store::in_memory(crate::store::History::default()).unwrap();
+        let store = Store::in_memory(crate::store::History::default());
         let addresses = Addresses::default();
         let spec = json!({"clusterIP": "10.96.3.3"}).as_object().cloned().unwrap();
         let take = || addresses.take(&store, &mut spec.clone(), None, "seed", Purpose::Store);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::work::{self, Controller, Queue, Step};
-use crate::fairness::bootstrap::{self, CONSUMER, Suggestion, Upkeep, dangling};
+use crate::fairness::bootstrap::{CONSUMER, SUGGESTIONS, Suggestion, Upkeep, dangling};
 use crate::fairness::{FLOW_SCHEMAS, PRIORITY_LEVELS};
 use crate::loopback::Loopback;
 use crate::object;
@@ -24,10 +24,9 @@ pub(super) fn start(server: &Arc<Server>) {
     let flows = Flows {
         server: server.clone(),
         client: server.loopback("api-priority-and-fairness").with_agent(CONSUMER),
-        suggestions: bootstrap::objects(),
     };
     let mut queue = Queue::new();
-    for suggestion in &flows.suggestions {
+    for suggestion in &*SUGGESTIONS {
         queue.add(Key::of(suggestion));
     }
     for entry in server.store.bucket(&FLOW_SCHEMAS.into()).list("").0 {
@@ -54,7 +53,6 @@ impl Key {
 struct Flows {
     server: Arc<Server>,
     client: Loopback,
-    suggestions: Vec<Suggestion>,
 }
 
 impl Controller for Flows {
@@ -82,10 +80,7 @@ impl Controller for Flows {
         let stored = self.get(bucket, name);
         let client = self.client.clone();
         let path = format!("{ROOT}/{plural}");
-        let suggestion = self
-            .suggestions
-            .iter()
-            .find(|suggestion| Key::of(suggestion) == *key);
+        let suggestion = SUGGESTIONS.iter().find(|suggestion| Key::of(suggestion) == *key);
         match suggestion.and_then(|suggestion| suggestion.upkeep(stored.as_ref())) {
             Some(Upkeep::Create(object)) => {
                 return Step::act(async move { client.create(&path, &object).await.map(drop) });
@@ -102,7 +97,8 @@ impl Controller for Flows {
         let level = object::at(&schema, "spec.priorityLevelConfiguration.name");
         let level = level.and_then(Value::as_str).unwrap_or_default();
         let exists = self.get(PRIORITY_LEVELS, level).is_some();
-        let Some(condition) = dangling(&schema, level, exists, self.server.sources.now()) else {
+        let now = object::timestamp(self.server.sources.now());
+        let Some(condition) = dangling(&schema, level, exists, &now) else {
             return Step::rest();
         };
         let path = format!("{path}/{name}/status");

@@ -1,9 +1,11 @@
 //! The flow schemas and priority levels that every cluster has, and how they are kept.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::{FLOW_SCHEMAS, PRIORITY_LEVELS};
-use crate::bootstrap::founded;
+use crate::bootstrap::{Stencil, TIME};
 use crate::object;
 use crate::server::Server;
 use crate::store::Write;
@@ -69,29 +71,33 @@ impl Suggestion {
     }
 }
 
-/// What makes those that are missing, each with the status that it is going to have.
+/// All of them.
+pub(crate) static SUGGESTIONS: LazyLock<Vec<Suggestion>> = LazyLock::new(objects);
+
+/// The same as they begin, each with the status that it is going to have.
+static STENCILS: LazyLock<Vec<Stencil>> = LazyLock::new(|| {
+    let stencil = |suggestion: &Suggestion| {
+        let mut object = suggestion.object.clone();
+        let level = object::at(&object, "spec.priorityLevelConfiguration.name").and_then(Value::as_str);
+        // Its level is one of them, too.
+        let condition = level.and_then(|level| dangling(&object, level, true, TIME));
+        let status_manager = condition.is_some().then_some(CONSUMER);
+        object["status"] =
+            condition.map_or_else(|| json!({}), |condition| json!({"conditions": [condition]}));
+        object["metadata"]["generation"] = json!(1);
+        Stencil::founded(suggestion.bucket(), object, PRODUCER, status_manager)
+    };
+    SUGGESTIONS.iter().map(stencil).collect()
+});
+
+/// What makes those that are missing.
 pub(crate) fn missing(server: &Server) -> Vec<Write> {
-    let missing = objects().into_iter().filter(|one| {
-        let bucket = server.store.bucket(&one.bucket().into());
-        bucket.get(one.name()).is_none()
-    });
-    missing
-        .map(|suggestion| {
-            let (bucket, mut object) = (suggestion.bucket(), suggestion.object);
-            let level = object::at(&object, "spec.priorityLevelConfiguration.name").and_then(Value::as_str);
-            // Its level is one of them, too.
-            let condition = level.and_then(|level| dangling(&object, level, true, server.sources.now()));
-            let status_manager = condition.is_some().then_some(CONSUMER);
-            object["status"] =
-                condition.map_or_else(|| json!({}), |condition| json!({"conditions": [condition]}));
-            object["metadata"]["generation"] = json!(1);
-            founded(server, bucket, object, PRODUCER, status_manager)
-        })
-        .collect()
+    let missing = STENCILS.iter().filter(|stencil| !stencil.is_there(server));
+    missing.map(|stencil| stencil.write(server)).collect()
 }
 
 /// The condition that a flow schema should have; `None` when it has it.
-pub(crate) fn dangling(schema: &Value, level: &str, exists: bool, now: jiff::Timestamp) -> Option<Value> {
+pub(crate) fn dangling(schema: &Value, level: &str, exists: bool, now: &str) -> Option<Value> {
     let (status, reason, why) = match exists {
         true => ("False", "Found", "and it exists"),
         false => ("True", "NotFound", "but there is no such object"),
@@ -108,12 +114,12 @@ pub(crate) fn dangling(schema: &Value, level: &str, exists: bool, now: jiff::Tim
     });
     (!same).then(|| {
         json!({"type": "Dangling", "status": status, "reason": reason, "message": message,
-            "lastTransitionTime": object::timestamp(now)})
+            "lastTransitionTime": now})
     })
 }
 
-/// All of them, as they are stored: with the defaults filled in.
-pub(crate) fn objects() -> Vec<Suggestion> {
+/// As they are stored: with the defaults filled in.
+fn objects() -> Vec<Suggestion> {
     let queue = |shares: u32, lendable: u32, queues: u32, hand: u32| {
         let queuing = json!({"queues": queues, "handSize": hand, "queueLengthLimit": 50});
         limited(shares, lendable, json!({"type": "Queue", "queuing": queuing}))
@@ -275,6 +281,8 @@ fn everything(subjects: Value) -> Value {
 mod tests {
     use super::*;
 
+    const NOW: &str = "2026-01-02T03:04:05Z";
+
     fn find(name: &str) -> Suggestion {
         objects()
             .into_iter()
@@ -314,14 +322,11 @@ mod tests {
     #[test]
     fn a_flow_schema_says_whether_its_level_exists() {
         let mut schema = json!({"spec": {"priorityLevelConfiguration": {"name": "mine"}}});
-        let missing = dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let missing = dangling(&schema, "mine", false, NOW).unwrap();
         assert_eq!(missing["status"], "True");
         schema["status"] = json!({"conditions": [missing]});
-        assert_eq!(
-            dangling(&schema, "mine", false, jiff::Timestamp::UNIX_EPOCH),
-            None
-        );
-        let found = dangling(&schema, "mine", true, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(dangling(&schema, "mine", false, NOW), None);
+        let found = dangling(&schema, "mine", true, NOW).unwrap();
         assert_eq!(
             (&found["status"], &found["reason"]),
             (&json!("False"), &json!("Found"))

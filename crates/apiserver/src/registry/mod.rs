@@ -7,7 +7,7 @@ mod builtin;
 mod served;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 pub(crate) use served::{Origin, ScalePaths, Served};
 
@@ -21,13 +21,16 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// The built-in resources.
-    pub(crate) fn builtin() -> Self {
-        let mut registry = Self::default();
-        for row in cambium_builtin::RESOURCES {
-            registry.add(builtin::served(row));
-        }
-        registry
+    /// The built-in resources, which all servers of a process share.
+    pub(crate) fn builtin() -> Arc<Self> {
+        static BUILTIN: LazyLock<Arc<Registry>> = LazyLock::new(|| {
+            let mut registry = Registry::default();
+            for row in cambium_builtin::RESOURCES {
+                registry.add(builtin::served(row));
+            }
+            Arc::new(registry)
+        });
+        BUILTIN.clone()
     }
 
     /// Adds or replaces a resource.

@@ -69,7 +69,7 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
     }
     if let Origin::Builtin(row) = &call.resource.origin {
         if row.kind == "APIService" && object::at(value, "spec.service").is_none_or(Value::is_null) {
-            value["status"] = aggregation::locally_available(sources.now());
+            value["status"] = aggregation::locally_available(&object::timestamp(sources.now()));
         }
         cambium_builtin::prepare_for_create(row, value);
     }

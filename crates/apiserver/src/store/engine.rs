@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::tables::{LogRow, OpenError, Tables};
+use super::tables::{FIRST_REVISION, LogRow, OpenError, Tables};
 use super::{Draft, Entry, Event, EventKind, Shared};
 
 /// A change that somebody wants.
@@ -53,11 +53,18 @@ type Place = (Arc<str>, Arc<str>);
 type Contents = (Vec<Arc<Entry>>, Vec<Arc<Event>>);
 
 pub(crate) struct Engine {
-    tables: Tables,
+    /// The durable copy; a store in memory has none.
+    tables: Option<Tables>,
     shared: Arc<Shared>,
 }
 
 impl Engine {
+    /// Of a store that begins empty and ends with the process.
+    pub(crate) fn in_memory(shared: Arc<Shared>) -> Self {
+        shared.start_at(FIRST_REVISION, 0);
+        Self { tables: None, shared }
+    }
+
     pub(crate) fn load(tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
         let loaded = tables.load()?;
         shared.start_at(loaded.revision, loaded.compacted);
@@ -71,11 +78,14 @@ impl Engine {
         for (name, (objects, log)) in buckets {
             shared.bucket(&name).restore(objects, log);
         }
-        Ok(Self { tables, shared })
+        Ok(Self {
+            tables: Some(tables),
+            shared,
+        })
     }
 
     /// Carries out a group of writes in order. Each is answered for itself; those that go through
-    /// are durable, together, before this returns.
+    /// are durable, together, before this returns, where there is a durable copy.
     pub(crate) fn write(&mut self, writes: Vec<Write>) -> Vec<Result<Arc<Entry>, WriteError>> {
         if let Err(error) = self.recover() {
             let error = WriteError::Storage(error.to_string().into());
@@ -100,7 +110,10 @@ impl Engine {
                 entry
             }));
         }
-        let committed = self.tables.commit(&events);
+        let committed = self
+            .tables
+            .as_mut()
+            .map_or(Ok(()), |tables| tables.commit(&events));
         self.shared.healthy.store(committed.is_ok(), Ordering::Release);
         if let Err(error) = committed {
             tracing::error!(%error, "a group of writes failed");
@@ -118,12 +131,12 @@ impl Engine {
 
     /// After a failed commit: opens the file again and publishes what had reached it after all.
     fn recover(&mut self) -> Result<(), OpenError> {
-        if !self.tables.is_closed() {
+        let Some(tables) = self.tables.as_mut().filter(|tables| tables.is_closed()) else {
             return Ok(());
-        }
-        self.tables.reopen()?;
+        };
+        tables.reopen()?;
         let known = self.shared.revision();
-        let loaded = self.tables.load()?;
+        let loaded = tables.load()?;
         for event in replay(&loaded.objects, loaded.log)? {
             if event.entry.revision > known {
                 self.shared.publish(event);

@@ -111,6 +111,23 @@ impl Draft {
         })
     }
 
+    /// Its text before and after the revision.
+    pub(crate) fn parts(&self) -> [&[u8]; 2] {
+        [&self.before, &self.after]
+    }
+
+    /// The same object with another identity, whose text is like this.
+    pub(crate) fn with_parts(&self, uid: &str, before: Vec<u8>, after: Vec<u8>) -> Self {
+        Self {
+            before,
+            after,
+            uid: uid.into(),
+            api_version: self.api_version.clone(),
+            labels: self.labels.clone(),
+            deleting: self.deleting,
+        }
+    }
+
     /// How large the stored object will be, without the revision's digits.
     pub fn len(&self) -> usize {
         self.before.len() + self.after.len()

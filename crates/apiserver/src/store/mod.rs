@@ -85,13 +85,18 @@ struct Feed {
 impl Store {
     /// A store that forgets everything when dropped. Writes happen on the caller's thread, so it
     /// works under tokio's paused time.
-    pub fn in_memory(history: History) -> Result<Self, OpenError> {
-        Self::inline(Tables::in_memory()?, history)
+    pub fn in_memory(history: History) -> Self {
+        let shared = Shared::new(history);
+        Self {
+            queue: Arc::new(Queue::inline(Engine::in_memory(shared.clone()))),
+            shared,
+        }
     }
 
     /// A store in a file, which it locks. Writes are grouped and synced by a thread of its own.
     pub fn open(path: &Path, history: History) -> Result<Self, OpenError> {
-        let (shared, engine) = Self::load(Tables::open(path)?, history)?;
+        let shared = Shared::new(history);
+        let engine = Engine::load(Tables::open(path)?, shared.clone())?;
         Ok(Self {
             shared,
             queue: Arc::new(Queue::threaded(engine)),
@@ -103,28 +108,12 @@ impl Store {
         reopen: Box<dyn Fn() -> Result<redb::Database, redb::DatabaseError> + Send>,
         history: History,
     ) -> Result<Self, OpenError> {
-        Self::inline(Tables::on_backend(reopen)?, history)
-    }
-
-    fn inline(tables: Tables, history: History) -> Result<Self, OpenError> {
-        let (shared, engine) = Self::load(tables, history)?;
+        let shared = Shared::new(history);
+        let engine = Engine::load(Tables::on_backend(reopen)?, shared.clone())?;
         Ok(Self {
             shared,
             queue: Arc::new(Queue::inline(engine)),
         })
-    }
-
-    fn load(tables: Tables, history: History) -> Result<(Arc<Shared>, Engine), OpenError> {
-        let shared = Arc::new(Shared {
-            revision: AtomicU64::new(0),
-            compacted: AtomicU64::new(0),
-            healthy: AtomicBool::new(true),
-            buckets: RwLock::default(),
-            feeds: RwLock::default(),
-            history,
-        });
-        let engine = Engine::load(tables, shared.clone())?;
-        Ok((shared, engine))
     }
 
     /// The newest revision that every reader can see.
@@ -173,6 +162,17 @@ impl Store {
 }
 
 impl Shared {
+    fn new(history: History) -> Arc<Self> {
+        Arc::new(Self {
+            revision: AtomicU64::new(0),
+            compacted: AtomicU64::new(0),
+            healthy: AtomicBool::new(true),
+            buckets: RwLock::default(),
+            feeds: RwLock::default(),
+            history,
+        })
+    }
+
     pub(crate) fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
     }

@@ -18,7 +18,7 @@ const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 
 const FORMAT: u64 = 1;
 /// The empty store: clients read 0 as "any".
-const FIRST_REVISION: u64 = 1;
+pub(crate) const FIRST_REVISION: u64 = 1;
 /// Rows of the durable log. Watches that were away for longer start over.
 const LOG_ROWS: u64 = 4096;
 /// Objects are read from memory, so redb needs little more than the pages it is writing.
@@ -90,15 +90,6 @@ pub(crate) struct LogRow {
 }
 
 impl Tables {
-    pub(crate) fn in_memory() -> Result<Self, OpenError> {
-        let database = builder().create_with_backend(redb::backends::InMemoryBackend::new())?;
-        // There is nothing to go back to when memory fails, so reopening starts empty; it cannot happen.
-        Self::prepare(
-            Box::new(|| builder().create_with_backend(redb::backends::InMemoryBackend::new())),
-            database,
-        )
-    }
-
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         create_whole(path)?;
         let path = path.to_owned();

@@ -272,9 +272,12 @@ impl Place {
             String::from_utf8_lossy(&sent.body),
             String::from_utf8_lossy(&bytes),
         );
-        let body: Value = match media.starts_with("application/yaml") {
-            true => serde_saphyr::from_slice(&bytes).unwrap_or_default(),
-            false => serde_json::from_slice(&bytes).unwrap_or_default(),
+        let body: Value = if media.starts_with("application/yaml") {
+            serde_saphyr::from_slice(&bytes).unwrap_or_default()
+        } else if media.starts_with("application/vnd.kubernetes.protobuf") {
+            cambium_builtin::protobuf::decode(&bytes).unwrap_or_default()
+        } else {
+            serde_json::from_slice(&bytes).unwrap_or_default()
         };
         let panics = PANICS.get() != before;
         let fail = |why: &str| Err(TestCaseError::fail(format!("{why}\n{shown}")));
@@ -288,13 +291,7 @@ impl Place {
                     || sent.path.contains("/healthz")
                     || sent.path.contains("/readyz")
                     || sent.path.contains("/livez"));
-            // Whoever prefers protobuf gets refusals in it, too.
-            let protobuf =
-                media.starts_with("application/vnd.kubernetes.protobuf") && bytes.starts_with(b"k8s\0");
-            if !plain
-                && !protobuf
-                && (text("kind") != "Status" || body["code"] != code || text("message").is_empty())
-            {
+            if !plain && (text("kind") != "Status" || body["code"] != code || text("message").is_empty()) {
                 return fail("a refusal that is no Status");
             }
             let explained = !text("reason").is_empty();

@@ -43,7 +43,7 @@ impl Cluster {
                 make_private(data)?;
                 Store::open(&data.join("store.redb"), History::default()).map_err(refused)?
             }
-            None => Store::in_memory(History::default()).map_err(refused)?,
+            None => Store::in_memory(History::default()),
         };
         let (authority, front_proxy, signing_key) = match &data {
             Some(data) => {

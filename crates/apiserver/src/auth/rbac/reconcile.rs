@@ -1,16 +1,28 @@
 //! Laying the standard roles and bindings over what is there, at start.
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use super::policy::Standard;
 use super::{Rule, cover, index, policy};
+use crate::bootstrap::{Stencil, TIME, UID};
 use crate::object;
 use crate::server::Server;
 use crate::store::{Draft, Expect, Write};
 
 /// Whoever sets this annotation to `false` keeps an object as it is.
 const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+
+static STANDARD: LazyLock<Vec<(Standard, Stencil)>> = LazyLock::new(|| {
+    let all = policy::all().into_iter();
+    all.map(|standard| {
+        let draft = Draft::from_json(&standard.stored(UID, TIME)).expect("a test reads the whole table");
+        let stencil = Stencil::of(&standard.bucket(), &standard.key(), draft);
+        (standard, stencil)
+    })
+    .collect()
+});
 
 /// What to do about an object that is there.
 #[derive(Debug, PartialEq)]
@@ -24,33 +36,25 @@ enum Plan {
 
 /// What makes the roles and bindings that are missing, and adds to the others what they lack.
 pub(crate) fn writes(server: &Server) -> Vec<Write> {
-    let now = object::timestamp(server.sources.now());
     let mut writes = Vec::new();
-    for standard in policy::all() {
-        let (bucket, key): (Arc<str>, Arc<str>) = (standard.bucket().into(), standard.key().into());
-        let entry = server.store.bucket(&bucket).get(&key);
-        let write = |expect, put| Write {
-            bucket: bucket.clone(),
-            key: key.clone(),
-            expect,
-            put,
-        };
-        if let Some(entry) = entry {
-            let expect = Expect::Revision(entry.revision);
+    for (standard, stencil) in &*STANDARD {
+        if let Some(entry) = server.store.bucket(&stencil.bucket).get(&stencil.key) {
+            let change = |put| Write {
+                bucket: stencil.bucket.clone(),
+                key: stencil.key.clone(),
+                expect: Expect::Revision(entry.revision),
+                put,
+            };
             match plan(&entry.value(), &standard.wanted()) {
                 Plan::Keep => continue,
                 Plan::Change(changed) => {
-                    writes.push(write(expect, Some(Draft::new(&changed))));
+                    writes.push(change(Some(Draft::new(&changed))));
                     continue;
                 }
-                Plan::Replace => writes.push(write(expect, None)),
+                Plan::Replace => writes.push(change(None)),
             }
         }
-        let draft = Draft::from_json(&standard.stored(&server.sources.uid(), &now));
-        writes.push(write(
-            Expect::Absent,
-            Some(draft.expect("a test reads the whole table")),
-        ));
+        writes.push(stencil.write(server));
     }
     writes
 }

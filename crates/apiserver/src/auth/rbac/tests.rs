@@ -55,7 +55,7 @@ fn no(text: &str) -> Decision {
 
 #[tokio::test]
 async fn a_decision_follows_every_write() {
-    let store = Store::in_memory(History::default()).expect("a store");
+    let store = Store::in_memory(History::default());
     let rbac = Rbac::new(&store);
     let ada = User::authenticated("ada", &["developers"]);
     assert_eq!(ask(&rbac, &ada, "", "pods"), no(""));
@@ -77,7 +77,7 @@ async fn a_decision_follows_every_write() {
 
 #[tokio::test]
 async fn a_binding_in_a_namespace_counts_there_only() {
-    let store = Store::in_memory(History::default()).expect("a store");
+    let store = Store::in_memory(History::default());
     let rbac = Rbac::new(&store);
     put(&store, role("Role", "shop", "r", "pods")).await;
     put(&store, role("ClusterRole", "", "c", "secrets")).await;
@@ -113,7 +113,7 @@ async fn a_binding_in_a_namespace_counts_there_only() {
 
 #[tokio::test]
 async fn masters_need_no_role() {
-    let store = Store::in_memory(History::default()).expect("a store");
+    let store = Store::in_memory(History::default());
     assert_eq!(
         ask(&Rbac::new(&store), &User::master("root"), "x", "pods"),
         allow("")

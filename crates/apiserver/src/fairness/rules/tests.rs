@@ -2,12 +2,13 @@ use super::*;
 use crate::fairness::bootstrap;
 
 fn rules() -> Rules {
-    let (levels, schemas) = bootstrap::objects()
-        .into_iter()
-        .partition::<Vec<_>, _>(|one| one.is_level());
-    let objects =
-        |list: Vec<bootstrap::Suggestion>| -> Vec<Value> { list.into_iter().map(|one| one.object).collect() };
-    Rules::read(&objects(schemas), &objects(levels), 600)
+    let objects = |levels: bool| -> Vec<Value> {
+        let all = bootstrap::SUGGESTIONS.iter();
+        all.filter(|one| one.is_level() == levels)
+            .map(|one| one.object.clone())
+            .collect()
+    };
+    Rules::read(&objects(false), &objects(true), 600)
 }
 
 fn path<'a>(path: &'a str) -> Action<'a> {
