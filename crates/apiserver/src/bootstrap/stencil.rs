@@ -101,14 +101,13 @@ impl Stencil {
 
 /// The places to be filled in, in their order.
 fn holes(text: &[u8]) -> Vec<Hole> {
-    let stands = |at: usize| {
-        [UID, TIME]
-            .into_iter()
-            .find(|mark| text[at..].starts_with(mark.as_bytes()))
-    };
-    (0..text.len())
-        .filter_map(|at| stands(at).map(|mark| (at, mark)))
-        .collect()
+    let text = std::str::from_utf8(text).expect("drafts are JSON");
+    let mut holes: Vec<Hole> = [UID, TIME]
+        .into_iter()
+        .flat_map(|mark| text.match_indices(mark).map(move |(at, _)| (at, mark)))
+        .collect();
+    holes.sort_unstable();
+    holes
 }
 
 fn filled(text: &[u8], holes: &[Hole], uid: &str, time: &str) -> Vec<u8> {
