@@ -95,7 +95,7 @@ pub(crate) async fn mixed(cambium: &Path, time: Duration) -> Result<Soak> {
 
 /// Until logs are full and everything that is kept for a while is there.
 fn warm_up(time: Duration) -> Duration {
-    time / 4
+    (time / 4).min(Duration::from_mins(2))
 }
 
 async fn sample(target: &Target, time: Duration) -> Result<Vec<f64>> {

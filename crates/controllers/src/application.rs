@@ -4,8 +4,8 @@ use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome, Resource};
-use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizer};
-use cambium_api::names::{FIELD_MANAGER, finalizer, reason};
+use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
+use cambium_api::names::{FIELD_MANAGER, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::{RevisionName, Version};
 use cambium_oam::Refused;
@@ -106,11 +106,14 @@ impl Run<'_> {
         }
     }
 
-    /// Removes what the application made, and then lets it go.
+    /// Removes what the application made, or leaves it to nobody, and then lets the application go.
     async fn delete(&self) -> kube::Result<Outcome> {
         let metadata = &self.application["metadata"];
-        let finalizers = metadata["finalizers"].as_array();
-        if !finalizers.is_some_and(|names| names.iter().any(|name| name == finalizer::APPLICATION)) {
+        let has = |finalizer: &str| {
+            let names = metadata["finalizers"].as_array();
+            names.is_some_and(|names| names.iter().any(|name| name == finalizer))
+        };
+        if !has(finalizer::APPLICATION) {
             return Ok(Outcome::Done);
         }
         let recorded = self.recorded();
@@ -126,8 +129,9 @@ impl Run<'_> {
         let live = self.made();
         let doomed = plan_deletion(&self.application, &recorded, &live);
         for (object, uid) in &doomed {
-            let going = live[object]["metadata"]["deletionTimestamp"].is_string();
-            if !going {
+            if has(finalizer::ORPHAN) {
+                self.let_go(object, uid, &kinds).await?;
+            } else if live[object]["metadata"]["deletionTimestamp"].is_null() {
                 self.prune(object, uid, &kinds).await?;
             }
         }
@@ -145,12 +149,12 @@ impl Run<'_> {
         // As it was when this was decided: whoever changed it since is asked again.
         let judged = serde_json::from_value(metadata.clone()).map_err(kube::Error::SerdeError)?;
         let applications = &self.context.caches.applications;
-        remove_finalizer(
+        remove_finalizers(
             &self.applications(),
             applications,
             &self.key,
             &judged,
-            finalizer::APPLICATION,
+            &[finalizer::APPLICATION, finalizer::ORPHAN],
         )
         .await?;
         Ok(Outcome::Done)
@@ -380,6 +384,25 @@ impl Run<'_> {
         let cache = self.context.children.get(&resource.gvk());
         let key = Key::new(&object.namespace, &object.name);
         delete_judged(&api, cache.as_deref(), &key, uid).await
+    }
+
+    /// Takes our labels off an object that stays.
+    async fn let_go(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
+        let kind = (object.api_version.clone(), object.kind.clone());
+        let Some(Ok(resource)) = kinds.get(&kind) else {
+            return Ok(());
+        };
+        let api = resource.api(self.context.client.clone(), &object.namespace);
+        let patch = json!({"metadata": {"uid": uid, "labels": {
+            (label::APPLICATION): null, (label::APPLICATION_NAMESPACE): null,
+        }}});
+        let params = PatchParams::default();
+        match api.patch(&object.name, &params, &Patch::Merge(patch)).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(error),
+            // The watch tells when it has ceased to be ours.
+            Ok(_) => Ok(()),
+        }
     }
 
     async fn trim(&self, name: &RevisionName, uid: &str) -> kube::Result<()> {

@@ -3,7 +3,7 @@
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome, Record};
-use crate::write::{delete_judged, is_conflict, reference, remove_finalizer};
+use crate::write::{delete_judged, is_conflict, reference, remove_finalizers};
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
@@ -260,7 +260,14 @@ impl Revisions<'_> {
         let revisions = &self.context.caches.revisions;
         match revisions.get(&key) {
             Some(record) => {
-                remove_finalizer(&self.api, revisions, &key, &record.metadata(), finalizer::IN_USE).await
+                remove_finalizers(
+                    &self.api,
+                    revisions,
+                    &key,
+                    &record.metadata(),
+                    &[finalizer::IN_USE],
+                )
+                .await
             }
             None => Ok(()),
         }

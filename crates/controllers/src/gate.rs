@@ -7,7 +7,8 @@ use crate::manager::Context;
 use crate::runtime::Key;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_oam::admission::{
-    ApplicationCheck, check_application, check_definition, check_definition_deletion, check_revision,
+    ApplicationCheck, check_application, check_application_deletion, check_definition,
+    check_definition_deletion, check_revision,
 };
 use cambium_oam::application::{Observed, Recorded};
 use cambium_oam::definition::Uses;
@@ -105,7 +106,7 @@ impl Validator for Applications {
     fn rules(&self) -> Vec<RuleWithOperations> {
         vec![rule(
             &["v1beta1"],
-            &["CREATE", "UPDATE"],
+            &["CREATE", "UPDATE", "DELETE"],
             vec!["applications".to_owned()],
         )]
     }
@@ -113,7 +114,8 @@ impl Validator for Applications {
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
             let Some(application) = &request.object else {
-                return Verdict::allowed();
+                let deleted = request.old_object.as_ref().unwrap_or(&Value::Null);
+                return verdict(check_application_deletion(deleted, &request.options));
             };
             self.0.synced().await;
             let until = tokio::time::Instant::now() + MOMENT;

@@ -35,16 +35,18 @@ pub(crate) async fn delete_judged(
     Ok(())
 }
 
-/// Takes a finalizer away; with the last one, an object whose deletion was asked for goes.
-pub(crate) async fn remove_finalizer(
+/// Takes finalizers away; with the last one, an object whose deletion was asked for goes.
+pub(crate) async fn remove_finalizers(
     api: &Api<DynamicObject>,
     cache: &Cache,
     key: &Key,
     metadata: &ObjectMeta,
-    finalizer: &str,
+    finalizers: &[&str],
 ) -> kube::Result<()> {
     let names = metadata.finalizers.iter().flatten();
-    let rest: Vec<&String> = names.filter(|name| *name != finalizer).collect();
+    let rest: Vec<&String> = names
+        .filter(|name| !finalizers.contains(&name.as_str()))
+        .collect();
     let patch = json!({"metadata": {
         "finalizers": rest, "resourceVersion": metadata.resource_version, "uid": metadata.uid,
     }});

@@ -392,6 +392,42 @@ async fn what_is_no_longer_rendered_is_pruned_and_what_only_looks_like_it_is_not
 }
 
 #[tokio::test]
+async fn what_was_made_stays_if_the_application_is_told_to_leave_it() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("web", "1.0.0").await?;
+    platform.deploy("shop", "web", json!({})).await?;
+    platform.condition("shop", "Applied", "True").await?;
+    let path = format!(
+        "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
+        platform.namespace
+    );
+    let made = format!("/api/v1/namespaces/{}/configmaps/shop-main", platform.namespace);
+    let before = platform.raw.get(&made).await?;
+    assert_eq!(before.code, 200, "{}", before.body);
+    let orphan = json!({"propagationPolicy": "Orphan"});
+    let answer = platform.raw.delete(&path, &orphan).await?;
+    assert_eq!(answer.code, 422, "{}", answer.body);
+    let message = answer.body["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("give it the finalizer app.oam.dev/orphan-resource first"),
+        "{message}"
+    );
+    let finalizers = json!({"metadata": {"finalizers": [
+        "app.oam.dev/resource-tracker-finalizer", "app.oam.dev/orphan-resource",
+    ]}});
+    assert_eq!(platform.raw.patch("merge", &path, &finalizers).await?.code, 200);
+    assert!(platform.raw.delete(&path, &orphan).await?.code < 300);
+    gone(&platform, &path).await?;
+    let after = platform.raw.get(&made).await?;
+    assert_eq!(after.code, 200, "{}", after.body);
+    assert_eq!(after.body["metadata"]["uid"], before.body["metadata"]["uid"]);
+    assert_eq!(after.body["metadata"]["deletionTimestamp"], Value::Null);
+    let labels = &after.body["metadata"]["labels"];
+    assert_eq!(labels["app.oam.dev/name"], Value::Null, "{labels}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn deletion_removes_what_was_made_wherever_it_is() -> Result<()> {
     let platform = Platform::start().await?;
     let (elsewhere, cluster_wide) = (

@@ -3,7 +3,7 @@
 use crate::application::{Observed, Recorded, Step, draft};
 use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
-use cambium_api::names::{annotation, reason};
+use cambium_api::names::{annotation, finalizer, reason};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_api::{GROUP, v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
@@ -203,6 +203,25 @@ pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> Applic
         }
     }
     check
+}
+
+/// Why an application cannot be deleted like this. What the garbage collector is told comes too late for whoever removes what the
+/// application made: it may have taken its mark away again.
+pub fn check_application_deletion(application: &Value, options: &Value) -> Vec<Refused> {
+    let orphan = options["propagationPolicy"] == "Orphan" || options["orphanDependents"] == true;
+    let finalizers = application["metadata"]["finalizers"].as_array();
+    let held = |name: &str| finalizers.is_some_and(|all| all.iter().any(|one| one == name));
+    if !orphan || held(finalizer::ORPHAN) || !held(finalizer::APPLICATION) {
+        return Vec::new();
+    }
+    let name = application["metadata"]["name"].as_str().unwrap_or_default();
+    vec![Refused {
+        reason: reason::IN_USE,
+        message: format!(
+            "what {name} made would be removed with it; give it the finalizer {} first, and it stays",
+            finalizer::ORPHAN
+        ),
+    }]
 }
 
 /// Whose catalogue an artifact would be looked up in.

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-/// Far longer than anything takes; only a test that has failed waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Far longer than anything takes; only a test that has failed waits for it. The garbage collector of Kubernetes pauses for half a
+/// minute at times, when kinds come and go.
+const PATIENCE: Duration = Duration::from_secs(180);
 const STEP: Duration = Duration::from_millis(20);
 
 /// Asks until the answer is yes.

@@ -3,6 +3,9 @@
 /// On an Application: what it made must be removed first.
 pub const APPLICATION: &str = "app.oam.dev/resource-tracker-finalizer";
 
+/// On an Application: what it made stays when it goes, and is nobody's then.
+pub const ORPHAN: &str = "app.oam.dev/orphan-resource";
+
 /// On a DefinitionRevision in use: it stays, even when its definition goes.
 pub const IN_USE: &str = "definitionrevision.oam.dev/in-use";
 

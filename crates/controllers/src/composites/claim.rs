@@ -5,7 +5,7 @@ use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
-use crate::write::{is_conflict, is_refusal, is_verdict, reference, remove_finalizer};
+use crate::write::{is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
 use cambium_api::crossplane::CompositeDeletePolicy;
 use cambium_api::names::{condition, finalizer, reason};
 use cambium_composites::claim::{
@@ -273,7 +273,14 @@ impl Run<'_> {
             .named()
             .and_then(|name| self.composites.get(&name))
             .is_some_and(stays);
-        remove_finalizer(&self.api(), &self.claims, &self.at, &metadata, finalizer::CLAIM).await?;
+        remove_finalizers(
+            &self.api(),
+            &self.claims,
+            &self.at,
+            &metadata,
+            &[finalizer::CLAIM],
+        )
+        .await?;
         if !is_foreign {
             self.tell(Note::normal(
                 reason::DELETE_COMPOSITE,

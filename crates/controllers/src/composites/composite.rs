@@ -7,7 +7,7 @@ use super::{CompositeKey, Context};
 use crate::kinds::{Kinds, PASSING, Unknown};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
-use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizer};
+use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
 use cambium_api::crossplane::Mode;
 use cambium_api::names::{annotation, finalizer, reason};
 use cambium_compose::{Composition, ObservedResource};
@@ -411,12 +411,12 @@ impl Run<'_> {
             .flatten()
             .any(|name| name == finalizer::COMPOSITE)
         {
-            remove_finalizer(
+            remove_finalizers(
                 &self.api(),
                 &self.cache,
                 &self.at,
                 &metadata,
-                finalizer::COMPOSITE,
+                &[finalizer::COMPOSITE],
             )
             .await?;
         }

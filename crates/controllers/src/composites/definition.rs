@@ -3,7 +3,7 @@
 use super::Context;
 use super::state::{Defined, Served};
 use crate::runtime::{Key, Outcome, Resource};
-use crate::write::{is_conflict, remove_finalizer};
+use crate::write::{is_conflict, remove_finalizers};
 use cambium_api::crossplane::CompositeResourceDefinition;
 use cambium_api::names::{FIELD_MANAGER, finalizer};
 use cambium_composites::definition::{
@@ -255,12 +255,12 @@ impl Run<'_> {
             };
             let metadata = record.metadata();
             if metadata.finalizers.iter().flatten().any(|held| held == name) {
-                remove_finalizer(
+                remove_finalizers(
                     &self.api(),
                     &self.context.definitions,
                     &Key::cluster(&self.name),
                     &metadata,
-                    name,
+                    &[name],
                 )
                 .await?;
             }
