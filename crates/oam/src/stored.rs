@@ -4,7 +4,7 @@ use crate::Artifact;
 use cambium_api::names::{annotation, finalizer};
 use cambium_api::v1beta1::DefinitionRevision;
 use cambium_lineage::{Digest, GivenName, NameError, Revision, Version};
-use cambium_render::{Definition, InvalidDefinition, Template};
+use cambium_render::{Definition, InvalidDefinition, ParameterSchema, Template};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -29,6 +29,7 @@ pub struct Stored {
     /// Who uses it, as its status says.
     pub in_use_by: Option<String>,
     template: OnceLock<Result<Arc<Template>, String>>,
+    schema: OnceLock<Option<ParameterSchema>>,
 }
 
 /// Why a DefinitionRevision cannot be used.
@@ -118,6 +119,7 @@ impl Stored {
             consumers: status.consumers,
             in_use_by: status.in_use_by,
             template: OnceLock::new(),
+            schema: OnceLock::new(),
         })
     }
 
@@ -126,6 +128,15 @@ impl Stored {
         self.template
             .get_or_init(|| compile(&self.artifact, &self.spec).map(Arc::new))
             .clone()
+    }
+
+    /// The parameters that it takes, of a definition that is not rendered here; `None` if that cannot be told without who runs it.
+    pub fn schema(&self) -> Option<&ParameterSchema> {
+        let compile = || {
+            let template = self.spec["schematic"]["cue"]["template"].as_str()?;
+            ParameterSchema::compile(&self.artifact.name, template)
+        };
+        self.schema.get_or_init(compile).as_ref()
     }
 }
 

@@ -183,7 +183,9 @@ pub(crate) fn concrete(instance: &mut Instance<'_>, at: Lookup, output: &str) ->
     match tree {
         Ok(tree) if tree.to_data().is_ok() => Ok(tree),
         tree => match instance.export_at(at) {
-            Err(diagnostics) => Err(missing(instance).unwrap_or_else(|| incomplete(diagnostics))),
+            Err(diagnostics) => {
+                Err(missing(instance).map_or_else(|| incomplete(diagnostics), Reason::Missing))
+            }
             Ok(_) => tree,
         },
     }
@@ -191,7 +193,7 @@ pub(crate) fn concrete(instance: &mut Instance<'_>, at: Lookup, output: &str) ->
 
 /// The parameters that are neither given nor have a default. Not all of them need be what an output lacks, but whoever gives them gets
 /// further.
-fn missing(instance: &mut Instance<'_>) -> Option<Reason> {
+pub(crate) fn missing(instance: &mut Instance<'_>) -> Option<Diagnostics> {
     let parameter = instance.lookup(&["parameter"])?;
     let Diagnostics(mut problems) = instance.export_at(parameter).err()?;
     problems.retain(|problem| problem.severity == Severity::Incomplete);
@@ -200,7 +202,7 @@ fn missing(instance: &mut Instance<'_>) -> Option<Reason> {
             problem.message = format!("expected {expected}, got nothing");
         }
     }
-    (!problems.is_empty()).then_some(Reason::Missing(Diagnostics(problems)))
+    (!problems.is_empty()).then_some(Diagnostics(problems))
 }
 
 /// Shows a trait what there is so far.

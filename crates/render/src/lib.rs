@@ -23,6 +23,7 @@ mod generated_name;
 mod manifest;
 mod parameters;
 mod patch;
+mod schema;
 mod status;
 mod status_text;
 mod template;
@@ -34,5 +35,6 @@ pub use definition::{Definition, DefinitionKind, Definitions, InvalidDefinition,
 pub use environment::{ClusterVersion, Environment};
 pub use failure::{Failure, Failures, Reason};
 pub use manifest::{Manifest, Origin, Rendered, RenderedComponent};
+pub use schema::ParameterSchema;
 pub use status::{Live, Status};
 pub use template::Template;

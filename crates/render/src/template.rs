@@ -19,7 +19,7 @@ pub struct Template {
 pub(crate) type Block = Result<Program, Diagnostics>;
 
 /// Definitions are written for the CUE that KubeVela carries.
-const OPTIONS: CompileOptions<'static> = CompileOptions {
+pub(crate) const OPTIONS: CompileOptions<'static> = CompileOptions {
     externals: &["parameter", "context"],
     allow_unused: true,
 };

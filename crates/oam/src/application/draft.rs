@@ -4,9 +4,11 @@ use super::Object;
 use super::object::LONGEST_LABEL;
 use super::order;
 use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object, snapshot};
+use crate::resolve::place;
 use crate::{Answer, Asked, Catalogue, Follow, Refused, Resolved, Using, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType, DefinitionUse};
+use cambium_cue::Diagnostics;
 use cambium_lineage::{Chosen, Digest, InUse, Movement, Policy};
 use cambium_render::{
     Application, ClusterVersion, DefinitionKind, Definitions, Environment, Failure, Manifest, Reason,
@@ -385,7 +387,11 @@ fn work(
     // What is frozen was taken as it was.
     let mut problems = match frozen {
         Some(_) => Vec::new(),
-        None => order::problems(&snapshot),
+        None => {
+            let mut problems = order::problems(&snapshot);
+            problems.extend(unfit_policies(&snapshot, answers));
+            problems
+        }
     };
     for answer in answers {
         let (DefinitionType::Component | DefinitionType::Trait, Ok(resolved)) =
@@ -459,17 +465,48 @@ fn work(
     })
 }
 
+/// What policies are given that their definitions do not take.
+fn unfit_policies(snapshot: &Value, answers: &[Answer]) -> Vec<Refused> {
+    let policies = snapshot["spec"]["policies"].as_array().into_iter().flatten();
+    let mut refused = Vec::new();
+    for (index, policy) in policies.enumerate() {
+        let answer = answers.iter().find(|answer| {
+            answer.asked.type_ == DefinitionType::Policy && policy["type"] == answer.asked.text
+        });
+        let Some(Ok(resolved)) = answer.map(|answer| &answer.outcome) else {
+            continue;
+        };
+        let schema = resolved.stored.schema();
+        let properties = policy
+            .get("properties")
+            .filter(|properties| !properties.is_null());
+        if let Some(mut problems) = schema.and_then(|schema| schema.problems(properties)) {
+            tell_in_properties(&mut problems, &format!("spec.policies[{index}].properties"));
+            refused.push(Refused {
+                reason: reason::INVALID_PROPERTIES,
+                message: format!("{}: {problems}", place("policies", policy, index)),
+            });
+        }
+    }
+    refused
+}
+
+/// Tells what is wrong with parameters where they are given.
+fn tell_in_properties(problems: &mut Diagnostics, properties: &str) {
+    for problem in &mut problems.0 {
+        let below = problem.path.strip_prefix("parameter");
+        if let Some(below) = below.filter(|below| below.is_empty() || below.starts_with(['.', '['])) {
+            problem.path = format!("{properties}{below}");
+        }
+    }
+}
+
 /// Why a component is not rendered. What is wrong with its parameters is told where they are given: in its properties.
 fn not_rendered(application: &Application, mut failure: Failure) -> Refused {
     let properties = properties_path(application, &failure);
     let reason = match &mut failure.reason {
         Reason::Invalid(diagnostics) | Reason::Missing(diagnostics) => {
-            for problem in &mut diagnostics.0 {
-                let below = problem.path.strip_prefix("parameter");
-                if let Some(below) = below.filter(|below| below.is_empty() || below.starts_with(['.', '['])) {
-                    problem.path = format!("{properties}{below}");
-                }
-            }
+            tell_in_properties(diagnostics, &properties);
             reason::INVALID_PROPERTIES
         }
         _ => reason::RENDER_FAILED,

@@ -226,3 +226,45 @@ fn annotations_decide_how_it_follows_or_are_refused() {
         assert_eq!(problems[0].reason, reason, "{annotations}");
     }
 }
+
+#[test]
+fn policies_are_given_what_their_definitions_take() {
+    let policy = |template: &str| {
+        let mut policy = World::new(&json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "PolicyDefinition",
+            "metadata": {"name": "spread", "namespace": "team", "uid": "spread", "generation": 1},
+            "spec": {"version": "1.0.0", "schematic": {"cue": {"template": template}}},
+        }));
+        policy.settle();
+        let mut catalogue = World::published("web", &["1.0.0"]).catalogue();
+        policy.put_into(&mut catalogue);
+        catalogue
+    };
+    let refused = |catalogue: &Catalogue, properties: Value| -> Vec<String> {
+        let mut shop = application("shop", json!({}), &["web@1"]);
+        shop["spec"]["policies"] = json!([{"name": "wide", "type": "spread@1", "properties": properties}]);
+        match Shop::new(shop).draft(catalogue).outcome {
+            Ok(_) => Vec::new(),
+            Err((_, refused)) => refused.into_iter().map(|refused| refused.message).collect(),
+        }
+    };
+    let catalogue =
+        policy("parameter: {zones: [...string], least: *1 | int}\noutput: context.zones[parameter.least]\n");
+    assert!(refused(&catalogue, json!({"zones": ["a"], "least": 2})).is_empty());
+    let said = refused(&catalogue, json!({"zones": ["a"], "least": "two"}));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("policies[wide]: spec.policies[0].properties.least"),
+        "{said:?}"
+    );
+    assert_eq!(refused(&catalogue, Value::Null), Vec::<String>::new());
+
+    let catalogue = policy("parameter: zone: string\n");
+    assert_eq!(
+        refused(&catalogue, json!({})),
+        ["policies[wide]: spec.policies[0].properties.zone: expected string, got nothing\n    spread:1:18"]
+    );
+    // Whoever runs this one knows what it takes.
+    let catalogue = policy("import \"vela/op\"\nparameter: zone: string\nlook: op.#Read\n");
+    assert!(refused(&catalogue, json!({"zone": 1})).is_empty());
+}
