@@ -11,7 +11,7 @@ use cambium_lineage::{RevisionName, Version};
 use cambium_oam::Refused;
 use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft,
-    ever_wanted, plan as plan_objects, plan_deletion, status, superfluous,
+    ever_wanted, is_orphaning, plan as plan_objects, plan_deletion, status, superfluous,
 };
 use cambium_objects::{fit_to_show, merge_patch};
 use kube::Api;
@@ -109,11 +109,8 @@ impl Run<'_> {
     /// Removes what the application made, or leaves it to nobody, and then lets the application go.
     async fn delete(&self) -> kube::Result<Outcome> {
         let metadata = &self.application["metadata"];
-        let has = |finalizer: &str| {
-            let names = metadata["finalizers"].as_array();
-            names.is_some_and(|names| names.iter().any(|name| name == finalizer))
-        };
-        if !has(finalizer::APPLICATION) {
+        let finalizers = metadata["finalizers"].as_array();
+        if !finalizers.is_some_and(|names| names.iter().any(|name| name == finalizer::APPLICATION)) {
             return Ok(Outcome::Done);
         }
         let recorded = self.recorded();
@@ -129,7 +126,7 @@ impl Run<'_> {
         let live = self.made();
         let doomed = plan_deletion(&self.application, &recorded, &live);
         for (object, uid) in &doomed {
-            if has(finalizer::ORPHAN) {
+            if is_orphaning(&self.application) {
                 self.let_go(object, uid, &kinds).await?;
             } else if live[object]["metadata"]["deletionTimestamp"].is_null() {
                 self.prune(object, uid, &kinds).await?;

@@ -1,6 +1,6 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Observed, Recorded, Step, draft};
+use crate::application::{Observed, Recorded, Step, draft, is_orphaning};
 use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, finalizer, reason};
@@ -209,9 +209,7 @@ pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> Applic
 /// application made: it may have taken its mark away again.
 pub fn check_application_deletion(application: &Value, options: &Value) -> Vec<Refused> {
     let orphan = options["propagationPolicy"] == "Orphan" || options["orphanDependents"] == true;
-    let finalizers = application["metadata"]["finalizers"].as_array();
-    let held = |name: &str| finalizers.is_some_and(|all| all.iter().any(|one| one == name));
-    if !orphan || held(finalizer::ORPHAN) || !held(finalizer::APPLICATION) {
+    if !orphan || is_orphaning(application) {
         return Vec::new();
     }
     let name = application["metadata"]["name"].as_str().unwrap_or_default();

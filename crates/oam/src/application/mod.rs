@@ -16,6 +16,6 @@ mod status;
 pub use cambium_objects::Object;
 pub use draft::{Answers, Draft, Observed, Step, Work, answers, draft, restore};
 pub use object::is_made_by;
-pub use plan::{Applied, Plan, Scopes, ever_wanted, plan, plan_deletion, superfluous};
+pub use plan::{Applied, Plan, Scopes, ever_wanted, is_orphaning, plan, plan_deletion, superfluous};
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};

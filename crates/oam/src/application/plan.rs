@@ -4,7 +4,7 @@ use super::object::{LONGEST_LABEL, applied_object, is_applied_by_us};
 use super::status::is_healthy;
 use super::{Recorded, Work, is_made_by, order};
 use crate::Refused;
-use cambium_api::names::{label, reason};
+use cambium_api::names::{finalizer, label, reason};
 use cambium_api::v1beta1::{ApplicationStatus, AppliedResource};
 use cambium_lineage::{Digest, RevisionName};
 use cambium_objects::{Object, is_within};
@@ -166,6 +166,12 @@ pub fn plan_deletion(
     made(application, recorded, live)
         .map(|(object, live)| (object.clone(), text(live, "uid").to_owned()))
         .collect()
+}
+
+/// Whether what an application made stays when it goes.
+pub fn is_orphaning(application: &Value) -> bool {
+    let finalizers = application["metadata"]["finalizers"].as_array();
+    finalizers.is_some_and(|names| names.iter().any(|name| name == finalizer::ORPHAN))
 }
 
 /// What an application may have made: its revisions say so before anything is applied, its status afterwards.

@@ -1,7 +1,7 @@
 //! What an application's status says.
 
 use super::object::applied_object;
-use super::plan::{Plan, ours};
+use super::plan::{Plan, is_orphaning, ours};
 use super::{Draft, Object, Record, Step, Work};
 use crate::{Answer, Refused};
 use cambium_api::names::{condition, reason};
@@ -102,9 +102,13 @@ pub fn deleting_status(application: &Value, left: usize, now: Timestamp) -> Appl
         application["metadata"]["generation"].as_i64(),
         now,
     );
+    let done = match is_orphaning(application) {
+        true => "let go",
+        false => "removed",
+    };
     let message = match left {
-        1 => "1 object is being removed".to_owned(),
-        left => format!("{left} objects are being removed"),
+        1 => format!("1 object is being {done}"),
+        left => format!("{left} objects are being {done}"),
     };
     conditions.set(condition::READY, false, reason::PROGRESSING, message);
     ApplicationStatus {

@@ -14,6 +14,7 @@ use crate::store::{Draft, Expect, Write};
 /// Whoever sets this annotation to `false` keeps an object as it is.
 const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
+/// The whole table, each with what it becomes where it is missing.
 static STANDARD: LazyLock<Vec<(Standard, Stencil)>> = LazyLock::new(|| {
     let all = policy::all().into_iter();
     all.map(|standard| {
