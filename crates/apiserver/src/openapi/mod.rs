@@ -5,14 +5,20 @@
 //! operations  what can be asked of a resource, by path and method
 //! v3          paths, as v3 has them
 //! v2          paths, as v2 has them; what v2 cannot say is left out
+//! part        what of a backend's document belongs into the one of v2
+//! shape       whether clients could read it
+//! merge       how it gets there
 //! negotiation which form of a document a client gets
 //! gnostic     a document in protobuf
 //! ```
 
 mod gnostic;
+mod merge;
 mod negotiation;
 mod operations;
+mod part;
 mod schemas;
+mod shape;
 mod v2;
 mod v3;
 
@@ -24,6 +30,7 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, ETAG, EXPIRES, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use jiff::ToSpan as _;
 use negotiation::Form;
+pub(crate) use part::Part;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -43,6 +50,8 @@ pub(crate) struct Cache {
 struct Document {
     /// What the document was made from; kept, so that the comparison by address holds.
     of: Vec<Arc<Served>>,
+    /// What backends added to it.
+    parts: Vec<Arc<Part>>,
     /// Names the document in all its forms.
     hash: String,
     json: Bytes,
@@ -62,6 +71,9 @@ pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMa
         for (name, group, version) in documents(&registry) {
             let hash = &document(server, &registry, &name, &group, &version).hash;
             let url = format!("/openapi/v3/{name}?hash={hash}");
+            paths.insert(name, json!({"serverRelativeURL": url}));
+        }
+        for (name, url) in server.aggregation.addresses() {
             paths.insert(name, json!({"serverRelativeURL": url}));
         }
         return Ok(value_response(
@@ -172,10 +184,10 @@ fn documents(registry: &Registry) -> Vec<(String, Arc<str>, Arc<str>)> {
 fn document(server: &Server, registry: &Registry, name: &str, group: &str, version: &str) -> Arc<Document> {
     let resources: Vec<&Arc<Served>> = registry.of_version(group, version).collect();
     let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(document) = cache.get(name).filter(|document| document.is_of(&resources)) {
+    if let Some(document) = cache.get(name).filter(|document| document.is_of(&resources, &[])) {
         return document.clone();
     }
-    let document = Arc::new(Document::new(&resources, &v3::build(&resources)));
+    let document = Arc::new(Document::new(&resources, vec![], &v3::build(&resources)));
     cache.insert(name.to_owned(), document.clone());
     document
 }
@@ -183,21 +195,28 @@ fn document(server: &Server, registry: &Registry, name: &str, group: &str, versi
 fn whole(server: &Server) -> Arc<Document> {
     let registry = server.announced();
     let resources: Vec<&Arc<Served>> = registry.all().collect();
+    let parts = server.aggregation.parts();
     let mut cache = server.openapi.v2.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(document) = cache.as_ref().filter(|document| document.is_of(&resources)) {
+    let known = cache.as_ref();
+    if let Some(document) = known.filter(|document| document.is_of(&resources, &parts)) {
         return document.clone();
     }
-    let document = Arc::new(Document::new(&resources, &v2::build(&resources)));
+    let mut tree = v2::build(&resources);
+    for part in &parts {
+        merge::add(&mut tree, &part.tree());
+    }
+    let document = Arc::new(Document::new(&resources, parts, &tree));
     *cache = Some(document.clone());
     document
 }
 
 impl Document {
-    fn new(of: &[&Arc<Served>], tree: &Value) -> Self {
+    fn new(of: &[&Arc<Served>], parts: Vec<Arc<Part>>, tree: &Value) -> Self {
         let json = serde_json::to_vec(tree).expect("a JSON tree always encodes into memory");
         let hash = Sha256::digest(&json);
         Self {
             of: of.iter().copied().cloned().collect(),
+            parts,
             hash: hash.iter().map(|byte| format!("{byte:02X}")).collect(),
             json: json.into(),
             protobuf: OnceLock::new(),
@@ -219,13 +238,15 @@ impl Document {
         HeaderValue::from_str(&format!("\"{}\"", self.hash)).map_err(Status::internal)
     }
 
-    fn is_of(&self, now: &[&Arc<Served>]) -> bool {
-        self.of.len() == now.len()
-            && self
-                .of
-                .iter()
-                .zip(now)
+    fn is_of(&self, resources: &[&Arc<Served>], parts: &[Arc<Part>]) -> bool {
+        let same_parts = self.parts.iter().zip(parts);
+        let same_resources = self.of.iter().zip(resources);
+        self.of.len() == resources.len()
+            && self.parts.len() == parts.len()
+            && same_resources
+                .into_iter()
                 .all(|(known, now)| Arc::ptr_eq(known, now))
+            && same_parts.into_iter().all(|(known, now)| Arc::ptr_eq(known, now))
     }
 }
 
