@@ -187,6 +187,46 @@ async fn documents_of_a_backend_are_found_among_the_servers_own() -> Result<()> 
     .await
 }
 
+#[tokio::test]
+async fn a_backend_without_v3_is_described_by_its_v2() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let namespace = cluster.namespace("older").await?;
+    let (raw, group) = (cluster.raw(), format!("{namespace}.example.com"));
+    let own = group.clone();
+    let respond = recording(Seen::default(), move |request| match request.uri().path() {
+        "/openapi/v2" => answer(200, &swagger(&own)),
+        path => resources(&own, path),
+    });
+    let _server = start(&raw, &namespace, &group, respond).await?;
+    let name = format!("apis/{group}/v1");
+    let address = eventually_some("the address", || async {
+        let address = &addresses(&raw).await?[&name]["serverRelativeURL"];
+        Ok(address.as_str().map(str::to_owned))
+    })
+    .await?;
+    let document = raw.get(&address).await?.body;
+    assert_eq!(document["openapi"], "3.0.0");
+    let path = format!("/apis/{group}/v1/gadgets/{{name}}");
+    let get = &document["paths"][path]["get"];
+    assert_eq!(get["operationId"], "readGadget");
+    let schemas = &document["components"]["schemas"];
+    let gadget = schemas[format!("{group}.Gadget")].to_string();
+    assert!(
+        gadget.contains(&format!("#/components/schemas/{META}")),
+        "{gadget}"
+    );
+    assert_eq!(schemas[META], meta());
+    let accept = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
+    let (code, _, bytes) = raw.fetch(&address, accept).await?;
+    assert_eq!(code, 200);
+    assert!(bytes.starts_with(b"\x0a\x053.0.0"));
+    raw.delete(&format!("{SERVICES}/v1.{group}"), &json!({})).await?;
+    eventually("the document is gone", || async {
+        Ok(addresses(&raw).await?[&name].is_null())
+    })
+    .await
+}
+
 /// Changes an APIService, so that its backend is looked at.
 async fn touch(raw: &Raw, group: &str, word: &str) -> Result<()> {
     let touched = json!({"metadata": {"labels": {"touched": word}}});

@@ -25,10 +25,18 @@ const LARGEST: usize = 8 << 20;
 pub(super) struct Documents {
     /// Who said it.
     service: ServiceReference,
-    /// Where the document of v3 is, with the hash that the backend gives it.
-    address: Tagged<String>,
+    /// Where the document of v3 is.
+    address: Tagged<Address>,
     /// What belongs into the document of v2.
     part: Tagged<Arc<Part>>,
+}
+
+#[derive(Clone)]
+enum Address {
+    /// A path, with the hash that the backend gives the document.
+    At(String),
+    /// The backend has no v3 at all.
+    Nowhere,
 }
 
 /// Something that was read, and how the backend names that state of it.
@@ -70,16 +78,19 @@ pub(crate) async fn learn_documents(server: &Server, remote: &Remote) {
     server.aggregation.documents().insert(remote.place(), documents);
 }
 
-async fn learn_address(server: &Server, remote: &Remote, known: Tagged<String>) -> Tagged<String> {
+async fn learn_address(server: &Server, remote: &Remote, known: Tagged<Address>) -> Tagged<Address> {
     match ask(server, remote, "/openapi/v3", &known.tag).await {
         Answer::Document { bytes, tag } => match serde_json::from_slice(&bytes) {
             Ok(index) => Tagged {
-                value: address(remote, &index),
+                value: address(remote, &index).map(Address::At),
                 tag,
             },
             Err(_) => known,
         },
-        Answer::Missing => Tagged::nothing(),
+        Answer::Missing => Tagged {
+            value: Some(Address::Nowhere),
+            tag: None,
+        },
         Answer::NoNews => known,
     }
 }
@@ -146,9 +157,20 @@ impl Aggregation {
     /// The documents of v3 that backends have: the name of each, and its address.
     pub(crate) fn addresses(&self) -> Vec<(String, String)> {
         let (remotes, documents) = (self.remotes(), self.documents());
+        let of = |remote: &Arc<Remote>| match &documents.get(&remote.place())?.address.value {
+            Some(Address::At(address)) => Some((remote.document_name(), address.clone())),
+            _ => None,
+        };
+        remotes.iter().filter_map(of).collect()
+    }
+
+    /// What those backends say in v2 that have no v3, by the name that its document would have.
+    pub(crate) fn parts_without_v3(&self) -> Vec<(String, Arc<Part>)> {
+        let (remotes, documents) = (self.remotes(), self.documents());
         let of = |remote: &Arc<Remote>| {
-            let address = documents.get(&remote.place())?.address.value.clone()?;
-            Some((remote.document_name(), address))
+            let known = documents.get(&remote.place())?;
+            let part = known.part.value.clone()?;
+            matches!(known.address.value, Some(Address::Nowhere)).then(|| (remote.document_name(), part))
         };
         remotes.iter().filter_map(of).collect()
     }
@@ -181,7 +203,7 @@ impl Aggregation {
         let documents = self.documents();
         let has_one = documents
             .get(&remote.place())
-            .is_some_and(|known| known.address.value.is_some());
+            .is_some_and(|known| matches!(known.address.value, Some(Address::At(_))));
         (has_one && document == remote.root()).then(|| remote.clone())
     }
 }

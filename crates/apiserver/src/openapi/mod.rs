@@ -8,10 +8,12 @@
 //! part        what of a backend's document belongs into the one of v2
 //! shape       whether clients could read it
 //! merge       how it gets there
+//! convert     a document of v3 for a backend that has only v2
 //! negotiation which form of a document a client gets
 //! gnostic     a document in protobuf
 //! ```
 
+mod convert;
 mod gnostic;
 mod merge;
 mod negotiation;
@@ -34,7 +36,7 @@ pub(crate) use part::Part;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::registry::{Registry, Served};
+use crate::registry::Served;
 use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::wire::{Body, Encoding, Response, bytes_response, text_response, value_response};
@@ -59,36 +61,31 @@ struct Document {
     protobuf: OnceLock<Bytes>,
 }
 
+/// What a document of v3 is made from.
+enum Source {
+    /// All resources of a group and version.
+    Resources(Vec<Arc<Served>>),
+    /// What a backend says in v2, where it has no v3.
+    Part(Arc<Part>),
+}
+
 /// Serves the documents, and the index of those of v3.
 pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMap) -> Result<Response> {
     if path == "/openapi/v2" {
         return serve_v2(server, headers);
     }
-    let registry = server.announced();
+    let sources = sources(server);
     let name = path.trim_start_matches("/openapi/v3").trim_matches('/');
     if name.is_empty() {
-        let mut paths = BTreeMap::new();
-        for (name, group, version) in documents(&registry) {
-            let hash = &document(server, &registry, &name, &group, &version).hash;
-            let url = format!("/openapi/v3/{name}?hash={hash}");
-            paths.insert(name, json!({"serverRelativeURL": url}));
-        }
-        for (name, url) in server.aggregation.addresses() {
-            paths.insert(name, json!({"serverRelativeURL": url}));
-        }
-        return Ok(value_response(
-            StatusCode::OK,
-            Encoding::Json,
-            &json!({"paths": paths}),
-        ));
+        return Ok(index(server, &sources));
     }
-    let Some((_, group, version)) = documents(&registry).into_iter().find(|(one, ..)| one == name) else {
+    let Some(source) = sources.get(name) else {
         return Ok(text_response(StatusCode::NOT_FOUND, "404 page not found\n"));
     };
     let Some(form) = negotiation::choose(headers, &negotiation::V3) else {
         return Ok(not_acceptable());
     };
-    let document = document(server, &registry, name, &group, &version);
+    let document = document(server, name, source);
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
     let is_newest = asked
         .filter(|hash| !hash.is_empty())
@@ -106,9 +103,26 @@ pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMa
     Ok(response)
 }
 
+/// Where each document of v3 is.
+fn index(server: &Server, sources: &BTreeMap<String, Source>) -> Response {
+    // Documents of groups that are gone go, too.
+    let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
+    cache.retain(|name, _| sources.contains_key(name));
+    drop(cache);
+    let own = sources.iter().map(|(name, source)| {
+        let hash = &document(server, name, source).hash;
+        (name.clone(), format!("/openapi/v3/{name}?hash={hash}"))
+    });
+    let addresses = own.chain(server.aggregation.addresses());
+    let paths: BTreeMap<String, Value> = addresses
+        .map(|(name, address)| (name, json!({"serverRelativeURL": address})))
+        .collect();
+    value_response(StatusCode::OK, Encoding::Json, &json!({"paths": paths}))
+}
+
 fn in_a_year(server: &Server) -> Result<HeaderValue> {
     let now = server.sources.now().to_zoned(jiff::tz::TimeZone::UTC);
-    let then = now.checked_add(1.year()).map_err(Status::internal)?;
+    let then = now.checked_add(1.year()).unwrap_or(now);
     let text = then.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     HeaderValue::from_str(&text).map_err(Status::internal)
 }
@@ -163,31 +177,38 @@ fn names(given: &str, hash: &str) -> bool {
     })
 }
 
-/// `(name, group, version)` of every v3 document.
-fn documents(registry: &Registry) -> Vec<(String, Arc<str>, Arc<str>)> {
-    let mut list: Vec<_> = registry
-        .all()
-        .map(|served| {
-            let root = if served.group.is_empty() { "api" } else { "apis" };
-            (
-                format!("{root}/{}", served.api_version),
-                served.group.clone(),
-                served.version.clone(),
-            )
-        })
-        .collect();
-    list.sort();
-    list.dedup();
-    list
+/// What every v3 document is made from that is answered here, by name.
+fn sources(server: &Server) -> BTreeMap<String, Source> {
+    let mut sources: BTreeMap<String, Source> = BTreeMap::new();
+    for (name, part) in server.aggregation.parts_without_v3() {
+        sources.insert(name, Source::Part(part));
+    }
+    for served in server.announced().all() {
+        let root = if served.group.is_empty() { "api" } else { "apis" };
+        let name = format!("{root}/{}", served.api_version);
+        let source = sources.entry(name).or_insert_with(|| Source::Resources(vec![]));
+        if let Source::Resources(resources) = source {
+            resources.push(served.clone());
+        }
+    }
+    sources
 }
 
-fn document(server: &Server, registry: &Registry, name: &str, group: &str, version: &str) -> Arc<Document> {
-    let resources: Vec<&Arc<Served>> = registry.of_version(group, version).collect();
+fn document(server: &Server, name: &str, source: &Source) -> Arc<Document> {
+    let (resources, parts) = match source {
+        Source::Resources(resources) => (resources.iter().collect(), vec![]),
+        Source::Part(part) => (vec![], vec![part.clone()]),
+    };
     let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(document) = cache.get(name).filter(|document| document.is_of(&resources, &[])) {
+    let known = cache.get(name);
+    if let Some(document) = known.filter(|document| document.is_of(&resources, &parts)) {
         return document.clone();
     }
-    let document = Arc::new(Document::new(&resources, vec![], &v3::build(&resources)));
+    let tree = match source {
+        Source::Resources(_) => v3::build(&resources),
+        Source::Part(part) => convert::to_v3(&part.tree()),
+    };
+    let document = Arc::new(Document::new(&resources, parts, &tree));
     cache.insert(name.to_owned(), document.clone());
     document
 }
