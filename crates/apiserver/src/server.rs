@@ -245,7 +245,7 @@ where
         Err(too_many) => return Ok(too_many.response()),
     };
     require(&*server.authorizer, &user, &action)?;
-    if let Some(remote) = server.aggregation.remotes().find(uri.path()) {
+    if let Some(remote) = server.aggregation.answering(uri.path()) {
         let (parts, body) = request.into_parts();
         let forwarded = Forwarded {
             method: parts.method,
@@ -254,7 +254,7 @@ where
             body: wire::read_body(body, server.body_patience).await?,
             lasts: verb == "watch",
         };
-        return aggregation::forward(server, remote, &user, forwarded).await;
+        return aggregation::forward(server, &remote, &user, forwarded).await;
     }
     let Some(path) = path else {
         return plain(

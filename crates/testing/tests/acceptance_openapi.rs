@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use cambium_testing::{Raw, TestCluster, eventually_some};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 /// A schema with everything that v2 cannot say.
@@ -180,6 +181,47 @@ async fn v2_is_served_in_protobuf_to_those_who_ask() -> Result<()> {
     assert_eq!((code, media.as_str()), (200, "application/json"));
     let (code, _, _) = raw.fetch("/openapi/v2", "text/html").await?;
     assert_eq!(code, 406);
+    Ok(())
+}
+
+#[tokio::test]
+async fn v3_is_served_in_protobuf_to_those_who_ask() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let answered = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+    let older = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
+    let ask = async |url: &str, accept: &str| -> Result<(u16, String, String, Vec<u8>)> {
+        let request = http::Request::get(url).header("accept", accept);
+        let response = cluster.client().send(request.body(Vec::new().into())?).await?;
+        let field = |name: &str| {
+            let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+            value.unwrap_or_default().to_owned()
+        };
+        let (code, media, tag) = (response.status().as_u16(), field("content-type"), field("etag"));
+        let bytes = response.into_body().collect().await?.to_bytes();
+        Ok((code, media, tag, bytes.to_vec()))
+    };
+    let path = "/openapi/v3/apis/batch/v1";
+    let (_, _, tag, json) = ask(path, "application/json").await?;
+    assert!(json.starts_with(b"{"));
+    for (accept, media) in [
+        (answered.to_owned(), answered),
+        (older.to_owned(), answered),
+        (format!("{older}, application/json"), answered),
+        (format!("*/*, {answered}"), answered),
+        (format!("application/json;q=0.1, {answered};q=0.9"), answered),
+        (format!("{answered};q=0.1, application/json"), "application/json"),
+        ("application/*".to_owned(), "application/json"),
+        ("*/*".to_owned(), "application/json"),
+    ] {
+        let (code, given, same, bytes) = ask(path, &accept).await?;
+        assert_eq!((code, given.as_str(), &same), (200, media, &tag), "{accept}");
+        // Field 1, a string: the version.
+        assert_eq!(bytes.starts_with(b"\x0a\x053.0.0"), media == answered, "{accept}");
+    }
+    let (code, _, _, bytes) = ask(path, "text/html").await?;
+    assert_eq!((code, bytes.len()), (406, 0));
+    let (code, media, same, _) = ask(&format!("{path}?hash=ABC"), answered).await?;
+    assert_eq!((code, media.as_str(), same), (301, answered, tag));
     Ok(())
 }
 

@@ -2,25 +2,40 @@
 
 use serde_json::{Value, json};
 
-use super::{Aggregation, Remote, proxy};
+use super::proxy::{self, Question};
+use super::{Aggregation, Remote};
+use crate::auth::User;
 use crate::server::Server;
+
+/// The largest description of a group and version that is read.
+const LARGEST: usize = 4 << 20;
 
 /// Asks a backend what its group and version holds, and remembers it; the error says why it is not available.
 pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String> {
-    let bytes = proxy::ask(server, remote, &remote.root(), "application/json").await?;
+    let question = Question {
+        path: &remote.root(),
+        user: User::master("system:kube-aggregator"),
+        known: None,
+        limit: LARGEST,
+    };
+    let told = proxy::ask(server, remote, question).await?;
+    if !told.status.is_success() {
+        let (url, code) = (proxy::url(remote, &remote.root()), told.status.as_u16());
+        return Err(format!(
+            "failing or missing response from {url}: bad status from {url}: {code}"
+        ));
+    }
     // A backend that answers is available, even if nobody understands what it says of itself.
-    let list: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let list: Value = serde_json::from_slice(&told.bytes).unwrap_or_default();
     let entry = described(&remote.group, &remote.version, &list);
-    let place = (remote.group.clone(), remote.version.clone());
-    server.aggregation.discovered().insert(place, entry);
+    server.aggregation.discovered().insert(remote.place(), entry);
     Ok(())
 }
 
 impl Aggregation {
     /// A group and version of a backend as aggregated discovery has it; stale when the backend cannot be asked.
     pub(crate) fn described(&self, remote: &Remote) -> Value {
-        let place = (remote.group.clone(), remote.version.clone());
-        let known = self.discovered().get(&place).cloned();
+        let known = self.discovered().get(&remote.place()).cloned();
         let mut entry = known.unwrap_or_else(|| json!({"version": remote.version}));
         entry["freshness"] = json!(if remote.available { "Current" } else { "Stale" });
         entry

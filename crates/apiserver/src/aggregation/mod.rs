@@ -4,19 +4,22 @@
 //!  APIService with a service ─► Remotes: which group and version goes where?
 //!        request ─► proxy ─► HTTPS to the backend, as the front proxy, in the caller's name
 //!        /apis    ─► what backends said of themselves when they were looked at last
+//!        /openapi ─► documents: the same, in OpenAPI
 //!  registry ─► local: an APIService for every group and version that this server answers
 //! ```
 //!
 //! Whether a backend can be reached is found out by `controllers::api_services`, and kept in the APIService.
 
 mod discovery;
+mod documents;
 mod local;
 mod priorities;
 mod proxy;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use documents::Documents;
 use serde_json::Value;
 
 use crate::object;
@@ -25,6 +28,7 @@ use crate::store::{Derived, Store};
 use crate::webhook::ServiceReference;
 
 pub(crate) use discovery::learn;
+pub(crate) use documents::learn_documents;
 pub(crate) use local::{available as locally_available, keep as keep_local, missing as missing_local};
 pub(crate) use priorities::{Priority, of as priority_of, order, version_order};
 pub(crate) use proxy::{Forwarded, forward};
@@ -35,12 +39,17 @@ pub(crate) const API_SERVICES: &str = "apiregistration.k8s.io/apiservices";
 /// Names the front proxy to backends.
 const FRONT_PROXY: &str = "front-proxy-client";
 
+/// A group and version.
+type Place = (String, String);
+
 /// What is answered elsewhere.
 pub(crate) struct Aggregation {
     remotes: Derived<Remotes, 1>,
     clients: proxy::Clients,
     /// What each group and version of a backend holds, as discovery tells it.
-    discovered: Mutex<BTreeMap<(String, String), Value>>,
+    discovered: Mutex<BTreeMap<Place, Value>>,
+    /// What it says of itself in OpenAPI.
+    documents: Mutex<BTreeMap<Place, Documents>>,
     authority: String,
 }
 
@@ -79,6 +88,7 @@ impl Aggregation {
             }),
             clients: proxy::Clients::new(identity),
             discovered: Mutex::default(),
+            documents: Mutex::default(),
             authority,
         }
     }
@@ -100,8 +110,21 @@ impl Aggregation {
         })
     }
 
-    fn discovered(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, String), Value>> {
+    /// Forgets what a backend said; `name` is that of its APIService.
+    pub(crate) fn forget(&self, name: &str) {
+        if let Some((version, group)) = name.split_once('.') {
+            let place = (group.to_owned(), version.to_owned());
+            self.discovered().remove(&place);
+            self.documents().remove(&place);
+        }
+    }
+
+    fn discovered(&self) -> MutexGuard<'_, BTreeMap<Place, Value>> {
         self.discovered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn documents(&self) -> MutexGuard<'_, BTreeMap<Place, Documents>> {
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -176,5 +199,19 @@ impl Remote {
     /// Where a backend says what it holds.
     pub(crate) fn root(&self) -> String {
         format!("/apis/{}/{}", self.group, self.version)
+    }
+
+    /// The name of its APIService.
+    pub(crate) fn name(&self) -> String {
+        format!("{}.{}", self.version, self.group)
+    }
+
+    /// How indexes of OpenAPI v3 call its document.
+    fn document_name(&self) -> String {
+        format!("apis/{}/{}", self.group, self.version)
+    }
+
+    fn place(&self) -> Place {
+        (self.group.clone(), self.version.clone())
     }
 }

@@ -31,8 +31,6 @@ use crate::wire::{Body, Response, text_response};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it may take to say what it is.
 const PROBE_PATIENCE: Duration = Duration::from_secs(5);
-/// The largest description of itself that is read.
-const DISCOVERY_LIMIT: usize = 4 << 20;
 
 /// Headers that are between two neighbours, and those that say who somebody is: that is ours to say.
 const NOT_FORWARDED: [HeaderName; 10] = [
@@ -126,31 +124,51 @@ pub(crate) async fn forward(
     Ok(Response::from_parts(parts, Body::stream(bytes)))
 }
 
-/// Asks a backend what it holds, as somebody who may know.
-pub(super) async fn ask(
-    server: &Server,
-    remote: &Remote,
-    path: &str,
-    accept: &'static str,
-) -> Result<Bytes, String> {
-    let mut headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
-    introduce(&User::master("system:kube-aggregator"), &mut headers);
-    let url = format!("https://{}{path}", host(remote));
+/// What a backend is asked about itself.
+pub(super) struct Question<'a> {
+    pub(super) path: &'a str,
+    pub(super) user: User,
+    /// The state of the answer that is known already.
+    pub(super) known: Option<HeaderValue>,
+    /// The size of the largest answer that is read.
+    pub(super) limit: usize,
+}
+
+/// What it says.
+pub(super) struct Told {
+    pub(super) status: StatusCode,
+    /// Names the state of the answer.
+    pub(super) tag: Option<HeaderValue>,
+    pub(super) bytes: Bytes,
+}
+
+/// Asks a backend about itself; the error says why there is no answer.
+pub(super) async fn ask(server: &Server, remote: &Remote, question: Question<'_>) -> Result<Told, String> {
+    let json = HeaderValue::from_static("application/json");
+    let mut headers = HeaderMap::from_iter([(header::ACCEPT, json)]);
+    headers.extend(question.known.map(|known| (header::IF_NONE_MATCH, known)));
+    introduce(&question.user, &mut headers);
+    let url = url(remote, question.path);
     let asked = async {
-        let answer = send(server, remote, Method::GET, path, headers, Bytes::new()).await?;
-        match answer.status().as_u16() {
-            200..=299 => {}
-            code => return Err(format!("bad status from {url}: {code}")),
-        }
-        let body = Limited::new(answer.into_body(), DISCOVERY_LIMIT).collect().await;
-        body.map(|body| body.to_bytes())
-            .map_err(|error| error.to_string())
+        let answer = send(server, remote, Method::GET, question.path, headers, Bytes::new()).await?;
+        let (parts, body) = answer.into_parts();
+        let body = Limited::new(body, question.limit).collect().await;
+        Ok(Told {
+            status: parts.status,
+            tag: parts.headers.get(header::ETAG).cloned(),
+            bytes: body.map_err(|error| error.to_string())?.to_bytes(),
+        })
     };
     match tokio::time::timeout(PROBE_PATIENCE, asked).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(why)) => Err(format!("failing or missing response from {url}: {why}")),
+        Ok(Ok(told)) => Ok(told),
+        Ok(Err::<_, String>(why)) => Err(format!("failing or missing response from {url}: {why}")),
         Err(_) => Err(format!("timed out waiting for {url}")),
     }
+}
+
+/// Where a path of a backend is.
+pub(super) fn url(remote: &Remote, path: &str) -> String {
+    format!("https://{}{path}", host(remote))
 }
 
 async fn send(
@@ -169,7 +187,7 @@ async fn send(
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = method;
     *request.headers_mut() = headers;
-    *request.uri_mut() = format!("https://{}{target}", host(remote))
+    *request.uri_mut() = url(remote, target)
         .parse()
         .map_err(|_| "the path is not valid".to_owned())?;
     client.request(request).await.map_err(|error| root_cause(&error))

@@ -1,4 +1,4 @@
-//! Whether the backends of APIServices can be reached.
+//! Whether the backends of APIServices can be reached, and what they say of themselves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::work::{self, Controller, Queue, Step};
-use crate::aggregation::{API_SERVICES, Remote, learn};
+use crate::aggregation::{API_SERVICES, Remote, learn, learn_documents};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
@@ -56,17 +56,16 @@ impl Controller for Availability {
         };
         for remote in self.server.aggregation.remotes().iter() {
             if remote.service.name == service && remote.service.namespace == event.entry.namespace() {
-                queue.add(format!("{}.{}", remote.version, remote.group).into());
+                queue.add(remote.name().into());
             }
         }
     }
 
     fn decide(&mut self, name: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
-        let Some(entry) = self.server.store.bucket(&API_SERVICES.into()).get(name) else {
-            return Step::rest();
-        };
-        let stored = entry.value();
+        let entry = self.server.store.bucket(&API_SERVICES.into()).get(name);
+        let stored = entry.map(|entry| entry.value()).unwrap_or_default();
         let Some(remote) = Remote::read(&stored) else {
+            self.server.aggregation.forget(name);
             return Step::rest();
         };
         let place = object::key(&remote.service.namespace, &remote.service.name);
@@ -90,13 +89,14 @@ impl Controller for Availability {
                     Err(why) => Verdict::new("False", "FailedDiscoveryCheck", why),
                 },
             };
-            match verdict.condition(&stored, server.sources.now()) {
-                Some(condition) => {
-                    let patch = json!({"status": {"conditions": [condition]}});
-                    client.merge_patch(&path, &patch).await.map(drop)
-                }
-                None => Ok(()),
+            if let Some(condition) = verdict.condition(&stored, server.sources.now()) {
+                let patch = json!({"status": {"conditions": [condition]}});
+                client.merge_patch(&path, &patch).await?;
             }
+            if verdict.status == "True" {
+                learn_documents(&server, &remote).await;
+            }
+            Ok(())
         };
         Step {
             after: Some(AGAIN),

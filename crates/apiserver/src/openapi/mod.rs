@@ -5,53 +5,68 @@
 //! operations  what can be asked of a resource, by path and method
 //! v3          paths, as v3 has them
 //! v2          paths, as v2 has them; what v2 cannot say is left out
-//! gnostic     a v2 document in protobuf
+//! part        what of a backend's document belongs into the one of v2
+//! shape       whether clients could read it
+//! merge       how it gets there
+//! convert     a document of v3 for a backend that has only v2
+//! negotiation which form of a document a client gets
+//! gnostic     a document in protobuf
 //! ```
 
+mod convert;
 mod gnostic;
+mod merge;
+mod negotiation;
 mod operations;
+mod part;
 mod schemas;
+mod shape;
 mod v2;
 mod v3;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
+use http::header::{CACHE_CONTROL, ETAG, EXPIRES, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
+use jiff::ToSpan as _;
+use negotiation::Form;
+pub(crate) use part::Part;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::registry::{Registry, Served};
+use crate::registry::Served;
 use crate::server::Server;
 use crate::status::{Result, Status};
-use crate::wire::{Body, Encoding, Response, alternatives, bytes_response, text_response, value_response};
-
-/// The media type of a v2 document in protobuf, as it is answered; clients also ask for it with an `@`.
-const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+use crate::wire::{Body, Encoding, Response, bytes_response, text_response, value_response};
 
 /// Documents that were made, each good for one state of its resources.
 #[derive(Default)]
 pub(crate) struct Cache {
     /// By group and version.
-    v3: Mutex<HashMap<String, Document>>,
-    v2: Mutex<Option<Whole>>,
+    v3: Mutex<HashMap<String, Arc<Document>>>,
+    v2: Mutex<Option<Arc<Document>>>,
 }
 
-#[derive(Clone)]
 struct Document {
     /// What the document was made from; kept, so that the comparison by address holds.
     of: Vec<Arc<Served>>,
+    /// What backends added to it.
+    parts: Vec<Arc<Part>>,
+    /// Names the document in all its forms.
     hash: String,
-    bytes: Bytes,
+    json: Bytes,
+    /// Made for the first who asks for it.
+    protobuf: OnceLock<Bytes>,
 }
 
-/// The v2 document in both forms.
-#[derive(Clone)]
-struct Whole {
-    json: Document,
-    protobuf: Document,
+/// What a document of v3 is made from.
+enum Source {
+    /// All resources of a group and version.
+    Resources(Vec<Arc<Served>>),
+    /// What a backend says in v2, where it has no v3.
+    Part(Arc<Part>),
 }
 
 /// Serves the documents, and the index of those of v3.
@@ -59,88 +74,98 @@ pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMa
     if path == "/openapi/v2" {
         return serve_v2(server, headers);
     }
-    let registry = server.announced();
+    let sources = sources(server);
     let name = path.trim_start_matches("/openapi/v3").trim_matches('/');
     if name.is_empty() {
-        let mut paths = BTreeMap::new();
-        for (name, group, version) in documents(&registry) {
-            let hash = document(server, &registry, &name, &group, &version).hash;
-            let url = format!("/openapi/v3/{name}?hash={hash}");
-            paths.insert(name, json!({"serverRelativeURL": url}));
-        }
-        return Ok(value_response(
-            StatusCode::OK,
-            Encoding::Json,
-            &json!({"paths": paths}),
-        ));
+        return Ok(index(server, &sources));
     }
-    let Some((_, group, version)) = documents(&registry).into_iter().find(|(one, ..)| one == name) else {
+    let Some(source) = sources.get(name) else {
         return Ok(text_response(StatusCode::NOT_FOUND, "404 page not found\n"));
     };
-    let document = document(server, &registry, name, &group, &version);
+    let Some(form) = negotiation::choose(headers, &negotiation::V3) else {
+        return Ok(not_acceptable());
+    };
+    let document = document(server, name, source);
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
     let is_newest = asked
         .filter(|hash| !hash.is_empty())
         .map(|hash| hash == document.hash);
     let mut response = match is_newest {
         // Somebody has read an older index.
-        Some(false) => moved(&format!("{path}?hash={}", document.hash), &document)?,
-        _ => answer(headers, "application/json", document)?,
+        Some(false) => moved(&format!("{path}?hash={}", document.hash), &document, form)?,
+        _ => answer(headers, &document, form)?,
     };
-    let fields = response.headers_mut();
-    fields.insert(VARY, HeaderValue::from_static("Accept"));
     if is_newest == Some(true) {
+        let fields = response.headers_mut();
         fields.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+        fields.insert(EXPIRES, in_a_year(server)?);
     }
     Ok(response)
 }
 
+/// Where each document of v3 is.
+fn index(server: &Server, sources: &BTreeMap<String, Source>) -> Response {
+    // Documents of groups that are gone go, too.
+    let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
+    cache.retain(|name, _| sources.contains_key(name));
+    drop(cache);
+    let own = sources.iter().map(|(name, source)| {
+        let hash = &document(server, name, source).hash;
+        (name.clone(), format!("/openapi/v3/{name}?hash={hash}"))
+    });
+    let addresses = own.chain(server.aggregation.addresses());
+    let paths: BTreeMap<String, Value> = addresses
+        .map(|(name, address)| (name, json!({"serverRelativeURL": address})))
+        .collect();
+    value_response(StatusCode::OK, Encoding::Json, &json!({"paths": paths}))
+}
+
+fn in_a_year(server: &Server) -> Result<HeaderValue> {
+    let now = server.sources.now().to_zoned(jiff::tz::TimeZone::UTC);
+    let then = now.checked_add(1.year()).unwrap_or(now);
+    let text = then.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    HeaderValue::from_str(&text).map_err(Status::internal)
+}
+
 /// Where the document of this moment is.
-fn moved(url: &str, document: &Document) -> Result<Response> {
-    let mut response = bytes_response(StatusCode::MOVED_PERMANENTLY, "application/json", Body::empty());
+fn moved(url: &str, document: &Document, form: Form) -> Result<Response> {
+    let mut response = bytes_response(StatusCode::MOVED_PERMANENTLY, form.media, Body::empty());
     let location = HeaderValue::from_str(url).map_err(Status::internal)?;
-    response.headers_mut().insert(LOCATION, location);
-    response.headers_mut().insert(ETAG, document.tag()?);
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, location);
+    headers.insert(ETAG, document.tag()?);
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
+}
+
+fn not_acceptable() -> Response {
+    let mut response = text_response(StatusCode::NOT_ACCEPTABLE, "");
+    let varies = HeaderValue::from_static("Accept");
+    response.headers_mut().insert(VARY, varies);
+    response
 }
 
 fn serve_v2(server: &Server, headers: &HeaderMap) -> Result<Response> {
-    let accept = headers
-        .get(http::header::ACCEPT)
-        .and_then(|value| value.to_str().ok());
-    let accept = accept.filter(|accept| !accept.trim().is_empty()).unwrap_or("*/*");
-    let media = alternatives(accept).into_iter().find_map(|one| match one.media {
-        "application/json" | "application/*" | "*/*" => Some("application/json"),
-        V2_PROTOBUF | "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" => Some(V2_PROTOBUF),
-        _ => None,
-    });
-    let media = media.ok_or_else(|| Status::not_acceptable(&["application/json", V2_PROTOBUF]))?;
-    let whole = whole(server);
-    let document = if media == V2_PROTOBUF {
-        whole.protobuf
-    } else {
-        whole.json
-    };
-    let mut response = answer(headers, media, document)?;
-    response
-        .headers_mut()
-        .insert(VARY, HeaderValue::from_static("Accept"));
-    Ok(response)
+    match negotiation::choose(headers, &negotiation::V2) {
+        Some(form) => answer(headers, &whole(server), form),
+        None => Ok(not_acceptable()),
+    }
 }
 
 /// A document, or only that the client has it already.
-fn answer(headers: &HeaderMap, media: &'static str, document: Document) -> Result<Response> {
-    let tag = document.tag()?;
+fn answer(headers: &HeaderMap, document: &Document, form: Form) -> Result<Response> {
     let known = headers
         .get_all(IF_NONE_MATCH)
         .iter()
         .filter_map(|given| given.to_str().ok())
         .any(|given| names(given, &document.hash));
     let mut response = match known {
-        true => bytes_response(StatusCode::NOT_MODIFIED, media, Body::empty()),
-        false => bytes_response(StatusCode::OK, media, Body::full(document.bytes)),
+        true => bytes_response(StatusCode::NOT_MODIFIED, form.media, Body::empty()),
+        false => bytes_response(StatusCode::OK, form.media, Body::full(document.bytes(form))),
     };
-    response.headers_mut().insert(ETAG, tag);
+    let headers = response.headers_mut();
+    headers.insert(ETAG, document.tag()?);
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
 }
 
@@ -152,77 +177,97 @@ fn names(given: &str, hash: &str) -> bool {
     })
 }
 
-/// `(name, group, version)` of every v3 document.
-fn documents(registry: &Registry) -> Vec<(String, Arc<str>, Arc<str>)> {
-    let mut list: Vec<_> = registry
-        .all()
-        .map(|served| {
-            let root = if served.group.is_empty() { "api" } else { "apis" };
-            (
-                format!("{root}/{}", served.api_version),
-                served.group.clone(),
-                served.version.clone(),
-            )
-        })
-        .collect();
-    list.sort();
-    list.dedup();
-    list
+/// What every v3 document is made from that is answered here, by name.
+fn sources(server: &Server) -> BTreeMap<String, Source> {
+    let mut sources: BTreeMap<String, Source> = BTreeMap::new();
+    for (name, part) in server.aggregation.parts_without_v3() {
+        sources.insert(name, Source::Part(part));
+    }
+    for served in server.announced().all() {
+        let root = if served.group.is_empty() { "api" } else { "apis" };
+        let name = format!("{root}/{}", served.api_version);
+        let source = sources.entry(name).or_insert_with(|| Source::Resources(vec![]));
+        if let Source::Resources(resources) = source {
+            resources.push(served.clone());
+        }
+    }
+    sources
 }
 
-fn document(server: &Server, registry: &Registry, name: &str, group: &str, version: &str) -> Document {
-    let resources: Vec<&Arc<Served>> = registry.of_version(group, version).collect();
+fn document(server: &Server, name: &str, source: &Source) -> Arc<Document> {
+    let (resources, parts) = match source {
+        Source::Resources(resources) => (resources.iter().collect(), vec![]),
+        Source::Part(part) => (vec![], vec![part.clone()]),
+    };
     let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(document) = cache.get(name).filter(|document| document.is_of(&resources)) {
+    let known = cache.get(name);
+    if let Some(document) = known.filter(|document| document.is_of(&resources, &parts)) {
         return document.clone();
     }
-    let bytes = json_bytes(&v3::build(&resources));
-    let document = Document::new(&resources, bytes);
+    let tree = match source {
+        Source::Resources(_) => v3::build(&resources),
+        Source::Part(part) => convert::to_v3(&part.tree()),
+    };
+    let document = Arc::new(Document::new(&resources, parts, &tree));
     cache.insert(name.to_owned(), document.clone());
     document
 }
 
-fn whole(server: &Server) -> Whole {
+fn whole(server: &Server) -> Arc<Document> {
     let registry = server.announced();
     let resources: Vec<&Arc<Served>> = registry.all().collect();
+    let parts = server.aggregation.parts();
     let mut cache = server.openapi.v2.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(whole) = cache.as_ref().filter(|whole| whole.json.is_of(&resources)) {
-        return whole.clone();
+    let known = cache.as_ref();
+    if let Some(document) = known.filter(|document| document.is_of(&resources, &parts)) {
+        return document.clone();
     }
-    let swagger = v2::build(&resources);
-    let whole = Whole {
-        json: Document::new(&resources, json_bytes(&swagger)),
-        protobuf: Document::new(&resources, gnostic::document(&swagger)),
-    };
-    *cache = Some(whole.clone());
-    whole
-}
-
-fn json_bytes(tree: &Value) -> Vec<u8> {
-    serde_json::to_vec(tree).expect("a JSON tree always encodes into memory")
+    let mut tree = v2::build(&resources);
+    for part in &parts {
+        merge::add(&mut tree, &part.tree());
+    }
+    let document = Arc::new(Document::new(&resources, parts, &tree));
+    *cache = Some(document.clone());
+    document
 }
 
 impl Document {
-    fn new(of: &[&Arc<Served>], bytes: Vec<u8>) -> Self {
-        let hash = Sha256::digest(&bytes);
+    fn new(of: &[&Arc<Served>], parts: Vec<Arc<Part>>, tree: &Value) -> Self {
+        let json = serde_json::to_vec(tree).expect("a JSON tree always encodes into memory");
+        let hash = Sha256::digest(&json);
         Self {
             of: of.iter().copied().cloned().collect(),
+            parts,
             hash: hash.iter().map(|byte| format!("{byte:02X}")).collect(),
-            bytes: bytes.into(),
+            json: json.into(),
+            protobuf: OnceLock::new(),
         }
+    }
+
+    fn bytes(&self, form: Form) -> Bytes {
+        let Some(encode) = form.encode else {
+            return self.json.clone();
+        };
+        let made = self.protobuf.get_or_init(|| {
+            let tree = serde_json::from_slice(&self.json).expect("the text was made from a tree");
+            encode(&tree).into()
+        });
+        made.clone()
     }
 
     fn tag(&self) -> Result<HeaderValue> {
         HeaderValue::from_str(&format!("\"{}\"", self.hash)).map_err(Status::internal)
     }
 
-    fn is_of(&self, now: &[&Arc<Served>]) -> bool {
-        self.of.len() == now.len()
-            && self
-                .of
-                .iter()
-                .zip(now)
+    fn is_of(&self, resources: &[&Arc<Served>], parts: &[Arc<Part>]) -> bool {
+        let same_parts = self.parts.iter().zip(parts);
+        let same_resources = self.of.iter().zip(resources);
+        self.of.len() == resources.len()
+            && self.parts.len() == parts.len()
+            && same_resources
+                .into_iter()
                 .all(|(known, now)| Arc::ptr_eq(known, now))
+            && same_parts.into_iter().all(|(known, now)| Arc::ptr_eq(known, now))
     }
 }
 

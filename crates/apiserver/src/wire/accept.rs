@@ -67,7 +67,7 @@ pub(crate) const SPOKEN: [&str; 3] = [
 pub(crate) struct Alternative<'a> {
     pub(crate) media: &'a str,
     pub(crate) parameters: Vec<(&'a str, &'a str)>,
-    quality: f32,
+    pub(crate) quality: f32,
 }
 
 impl<'a> Alternative<'a> {

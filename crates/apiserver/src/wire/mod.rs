@@ -9,7 +9,7 @@ mod decode;
 mod json;
 mod response;
 
-pub(crate) use accept::{Encoding, Representation, SPOKEN, Shape, alternatives};
+pub(crate) use accept::{Alternative, Encoding, Representation, SPOKEN, Shape, alternatives};
 pub use body::Body;
 pub(crate) use body::Chunks;
 pub(crate) use compress::compress;

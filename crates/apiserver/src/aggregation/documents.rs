@@ -1,0 +1,233 @@
+//! What backends say of themselves in OpenAPI: asked for when one was found available, and kept until it says something else.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::HeaderValue;
+use serde_json::Value;
+
+use super::proxy::{self, Question};
+use super::{Aggregation, Remote};
+use crate::auth::User;
+use crate::openapi::Part;
+use crate::server::Server;
+use crate::webhook::ServiceReference;
+
+/// As whom backends are asked.
+const AGGREGATOR: &str = "system:aggregator";
+/// The largest document that is read; that of a whole Kubernetes is half as large.
+const LARGEST: usize = 8 << 20;
+
+/// What a backend said, as far as it can be used.
+#[derive(Clone)]
+pub(super) struct Documents {
+    /// Who said it.
+    service: ServiceReference,
+    /// Where the document of v3 is.
+    address: Tagged<Address>,
+    /// What belongs into the document of v2.
+    part: Tagged<Arc<Part>>,
+}
+
+#[derive(Clone)]
+enum Address {
+    /// A path, with the hash that the backend gives the document.
+    At(String),
+    /// The backend has no v3 at all.
+    Nowhere,
+}
+
+/// Something that was read, and how the backend names that state of it.
+#[derive(Clone)]
+struct Tagged<T> {
+    value: Option<T>,
+    tag: Option<HeaderValue>,
+}
+
+/// What came back.
+enum Answer {
+    Document {
+        bytes: Bytes,
+        tag: Option<HeaderValue>,
+    },
+    /// The backend has none.
+    Missing,
+    /// It is as it was, or nobody knows.
+    NoNews,
+}
+
+/// Asks a backend for its OpenAPI and remembers it. One that cannot be asked, or understood, is known by what it said before.
+pub(crate) async fn learn_documents(server: &Server, remote: &Remote) {
+    let known = server.aggregation.documents().get(&remote.place()).cloned();
+    let known = known.filter(|known| known.service == remote.service);
+    let (address, part) = match known {
+        Some(known) => (known.address, known.part),
+        None => (Tagged::nothing(), Tagged::nothing()),
+    };
+    let (address, part) = tokio::join!(
+        learn_address(server, remote, address),
+        learn_part(server, remote, part)
+    );
+    let documents = Documents {
+        service: remote.service.clone(),
+        address,
+        part,
+    };
+    server.aggregation.documents().insert(remote.place(), documents);
+}
+
+async fn learn_address(server: &Server, remote: &Remote, known: Tagged<Address>) -> Tagged<Address> {
+    match ask(server, remote, "/openapi/v3", &known.tag).await {
+        Answer::Document { bytes, tag } => match serde_json::from_slice(&bytes) {
+            Ok(index) => Tagged {
+                value: address(remote, &index).map(Address::At),
+                tag,
+            },
+            Err(_) => known,
+        },
+        Answer::Missing => Tagged {
+            value: Some(Address::Nowhere),
+            tag: None,
+        },
+        Answer::NoNews => known,
+    }
+}
+
+/// Where a backend's index says that the document of a group and version is: nowhere but where it is looked for.
+fn address(remote: &Remote, index: &Value) -> Option<String> {
+    let address = index["paths"][remote.document_name()]["serverRelativeURL"].as_str()?;
+    let query = address.strip_prefix(&format!("/openapi/v3/{}", remote.document_name()))?;
+    (query.is_empty() || query.starts_with('?')).then(|| address.to_owned())
+}
+
+async fn learn_part(server: &Server, remote: &Remote, known: Tagged<Arc<Part>>) -> Tagged<Arc<Part>> {
+    match ask(server, remote, "/openapi/v2", &known.tag).await {
+        Answer::Document { bytes, tag } => match read_part(remote, bytes).await {
+            Some(part) if known.value.as_deref() == Some(&part) => Tagged { tag, ..known },
+            Some(part) => Tagged {
+                value: Some(Arc::new(part)),
+                tag,
+            },
+            None => known,
+        },
+        Answer::Missing => Tagged::nothing(),
+        Answer::NoNews => known,
+    }
+}
+
+/// Reads beside everything else: a document may be large.
+async fn read_part(remote: &Remote, bytes: Bytes) -> Option<Part> {
+    let below = format!("{}/", remote.root());
+    let read = move || Part::read(&bytes, &below);
+    tokio::task::spawn_blocking(read).await.ok().flatten()
+}
+
+async fn ask(server: &Server, remote: &Remote, path: &str, known: &Option<HeaderValue>) -> Answer {
+    let question = Question {
+        path,
+        user: User {
+            name: AGGREGATOR.to_owned(),
+            ..User::default()
+        },
+        known: known.clone(),
+        limit: LARGEST,
+    };
+    match proxy::ask(server, remote, question).await {
+        Ok(told) if told.status == StatusCode::OK => Answer::Document {
+            bytes: told.bytes,
+            tag: told.tag,
+        },
+        Ok(told) if told.status == StatusCode::NOT_FOUND => Answer::Missing,
+        _ => Answer::NoNews,
+    }
+}
+
+impl<T> Tagged<T> {
+    fn nothing() -> Self {
+        Self {
+            value: None,
+            tag: None,
+        }
+    }
+}
+
+impl Aggregation {
+    /// The documents of v3 that backends have: the name of each, and its address.
+    pub(crate) fn addresses(&self) -> Vec<(String, String)> {
+        let (remotes, documents) = (self.remotes(), self.documents());
+        let of = |remote: &Arc<Remote>| match &documents.get(&remote.place())?.address.value {
+            Some(Address::At(address)) => Some((remote.document_name(), address.clone())),
+            _ => None,
+        };
+        remotes.iter().filter_map(of).collect()
+    }
+
+    /// What those backends say in v2 that have no v3, by the name that its document would have.
+    pub(crate) fn parts_without_v3(&self) -> Vec<(String, Arc<Part>)> {
+        let (remotes, documents) = (self.remotes(), self.documents());
+        let of = |remote: &Arc<Remote>| {
+            let known = documents.get(&remote.place())?;
+            let part = known.part.value.clone()?;
+            matches!(known.address.value, Some(Address::Nowhere)).then(|| (remote.document_name(), part))
+        };
+        remotes.iter().filter_map(of).collect()
+    }
+
+    /// What backends add to the document of v2, the most important groups first.
+    pub(crate) fn parts(&self) -> Vec<Arc<Part>> {
+        let (remotes, documents) = (self.remotes(), self.documents());
+        let importance = |group: &str| {
+            let versions = remotes.iter().filter(|remote| remote.group == group);
+            versions.map(|remote| remote.priority.group).max()
+        };
+        let mut parts: Vec<_> = remotes
+            .iter()
+            .filter_map(|remote| {
+                let part = documents.get(&remote.place())?.part.value.clone()?;
+                Some(((Reverse(importance(&remote.group)), remote.name()), part))
+            })
+            .collect();
+        parts.sort_by(|(one, _), (other, _)| one.cmp(other));
+        parts.into_iter().map(|(_, part)| part).collect()
+    }
+
+    /// Who answers a path: one of a group and version, or that of its document.
+    pub(crate) fn answering(&self, path: &str) -> Option<Arc<Remote>> {
+        let remotes = self.remotes();
+        let Some(document) = path.strip_prefix("/openapi/v3") else {
+            return remotes.find(path).cloned();
+        };
+        let remote = remotes.find(document)?;
+        let documents = self.documents();
+        let has_one = documents
+            .get(&remote.place())
+            .is_some_and(|known| matches!(known.address.value, Some(Address::At(_))));
+        (has_one && document == remote.root()).then(|| remote.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_address_is_believed_where_it_leads_to_the_document() {
+        let api_service =
+            json!({"spec": {"group": "g", "version": "v1", "service": {"name": "a", "namespace": "b"}}});
+        let remote = Remote::read(&api_service).unwrap();
+        for (given, believed) in [
+            ("/openapi/v3/apis/g/v1?hash=A1", true),
+            ("/openapi/v3/apis/g/v1", true),
+            ("/openapi/v3/apis/g/v12", false),
+            ("https://elsewhere/openapi/v3/apis/g/v1", false),
+        ] {
+            let index = json!({"paths": {"apis/g/v1": {"serverRelativeURL": given}}});
+            assert_eq!(address(&remote, &index).is_some(), believed, "{given}");
+        }
+        assert_eq!(address(&remote, &json!("nonsense")), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! One document of OpenAPI v2 out of several.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::part::{SHARED, target, with_needed};
+
+const KIND: &str = "x-kubernetes-group-version-kind";
+
+/// New names of what is shared, by section and name.
+type Renames = BTreeMap<(&'static str, String), String>;
+
+/// Adds a backend's part to a document. Paths that are there stay as they are; what has the name of something else gets another one.
+pub(super) fn add(document: &mut Value, part: &Value) {
+    let is_new = |path: &&String| document["paths"].get(path.as_str()).is_none();
+    let paths = part["paths"].as_object().into_iter().flatten();
+    let paths: Map<String, Value> = paths
+        .filter(|(path, _)| is_new(path))
+        .map(|(path, item)| (path.clone(), item.clone()))
+        .collect();
+    if paths.is_empty() {
+        return;
+    }
+    let Some(mut part) = with_needed(paths, part) else {
+        return;
+    };
+    let renames = renames(document, &part);
+    rename_references(&mut part, &renames);
+    for section in SHARED {
+        for (name, value) in taken(&mut part, section) {
+            let name = renames.get(&(section, name.clone())).cloned().unwrap_or(name);
+            match document[section].get_mut(&name) {
+                Some(existing) => merge_kinds(existing, &value),
+                None => document[section][name] = value,
+            }
+        }
+    }
+    for (path, item) in taken(&mut part, "paths") {
+        document["paths"][path] = item;
+    }
+}
+
+fn taken(part: &mut Value, section: &str) -> Map<String, Value> {
+    match part.get_mut(section).map(Value::take) {
+        Some(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// What has to be called otherwise, because the document means something else by the name.
+fn renames(document: &Value, part: &Value) -> Renames {
+    let mut renames = Renames::new();
+    for section in SHARED {
+        let mut given = BTreeSet::new();
+        for (name, value) in part[section].as_object().into_iter().flatten() {
+            let existing = document[section].get(name);
+            if existing.is_none_or(|existing| means_the_same(existing, value)) {
+                continue;
+            }
+            let is_free = |candidate: &String| match document[section].get(candidate) {
+                // Somebody else has brought it already.
+                Some(existing) => means_the_same(existing, value),
+                None => part[section].get(candidate).is_none() && !given.contains(candidate),
+            };
+            let mut candidates = (2_u32..).map(|number| format!("{name}_v{number}"));
+            if let Some(free) = candidates.find(is_free) {
+                given.insert(free.clone());
+                renames.insert((section, name.clone()), free);
+            }
+        }
+    }
+    renames
+}
+
+/// Whether two are equal but for the kinds that they are used for.
+fn means_the_same(one: &Value, other: &Value) -> bool {
+    let without_kinds = |value: &Value| {
+        let mut value = value.clone();
+        value.as_object_mut().and_then(|fields| fields.remove(KIND));
+        value
+    };
+    one == other || without_kinds(one) == without_kinds(other)
+}
+
+fn rename_references(value: &mut Value, renames: &Renames) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| rename_references(item, renames)),
+        Value::Object(fields) => {
+            if let Some(Value::String(reference)) = fields.get_mut("$ref")
+                && let Some((section, name)) = target(reference)
+                && let Some(renamed) = renames.get(&(section, name.to_owned()))
+            {
+                *reference = format!("#/{section}/{renamed}");
+            }
+            fields
+                .values_mut()
+                .for_each(|field| rename_references(field, renames));
+        }
+        _ => {}
+    }
+}
+
+/// What means the same is used for the kinds of both.
+fn merge_kinds(existing: &mut Value, other: &Value) {
+    let Some(more) = other[KIND].as_array() else {
+        return;
+    };
+    let known = existing[KIND].as_array().cloned().unwrap_or_default();
+    let new: Vec<Value> = more
+        .iter()
+        .filter(|kind| !known.contains(kind))
+        .cloned()
+        .collect();
+    if new.is_empty() {
+        return;
+    }
+    let text = |kind: &Value, field: &str| kind[field].as_str().unwrap_or_default().to_owned();
+    let mut kinds = [known, new].concat();
+    kinds.sort_by_cached_key(|kind| {
+        let [group, version, kind] = ["group", "version", "kind"].map(|field| text(kind, field));
+        format!("{group}/{version}.{kind}")
+    });
+    existing[KIND] = json!(kinds);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &str) -> Value {
+        let schema = json!({"$ref": format!("#/definitions/{name}")});
+        json!({"get": {"responses": {"200": {"description": "OK", "schema": schema}}}})
+    }
+
+    fn document() -> Value {
+        json!({"paths": {"/api/v1/pods": path("Meta")},
+            "definitions": {"Meta": {"type": "object"}, "Pod": {"type": "object"}}})
+    }
+
+    #[test]
+    fn another_meaning_gets_another_name_and_references_follow() {
+        let mut whole = document();
+        let meta = json!({"type": "object", "description": "more"});
+        let part = json!({
+            "paths": {"/apis/a/v1/things": path("Thing"), "/api/v1/pods": path("Pod")},
+            "definitions": {"Thing": {"properties": {"meta": {"$ref": "#/definitions/Meta"}}}, "Meta": meta},
+        });
+        add(&mut whole, &part);
+        assert_eq!(
+            whole["paths"]["/api/v1/pods"],
+            path("Meta"),
+            "what is there stays"
+        );
+        assert_eq!(whole["paths"]["/apis/a/v1/things"], path("Thing"));
+        let thing = json!({"properties": {"meta": {"$ref": "#/definitions/Meta_v2"}}});
+        assert_eq!(
+            whole["definitions"],
+            json!({"Meta": {"type": "object"}, "Meta_v2": meta, "Pod": {"type": "object"}, "Thing": thing})
+        );
+        // Whoever means the same finds it; whoever means something else again does not.
+        for (group, meta, expected) in [
+            ("b", meta, "Meta_v2"),
+            ("c", json!({"type": "string"}), "Meta_v3"),
+        ] {
+            let part =
+                json!({"paths": {format!("/apis/{group}"): path("Meta")}, "definitions": {"Meta": meta}});
+            add(&mut whole, &part);
+            assert_eq!(whole["paths"][format!("/apis/{group}")], path(expected));
+            assert_eq!(whole["definitions"][expected], meta);
+        }
+    }
+
+    #[test]
+    fn what_means_the_same_is_there_once_for_the_kinds_of_both() {
+        let kind = |group: &str| json!({"group": group, "version": "v1", "kind": "DeleteOptions"});
+        let options = |group: &str| json!({"type": "object", KIND: [kind(group)]});
+        let mut whole = json!({"paths": {}, "definitions": {"Options": options("b")}});
+        let part = json!({"paths": {"/apis/a": path("Options")}, "definitions": {"Options": options("a")}});
+        add(&mut whole, &part);
+        assert_eq!(
+            whole["definitions"],
+            json!({"Options": {"type": "object", KIND: [kind("a"), kind("b")]}})
+        );
+    }
+
+    #[test]
+    fn shared_parameters_are_renamed_like_definitions() {
+        let mut whole = json!({"paths": {}, "parameters": {"p": {"name": "p", "in": "query"}}});
+        let part = json!({"paths": {"/apis/a": {"parameters": [{"$ref": "#/parameters/p"}]}},
+            "parameters": {"p": {"name": "p", "in": "path"}}});
+        add(&mut whole, &part);
+        assert_eq!(
+            whole["paths"]["/apis/a"]["parameters"],
+            json!([{"$ref": "#/parameters/p_v2"}])
+        );
+        assert_eq!(whole["parameters"]["p_v2"], json!({"name": "p", "in": "path"}));
+    }
+}
