@@ -109,8 +109,9 @@ impl Run<'_> {
     /// Removes what the application made, or leaves it to nobody, and then lets the application go.
     async fn delete(&self) -> kube::Result<Outcome> {
         let metadata = &self.application["metadata"];
-        let finalizers = metadata["finalizers"].as_array();
-        if !finalizers.is_some_and(|names| names.iter().any(|name| name == finalizer::APPLICATION)) {
+        let ours = [finalizer::APPLICATION, finalizer::ORPHAN];
+        let mut finalizers = metadata["finalizers"].as_array().into_iter().flatten();
+        if !finalizers.any(|name| ours.iter().any(|ours| name == ours)) {
             return Ok(Outcome::Done);
         }
         let recorded = self.recorded();
@@ -146,14 +147,7 @@ impl Run<'_> {
         // As it was when this was decided: whoever changed it since is asked again.
         let judged = serde_json::from_value(metadata.clone()).map_err(kube::Error::SerdeError)?;
         let applications = &self.context.caches.applications;
-        remove_finalizers(
-            &self.applications(),
-            applications,
-            &self.key,
-            &judged,
-            &[finalizer::APPLICATION, finalizer::ORPHAN],
-        )
-        .await?;
+        remove_finalizers(&self.applications(), applications, &self.key, &judged, &ours).await?;
         Ok(Outcome::Done)
     }
 
@@ -383,7 +377,7 @@ impl Run<'_> {
         delete_judged(&api, cache.as_deref(), &key, uid).await
     }
 
-    /// Takes our labels off an object that stays.
+    /// Takes off an object that stays what says whose it is.
     async fn let_go(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
         let kind = (object.api_version.clone(), object.kind.clone());
         let Some(Ok(resource)) = kinds.get(&kind) else {
@@ -393,7 +387,7 @@ impl Run<'_> {
         let patch = json!({"metadata": {"uid": uid, "labels": {
             (label::APPLICATION): null, (label::APPLICATION_NAMESPACE): null,
         }}});
-        let params = PatchParams::default();
+        let params = self.context.merge_params();
         match api.patch(&object.name, &params, &Patch::Merge(patch)).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
             Err(error) => Err(error),

@@ -114,8 +114,8 @@ impl Validator for Applications {
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
             let Some(application) = &request.object else {
-                let deleted = request.old_object.as_ref().unwrap_or(&Value::Null);
-                return verdict(check_application_deletion(deleted, &request.options));
+                let refused = check_application_deletion(&request.options);
+                return refused.map_or_else(Verdict::allowed, Verdict::invalid);
             };
             self.0.synced().await;
             let until = tokio::time::Instant::now() + MOMENT;

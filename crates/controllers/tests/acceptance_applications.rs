@@ -397,10 +397,7 @@ async fn what_was_made_stays_if_the_application_is_told_to_leave_it() -> Result<
     platform.publish("web", "1.0.0").await?;
     platform.deploy("shop", "web", json!({})).await?;
     platform.condition("shop", "Applied", "True").await?;
-    let path = format!(
-        "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
-        platform.namespace
-    );
+    let path = format!("{}/shop", platform.path("applications"));
     let made = format!("/api/v1/namespaces/{}/configmaps/shop-main", platform.namespace);
     let before = platform.raw.get(&made).await?;
     assert_eq!(before.code, 200, "{}", before.body);
@@ -409,14 +406,14 @@ async fn what_was_made_stays_if_the_application_is_told_to_leave_it() -> Result<
     assert_eq!(answer.code, 422, "{}", answer.body);
     let message = answer.body["message"].as_str().unwrap_or_default();
     assert!(
-        message.contains("give it the finalizer app.oam.dev/orphan-resource first"),
+        message.contains("give it the finalizer app.oam.dev/orphan-resource and delete it as usual"),
         "{message}"
     );
     let finalizers = json!({"metadata": {"finalizers": [
         "app.oam.dev/resource-tracker-finalizer", "app.oam.dev/orphan-resource",
     ]}});
     assert_eq!(platform.raw.patch("merge", &path, &finalizers).await?.code, 200);
-    assert!(platform.raw.delete(&path, &orphan).await?.code < 300);
+    assert!(platform.raw.delete(&path, &json!({})).await?.code < 300);
     gone(&platform, &path).await?;
     let after = platform.raw.get(&made).await?;
     assert_eq!(after.code, 200, "{}", after.body);
@@ -425,6 +422,18 @@ async fn what_was_made_stays_if_the_application_is_told_to_leave_it() -> Result<
     let labels = &after.body["metadata"]["labels"];
     assert_eq!(labels["app.oam.dev/name"], Value::Null, "{labels}");
     Ok(())
+}
+
+#[tokio::test]
+async fn an_application_that_made_nothing_has_nothing_to_leave() -> Result<()> {
+    let platform = Platform::start().await?;
+    let mut shop = application("shop", json!({}), &[("main", "nothing@1")]);
+    shop["metadata"]["finalizers"] = json!(["app.oam.dev/orphan-resource"]);
+    platform.accepted(&shop).await?;
+    platform.condition("shop", "Resolved", "False").await?;
+    platform.delete("applications", "shop").await?;
+    let path = format!("{}/shop", platform.path("applications"));
+    gone(&platform, &path).await
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Observed, Recorded, Step, draft, is_orphaning};
+use crate::application::{Observed, Recorded, Step, draft};
 use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, finalizer, reason};
@@ -206,20 +206,15 @@ pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> Applic
 }
 
 /// Why an application cannot be deleted like this. What the garbage collector is told comes too late for whoever removes what the
-/// application made: it may have taken its mark away again.
-pub fn check_application_deletion(application: &Value, options: &Value) -> Vec<Refused> {
+/// application made: it may have taken its mark away again. And the revisions would stay, as users of their definitions.
+pub fn check_application_deletion(options: &Value) -> Option<String> {
     let orphan = options["propagationPolicy"] == "Orphan" || options["orphanDependents"] == true;
-    if !orphan || is_orphaning(application) {
-        return Vec::new();
-    }
-    let name = application["metadata"]["name"].as_str().unwrap_or_default();
-    vec![Refused {
-        reason: reason::IN_USE,
-        message: format!(
-            "what {name} made would be removed with it; give it the finalizer {} first, and it stays",
+    orphan.then(|| {
+        format!(
+            "an application is not deleted by orphaning; to have what it made stay, give it the finalizer {} and delete it as usual",
             finalizer::ORPHAN
-        ),
-    }]
+        )
+    })
 }
 
 /// Whose catalogue an artifact would be looked up in.

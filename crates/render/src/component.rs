@@ -192,16 +192,17 @@ pub(crate) fn concrete(instance: &mut Instance<'_>, at: Lookup, output: &str) ->
 }
 
 /// The parameters that are neither given nor have a default. Not all of them need be what an output lacks, but whoever gives them gets
-/// further.
+/// further; those that wait for something else are left out.
 pub(crate) fn missing(instance: &mut Instance<'_>) -> Option<Diagnostics> {
     let parameter = instance.lookup(&["parameter"])?;
     let Diagnostics(mut problems) = instance.export_at(parameter).err()?;
-    problems.retain(|problem| problem.severity == Severity::Incomplete);
-    for problem in &mut problems {
-        if let Some(expected) = problem.message.strip_prefix("incomplete value ") {
-            problem.message = format!("expected {expected}, got nothing");
-        }
-    }
+    problems.retain_mut(|problem| {
+        let expected = problem.message.strip_prefix("incomplete value ");
+        let told = expected.map(|expected| format!("expected {expected}, got nothing"));
+        let is_missing = told.is_some() && problem.severity == Severity::Incomplete;
+        problem.message = told.unwrap_or_default();
+        is_missing
+    });
     (!problems.is_empty()).then_some(Diagnostics(problems))
 }
 

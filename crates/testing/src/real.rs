@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -272,18 +273,22 @@ fn wait_for(port: u16, children: &mut [Child], log: &Path) -> Result<()> {
     bail!("kube-apiserver does not listen after 30 s")
 }
 
-/// Ports that were free a moment ago.
+/// Ports that were free a moment ago: below those that connections take for themselves, where nobody comes in between by chance.
 pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    let listeners: Vec<TcpListener> = (0..N)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect::<std::io::Result<_>>()?;
-    let ports: Vec<u16> = listeners
-        .iter()
-        .map(|one| Ok(one.local_addr()?.port()))
-        .collect::<std::io::Result<_>>()?;
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    const RANGE: std::ops::Range<u32> = 10_000..32_000;
+    let asked = ASKED.fetch_add(1, Ordering::Relaxed);
+    // Processes side by side begin at different places.
+    let begin = std::process::id().wrapping_mul(101).wrapping_add(asked * 10);
+    let ports: Vec<u16> = (0..RANGE.end - RANGE.start)
+        .map(|step| RANGE.start + begin.wrapping_add(step) % (RANGE.end - RANGE.start))
+        .filter_map(|port| u16::try_from(port).ok())
+        .filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .take(N)
+        .collect();
     ports
         .try_into()
-        .map_err(|_| anyhow::anyhow!("as many ports as listeners"))
+        .map_err(|_| anyhow::anyhow!("no ports are free from {} to {}", RANGE.start, RANGE.end))
 }
 
 fn kubeconfig_text(port: u16, token: &str) -> String {

@@ -158,7 +158,7 @@ impl Platform {
         })
     }
 
-    fn path(&self, plural: &str) -> String {
+    pub(crate) fn path(&self, plural: &str) -> String {
         format!(
             "/apis/core.oam.dev/v1beta1/namespaces/{}/{plural}",
             self.namespace

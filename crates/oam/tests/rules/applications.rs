@@ -264,6 +264,9 @@ fn policies_are_given_what_their_definitions_take() {
         refused(&catalogue, json!({})),
         ["policies[wide]: spec.policies[0].properties.zone: expected string, got nothing\n    spread:1:18"]
     );
+    let catalogue =
+        policy("parameter: {zone: string, home: context.namespace, label: zone + context.name}\n");
+    assert!(refused(&catalogue, json!({"zone": "a"})).is_empty());
     // Whoever runs this one knows what it takes.
     let catalogue = policy("import \"vela/op\"\nparameter: zone: string\nlook: op.#Read\n");
     assert!(refused(&catalogue, json!({"zone": 1})).is_empty());
