@@ -19,7 +19,7 @@ use crate::webhook::ServiceReference;
 /// As whom backends are asked.
 const AGGREGATOR: &str = "system:aggregator";
 /// The largest document that is read; that of a whole Kubernetes is half as large.
-const LARGEST: usize = 8 << 20;
+const LARGEST: usize = 4 << 20;
 
 /// What all backends said.
 #[derive(Default)]
