@@ -1,6 +1,7 @@
 //! What backends say of themselves in OpenAPI: asked for when one was found available, and kept until it says something else.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use http::header::HeaderValue;
 use serde_json::Value;
 
 use super::proxy::{self, Question};
-use super::{Aggregation, Remote};
+use super::{Aggregation, Place, Remote};
 use crate::auth::User;
 use crate::openapi::Part;
 use crate::server::Server;
@@ -18,25 +19,34 @@ use crate::webhook::ServiceReference;
 /// As whom backends are asked.
 const AGGREGATOR: &str = "system:aggregator";
 /// The largest document that is read; that of a whole Kubernetes is half as large.
-const LARGEST: usize = 8 << 20;
+const LARGEST: usize = 4 << 20;
+
+/// What all backends said.
+#[derive(Default)]
+pub(super) struct Library(BTreeMap<Place, Documents>);
+
+impl Library {
+    /// What the backend said that an APIService names now, and nobody who had its place before.
+    fn of(&self, remote: &Remote) -> Option<&Documents> {
+        let known = self.0.get(&remote.place())?;
+        (known.service == remote.service).then_some(known)
+    }
+
+    /// Forgets what was said of a group and version.
+    pub(super) fn forget(&mut self, place: &Place) {
+        self.0.remove(place);
+    }
+}
 
 /// What a backend said, as far as it can be used.
 #[derive(Clone)]
-pub(super) struct Documents {
+struct Documents {
     /// Who said it.
     service: ServiceReference,
-    /// Where the document of v3 is.
-    address: Tagged<Address>,
+    /// Where the document of v3 is: a path, with the hash that the backend gives the document.
+    address: Tagged<String>,
     /// What belongs into the document of v2.
     part: Tagged<Arc<Part>>,
-}
-
-#[derive(Clone)]
-enum Address {
-    /// A path, with the hash that the backend gives the document.
-    At(String),
-    /// The backend has no v3 at all.
-    Nowhere,
 }
 
 /// Something that was read, and how the backend names that state of it.
@@ -60,8 +70,7 @@ enum Answer {
 
 /// Asks a backend for its OpenAPI and remembers it. One that cannot be asked, or understood, is known by what it said before.
 pub(crate) async fn learn_documents(server: &Server, remote: &Remote) {
-    let known = server.aggregation.documents().get(&remote.place()).cloned();
-    let known = known.filter(|known| known.service == remote.service);
+    let known = server.aggregation.documents().of(remote).cloned();
     let (address, part) = match known {
         Some(known) => (known.address, known.part),
         None => (Tagged::nothing(), Tagged::nothing()),
@@ -75,22 +84,19 @@ pub(crate) async fn learn_documents(server: &Server, remote: &Remote) {
         address,
         part,
     };
-    server.aggregation.documents().insert(remote.place(), documents);
+    server.aggregation.documents().0.insert(remote.place(), documents);
 }
 
-async fn learn_address(server: &Server, remote: &Remote, known: Tagged<Address>) -> Tagged<Address> {
+async fn learn_address(server: &Server, remote: &Remote, known: Tagged<String>) -> Tagged<String> {
     match ask(server, remote, "/openapi/v3", &known.tag).await {
         Answer::Document { bytes, tag } => match serde_json::from_slice(&bytes) {
             Ok(index) => Tagged {
-                value: address(remote, &index).map(Address::At),
+                value: address(remote, &index),
                 tag,
             },
             Err(_) => known,
         },
-        Answer::Missing => Tagged {
-            value: Some(Address::Nowhere),
-            tag: None,
-        },
+        Answer::Missing => Tagged::nothing(),
         Answer::NoNews => known,
     }
 }
@@ -119,8 +125,8 @@ async fn learn_part(server: &Server, remote: &Remote, known: Tagged<Arc<Part>>) 
 
 /// Reads beside everything else: a document may be large.
 async fn read_part(remote: &Remote, bytes: Bytes) -> Option<Part> {
-    let below = format!("{}/", remote.root());
-    let read = move || Part::read(&bytes, &below);
+    let (group, version) = remote.place();
+    let read = move || Part::read(&bytes, &group, &version);
     tokio::task::spawn_blocking(read).await.ok().flatten()
 }
 
@@ -157,20 +163,9 @@ impl Aggregation {
     /// The documents of v3 that backends have: the name of each, and its address.
     pub(crate) fn addresses(&self) -> Vec<(String, String)> {
         let (remotes, documents) = (self.remotes(), self.documents());
-        let of = |remote: &Arc<Remote>| match &documents.get(&remote.place())?.address.value {
-            Some(Address::At(address)) => Some((remote.document_name(), address.clone())),
-            _ => None,
-        };
-        remotes.iter().filter_map(of).collect()
-    }
-
-    /// What those backends say in v2 that have no v3, by the name that its document would have.
-    pub(crate) fn parts_without_v3(&self) -> Vec<(String, Arc<Part>)> {
-        let (remotes, documents) = (self.remotes(), self.documents());
         let of = |remote: &Arc<Remote>| {
-            let known = documents.get(&remote.place())?;
-            let part = known.part.value.clone()?;
-            matches!(known.address.value, Some(Address::Nowhere)).then(|| (remote.document_name(), part))
+            let address = documents.of(remote)?.address.value.clone()?;
+            Some((remote.document_name(), address))
         };
         remotes.iter().filter_map(of).collect()
     }
@@ -185,7 +180,7 @@ impl Aggregation {
         let mut parts: Vec<_> = remotes
             .iter()
             .filter_map(|remote| {
-                let part = documents.get(&remote.place())?.part.value.clone()?;
+                let part = documents.of(remote)?.part.value.clone()?;
                 Some(((Reverse(importance(&remote.group)), remote.name()), part))
             })
             .collect();
@@ -202,8 +197,8 @@ impl Aggregation {
         let remote = remotes.find(document)?;
         let documents = self.documents();
         let has_one = documents
-            .get(&remote.place())
-            .is_some_and(|known| matches!(known.address.value, Some(Address::At(_))));
+            .of(remote)
+            .is_some_and(|known| known.address.value.is_some());
         (has_one && document == remote.root()).then(|| remote.clone())
     }
 }

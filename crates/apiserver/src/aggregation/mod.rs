@@ -19,7 +19,7 @@ mod proxy;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use documents::Documents;
+use documents::Library;
 use serde_json::Value;
 
 use crate::object;
@@ -49,7 +49,7 @@ pub(crate) struct Aggregation {
     /// What each group and version of a backend holds, as discovery tells it.
     discovered: Mutex<BTreeMap<Place, Value>>,
     /// What it says of itself in OpenAPI.
-    documents: Mutex<BTreeMap<Place, Documents>>,
+    documents: Mutex<Library>,
     authority: String,
 }
 
@@ -115,7 +115,7 @@ impl Aggregation {
         if let Some((version, group)) = name.split_once('.') {
             let place = (group.to_owned(), version.to_owned());
             self.discovered().remove(&place);
-            self.documents().remove(&place);
+            self.documents().forget(&place);
         }
     }
 
@@ -123,7 +123,7 @@ impl Aggregation {
         self.discovered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn documents(&self) -> MutexGuard<'_, BTreeMap<Place, Documents>> {
+    fn documents(&self) -> MutexGuard<'_, Library> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::part::{SHARED, target, with_needed};
+use super::part::{KINDS, SHARED, target, with_needed};
 
-const KIND: &str = "x-kubernetes-group-version-kind";
+/// How many meanings a name may have. Each is compared with what a backend means by it.
+const MEANINGS: usize = 9;
 
 /// New names of what is shared, by section and name.
 type Renames = BTreeMap<(&'static str, String), String>;
 
-/// Adds a backend's part to a document. Paths that are there stay as they are; what has the name of something else gets another one.
+/// Adds a backend's part to a document. Paths that are there stay as they are; what has the name of something else gets another one,
+/// and a part for which there is none is left out.
 pub(super) fn add(document: &mut Value, part: &Value) {
     let is_new = |path: &&String| document["paths"].get(path.as_str()).is_none();
     let paths = part["paths"].as_object().into_iter().flatten();
@@ -25,7 +27,9 @@ pub(super) fn add(document: &mut Value, part: &Value) {
     let Some(mut part) = with_needed(paths, part) else {
         return;
     };
-    let renames = renames(document, &part);
+    let Some(renames) = renames(document, &part) else {
+        return;
+    };
     rename_references(&mut part, &renames);
     for section in SHARED {
         for (name, value) in taken(&mut part, section) {
@@ -48,8 +52,8 @@ fn taken(part: &mut Value, section: &str) -> Map<String, Value> {
     }
 }
 
-/// What has to be called otherwise, because the document means something else by the name.
-fn renames(document: &Value, part: &Value) -> Renames {
+/// What has to be called otherwise, because the document means something else by the name. `None` if a name has too many meanings.
+fn renames(document: &Value, part: &Value) -> Option<Renames> {
     let mut renames = Renames::new();
     for section in SHARED {
         let mut given = BTreeSet::new();
@@ -63,24 +67,23 @@ fn renames(document: &Value, part: &Value) -> Renames {
                 Some(existing) => means_the_same(existing, value),
                 None => part[section].get(candidate).is_none() && !given.contains(candidate),
             };
-            let mut candidates = (2_u32..).map(|number| format!("{name}_v{number}"));
-            if let Some(free) = candidates.find(is_free) {
-                given.insert(free.clone());
-                renames.insert((section, name.clone()), free);
-            }
+            let mut candidates = (2..=MEANINGS).map(|number| format!("{name}_v{number}"));
+            let free = candidates.find(is_free)?;
+            given.insert(free.clone());
+            renames.insert((section, name.clone()), free);
         }
     }
-    renames
+    Some(renames)
 }
 
 /// Whether two are equal but for the kinds that they are used for.
 fn means_the_same(one: &Value, other: &Value) -> bool {
-    let without_kinds = |value: &Value| {
-        let mut value = value.clone();
-        value.as_object_mut().and_then(|fields| fields.remove(KIND));
-        value
+    let (Value::Object(one), Value::Object(other)) = (one, other) else {
+        return one == other;
     };
-    one == other || without_kinds(one) == without_kinds(other)
+    let others = other.iter().filter(|(name, _)| *name != KINDS);
+    let mut ones = one.iter().filter(|(name, _)| *name != KINDS);
+    ones.clone().count() == others.count() && ones.all(|(name, value)| other.get(name) == Some(value))
 }
 
 fn rename_references(value: &mut Value, renames: &Renames) {
@@ -103,29 +106,25 @@ fn rename_references(value: &mut Value, renames: &Renames) {
 
 /// What means the same is used for the kinds of both.
 fn merge_kinds(existing: &mut Value, other: &Value) {
-    let Some(more) = other[KIND].as_array() else {
-        return;
+    let text = |kind: &Value, field: &str| kind[field].as_str().unwrap_or_default().to_owned();
+    let sorted_by = |kind: &Value| {
+        let [group, version, name] = ["group", "version", "kind"].map(|field| text(kind, field));
+        format!("{group}/{version}.{name}")
     };
-    let known = existing[KIND].as_array().cloned().unwrap_or_default();
-    let new: Vec<Value> = more
-        .iter()
-        .filter(|kind| !known.contains(kind))
-        .cloned()
-        .collect();
-    if new.is_empty() {
+    let kinds = |of: &Value| of[KINDS].as_array().cloned().unwrap_or_default();
+    let more = kinds(other);
+    if more.is_empty() {
         return;
     }
-    let text = |kind: &Value, field: &str| kind[field].as_str().unwrap_or_default().to_owned();
-    let mut kinds = [known, new].concat();
-    kinds.sort_by_cached_key(|kind| {
-        let [group, version, kind] = ["group", "version", "kind"].map(|field| text(kind, field));
-        format!("{group}/{version}.{kind}")
-    });
-    existing[KIND] = json!(kinds);
+    let all = more.into_iter().chain(kinds(existing));
+    let all: BTreeMap<String, Value> = all.map(|kind| (sorted_by(&kind), kind)).collect();
+    existing[KINDS] = all.into_values().collect();
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn path(name: &str) -> Value {
@@ -174,13 +173,55 @@ mod tests {
     #[test]
     fn what_means_the_same_is_there_once_for_the_kinds_of_both() {
         let kind = |group: &str| json!({"group": group, "version": "v1", "kind": "DeleteOptions"});
-        let options = |group: &str| json!({"type": "object", KIND: [kind(group)]});
+        let options = |group: &str| json!({"type": "object", KINDS: [kind(group)]});
         let mut whole = json!({"paths": {}, "definitions": {"Options": options("b")}});
         let part = json!({"paths": {"/apis/a": path("Options")}, "definitions": {"Options": options("a")}});
         add(&mut whole, &part);
         assert_eq!(
             whole["definitions"],
-            json!({"Options": {"type": "object", KIND: [kind("a"), kind("b")]}})
+            json!({"Options": {"type": "object", KINDS: [kind("a"), kind("b")]}})
+        );
+    }
+
+    #[test]
+    fn only_kinds_may_differ() {
+        let options = json!({"type": "object", "format": "a", KINDS: []});
+        for same in [
+            json!({"type": "object", "format": "a"}),
+            json!({"type": "object", "format": "a", KINDS: [1]}),
+        ] {
+            assert!(
+                means_the_same(&options, &same) && means_the_same(&same, &options),
+                "{same}"
+            );
+        }
+        for other in [
+            json!({"type": "object"}),
+            json!({"type": "object", "format": "b"}),
+            json!({"type": "object", "title": "a"}),
+        ] {
+            assert!(
+                !means_the_same(&options, &other) && !means_the_same(&other, &options),
+                "{other}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_part_whose_names_have_too_many_meanings_is_left_out() {
+        let mut whole = document();
+        for number in 2..=MEANINGS {
+            whole["definitions"][format!("Meta_v{number}")] = json!({"maxLength": number});
+        }
+        let before = whole.clone();
+        let part = |meta: &Value| json!({"paths": {"/apis/a": path("Meta")}, "definitions": {"Meta": meta}});
+        add(&mut whole, &part(&json!({"type": "string"})));
+        assert_eq!(whole, before);
+        add(&mut whole, &part(&json!({"maxLength": MEANINGS})));
+        assert_eq!(
+            whole["paths"]["/apis/a"],
+            path(&format!("Meta_v{MEANINGS}")),
+            "one of them is meant"
         );
     }
 

@@ -8,12 +8,10 @@
 //! part        what of a backend's document belongs into the one of v2
 //! shape       whether clients could read it
 //! merge       how it gets there
-//! convert     a document of v3 for a backend that has only v2
 //! negotiation which form of a document a client gets
 //! gnostic     a document in protobuf
 //! ```
 
-mod convert;
 mod gnostic;
 mod merge;
 mod negotiation;
@@ -61,31 +59,26 @@ struct Document {
     protobuf: OnceLock<Bytes>,
 }
 
-/// What a document of v3 is made from.
-enum Source {
-    /// All resources of a group and version.
-    Resources(Vec<Arc<Served>>),
-    /// What a backend says in v2, where it has no v3.
-    Part(Arc<Part>),
-}
+/// All resources of each group and version, by the name of its document.
+type Groups = BTreeMap<String, Vec<Arc<Served>>>;
 
 /// Serves the documents, and the index of those of v3.
 pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMap) -> Result<Response> {
     if path == "/openapi/v2" {
         return serve_v2(server, headers);
     }
-    let sources = sources(server);
+    let groups = groups(server);
     let name = path.trim_start_matches("/openapi/v3").trim_matches('/');
     if name.is_empty() {
-        return Ok(index(server, &sources));
+        return Ok(index(server, &groups));
     }
-    let Some(source) = sources.get(name) else {
+    let Some(resources) = groups.get(name) else {
         return Ok(text_response(StatusCode::NOT_FOUND, "404 page not found\n"));
     };
     let Some(form) = negotiation::choose(headers, &negotiation::V3) else {
         return Ok(not_acceptable());
     };
-    let document = document(server, name, source);
+    let document = document(server, name, resources);
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
     let is_newest = asked
         .filter(|hash| !hash.is_empty())
@@ -104,13 +97,13 @@ pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMa
 }
 
 /// Where each document of v3 is.
-fn index(server: &Server, sources: &BTreeMap<String, Source>) -> Response {
+fn index(server: &Server, groups: &Groups) -> Response {
     // Documents of groups that are gone go, too.
     let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
-    cache.retain(|name, _| sources.contains_key(name));
+    cache.retain(|name, _| groups.contains_key(name));
     drop(cache);
-    let own = sources.iter().map(|(name, source)| {
-        let hash = &document(server, name, source).hash;
+    let own = groups.iter().map(|(name, resources)| {
+        let hash = &document(server, name, resources).hash;
         (name.clone(), format!("/openapi/v3/{name}?hash={hash}"))
     });
     let addresses = own.chain(server.aggregation.addresses());
@@ -161,7 +154,7 @@ fn answer(headers: &HeaderMap, document: &Document, form: Form) -> Result<Respon
         .any(|given| names(given, &document.hash));
     let mut response = match known {
         true => bytes_response(StatusCode::NOT_MODIFIED, form.media, Body::empty()),
-        false => bytes_response(StatusCode::OK, form.media, Body::full(document.bytes(form))),
+        false => bytes_response(StatusCode::OK, form.media, Body::full(document.bytes(form)?)),
     };
     let headers = response.headers_mut();
     headers.insert(ETAG, document.tag()?);
@@ -177,39 +170,27 @@ fn names(given: &str, hash: &str) -> bool {
     })
 }
 
-/// What every v3 document is made from that is answered here, by name.
-fn sources(server: &Server) -> BTreeMap<String, Source> {
-    let mut sources: BTreeMap<String, Source> = BTreeMap::new();
-    for (name, part) in server.aggregation.parts_without_v3() {
-        sources.insert(name, Source::Part(part));
-    }
+/// What every document of v3 is made from that is answered here.
+fn groups(server: &Server) -> Groups {
+    let mut groups = Groups::new();
     for served in server.announced().all() {
         let root = if served.group.is_empty() { "api" } else { "apis" };
         let name = format!("{root}/{}", served.api_version);
-        let source = sources.entry(name).or_insert_with(|| Source::Resources(vec![]));
-        if let Source::Resources(resources) = source {
-            resources.push(served.clone());
-        }
+        groups.entry(name).or_default().push(served.clone());
     }
-    sources
+    groups
 }
 
-fn document(server: &Server, name: &str, source: &Source) -> Arc<Document> {
-    let (resources, parts) = match source {
-        Source::Resources(resources) => (resources.iter().collect(), vec![]),
-        Source::Part(part) => (vec![], vec![part.clone()]),
-    };
-    let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = cache.get(name);
-    if let Some(document) = known.filter(|document| document.is_of(&resources, &parts)) {
-        return document.clone();
+fn document(server: &Server, name: &str, resources: &[Arc<Served>]) -> Arc<Document> {
+    let resources: Vec<&Arc<Served>> = resources.iter().collect();
+    let cache = || server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = cache().get(name).cloned();
+    if let Some(document) = known.filter(|document| document.is_of(&resources, &[])) {
+        return document;
     }
-    let tree = match source {
-        Source::Resources(_) => v3::build(&resources),
-        Source::Part(part) => convert::to_v3(&part.tree()),
-    };
-    let document = Arc::new(Document::new(&resources, parts, &tree));
-    cache.insert(name.to_owned(), document.clone());
+    // Nobody waits while it is made; two who ask at once make it twice.
+    let document = Arc::new(Document::new(&resources, vec![], &v3::build(&resources)));
+    cache().insert(name.to_owned(), document.clone());
     document
 }
 
@@ -217,17 +198,17 @@ fn whole(server: &Server) -> Arc<Document> {
     let registry = server.announced();
     let resources: Vec<&Arc<Served>> = registry.all().collect();
     let parts = server.aggregation.parts();
-    let mut cache = server.openapi.v2.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = cache.as_ref();
+    let cache = || server.openapi.v2.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = cache().clone();
     if let Some(document) = known.filter(|document| document.is_of(&resources, &parts)) {
-        return document.clone();
+        return document;
     }
     let mut tree = v2::build(&resources);
-    for part in &parts {
-        merge::add(&mut tree, &part.tree());
+    for part in parts.iter().filter_map(|part| part.tree()) {
+        merge::add(&mut tree, &part);
     }
     let document = Arc::new(Document::new(&resources, parts, &tree));
-    *cache = Some(document.clone());
+    *cache() = Some(document.clone());
     document
 }
 
@@ -244,15 +225,15 @@ impl Document {
         }
     }
 
-    fn bytes(&self, form: Form) -> Bytes {
+    fn bytes(&self, form: Form) -> Result<Bytes> {
         let Some(encode) = form.encode else {
-            return self.json.clone();
+            return Ok(self.json.clone());
         };
-        let made = self.protobuf.get_or_init(|| {
-            let tree = serde_json::from_slice(&self.json).expect("the text was made from a tree");
-            encode(&tree).into()
-        });
-        made.clone()
+        if let Some(made) = self.protobuf.get() {
+            return Ok(made.clone());
+        }
+        let tree = serde_json::from_slice(&self.json).map_err(Status::internal)?;
+        Ok(self.protobuf.get_or_init(|| encode(&tree).into()).clone())
     }
 
     fn tag(&self) -> Result<HeaderValue> {

@@ -10,24 +10,29 @@ use super::shape;
 /// Where a document keeps what is referred to by name.
 pub(super) const SHARED: [&str; 2] = ["definitions", "parameters"];
 
+/// Which kinds a definition is of.
+pub(super) const KINDS: &str = "x-kubernetes-group-version-kind";
+
 /// Paths of a backend with everything that they need: a document of OpenAPI v2, kept as text.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Part(Bytes);
 
 impl Part {
-    /// Reads a backend's document, and keeps what is below a path. `None` if clients could not read it.
-    pub(crate) fn read(document: &[u8], below: &str) -> Option<Self> {
+    /// Reads a backend's document, and keeps what is of a group and version. `None` if clients could not read it.
+    pub(crate) fn read(document: &[u8], group: &str, version: &str) -> Option<Self> {
         let mut document: Value = serde_json::from_slice(document).ok()?;
         let Value::Object(paths) = document.get_mut("paths")?.take() else {
             return None;
         };
-        let kept = paths.into_iter().filter(|(path, _)| path.starts_with(below));
-        let part = with_needed(kept.collect(), &document)?;
+        let below = format!("/apis/{group}/{version}/");
+        let kept = paths.into_iter().filter(|(path, _)| path.starts_with(&below));
+        let mut part = with_needed(kept.collect(), &document)?;
+        keep_kinds(&mut part, group, version);
         shape::is_readable(&part).then(|| Self(part.to_string().into()))
     }
 
-    pub(super) fn tree(&self) -> Value {
-        serde_json::from_slice(&self.0).expect("the text was made from a tree")
+    pub(super) fn tree(&self) -> Option<Value> {
+        serde_json::from_slice(&self.0).ok()
     }
 }
 
@@ -47,6 +52,24 @@ pub(super) fn with_needed(paths: Map<String, Value>, document: &Value) -> Option
         part[section][name] = needed.clone();
     }
     Some(part)
+}
+
+/// Leaves to definitions the kinds of a group and version: of others a backend has nothing to say.
+fn keep_kinds(part: &mut Value, group: &str, version: &str) {
+    let is_own =
+        |kind: &Value| kind["group"] == group && kind["version"] == version && kind["kind"].is_string();
+    let definitions = part.get_mut("definitions").and_then(Value::as_object_mut);
+    let definitions = definitions.into_iter().flat_map(Map::values_mut);
+    for fields in definitions.filter_map(Value::as_object_mut) {
+        let kinds = fields.get_mut(KINDS).and_then(Value::as_array_mut);
+        let has_own = kinds.is_some_and(|kinds| {
+            kinds.retain(is_own);
+            !kinds.is_empty()
+        });
+        if !has_own {
+            fields.remove(KINDS);
+        }
+    }
 }
 
 /// `definitions` and a name, of a reference.
@@ -90,7 +113,7 @@ mod tests {
                 "Other": {"type": "object"}, "Unused": {"type": "object"},
             },
         });
-        let part = Part::read(document.to_string().as_bytes(), "/apis/a/v1/").unwrap();
+        let part = Part::read(document.to_string().as_bytes(), "a", "v1").unwrap();
         let mut expected = document.clone();
         expected["paths"]
             .as_object_mut()
@@ -100,7 +123,46 @@ mod tests {
             expected["definitions"].as_object_mut().unwrap().remove(unneeded);
         }
         expected.as_object_mut().unwrap().remove("swagger");
-        assert_eq!(part.tree(), expected);
+        assert_eq!(part.tree(), Some(expected));
+    }
+
+    #[test]
+    fn definitions_are_of_kinds_of_the_group_and_version_only() {
+        let kind = |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+        let kept = |kinds: Value| {
+            let document = json!({
+                "paths": {"/apis/a/v1/things": path("#/definitions/Thing")},
+                "definitions": {"Thing": {"type": "object", KINDS: kinds}},
+            });
+            let part = Part::read(document.to_string().as_bytes(), "a", "v1").unwrap();
+            part.tree().unwrap()["definitions"]["Thing"].get(KINDS).cloned()
+        };
+        let own = kind("a", "v1", "Thing");
+        let others = json!([kind("", "v1", "Secret"), kind("a", "v2", "Thing"), "a/v1", {"group": "a"}]);
+        let mut kinds = others.clone();
+        kinds.as_array_mut().unwrap().push(own.clone());
+        assert_eq!(kept(kinds), Some(json!([own])));
+        assert_eq!(kept(others), None);
+        assert_eq!(kept(own), None, "clients read a list");
+    }
+
+    #[test]
+    fn a_document_may_be_as_deep_as_can_be_read() {
+        let (mut deepest, mut levels) = (None, 0);
+        loop {
+            let inner = "{\"items\":".repeat(levels) + "{}" + &"}".repeat(levels);
+            let schema = format!(r#"{{"description": "", "schema": {inner}}}"#);
+            let document = format!(
+                r#"{{"paths": {{"/apis/a/v1/b": {{"get": {{"responses": {{"200": {schema}}}}}}}}}}}"#
+            );
+            match Part::read(document.as_bytes(), "a", "v1") {
+                Some(part) => deepest = Some(part),
+                None => break,
+            }
+            levels += 1;
+        }
+        assert!(levels > 100, "{levels}");
+        assert!(deepest.unwrap().tree().is_some());
     }
 
     #[test]
@@ -113,7 +175,7 @@ mod tests {
             lost.to_string(),
             strange.to_string(),
         ] {
-            assert_eq!(Part::read(document.as_bytes(), "/apis/a/v1/"), None, "{document}");
+            assert_eq!(Part::read(document.as_bytes(), "a", "v1"), None, "{document}");
         }
     }
 }

@@ -9,27 +9,34 @@ use serde_json::{Map, Value};
 const STEP: usize = 4;
 /// How far an item stands to the right of its dash.
 const DASH: usize = 2;
+/// The last column where values begin that have lines of their own. Beyond it they are written in one line, as in JSON: else blanks
+/// would make most of a text that is deep.
+const LAST_COLUMN: usize = 40;
+/// The longest name, in bytes, that stands before its colon like others. Readers do not look for the colon of a longer one.
+const LONGEST_NAME: usize = 128;
 
 /// A value as a document of its own.
 pub(super) fn document(value: &Value) -> String {
     let mut out = String::new();
-    match has_parts(value) {
-        true => parts(&mut out, value, 0),
-        false => scalar(&mut out, value, STEP),
+    match has_lines(value, 0) {
+        true => lines(&mut out, value, 0),
+        false => line(&mut out, value, STEP),
     }
     out
 }
 
-fn has_parts(value: &Value) -> bool {
-    match value {
+/// Whether a value is written as lines of its own at a column.
+fn has_lines(value: &Value, column: usize) -> bool {
+    let has_parts = match value {
         Value::Array(items) => !items.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
         _ => false,
-    }
+    };
+    has_parts && column <= LAST_COLUMN
 }
 
 /// The lines of a list or an object. The first begins where the text ends, the others at a column.
-fn parts(out: &mut String, value: &Value, column: usize) {
+fn lines(out: &mut String, value: &Value, column: usize) {
     match value {
         Value::Array(items) => list(out, items, column),
         Value::Object(fields) => object(out, fields, column),
@@ -43,9 +50,9 @@ fn list(out: &mut String, items: &[Value], column: usize) {
             indent(out, column);
         }
         out.push_str("- ");
-        match has_parts(item) {
-            true => parts(out, item, column + DASH),
-            false => scalar(out, item, column + DASH),
+        match has_lines(item, column + DASH) {
+            true => lines(out, item, column + DASH),
+            false => line(out, item, column + DASH),
         }
     }
 }
@@ -57,33 +64,64 @@ fn object(out: &mut String, fields: &Map<String, Value>, column: usize) {
         if place > 0 {
             indent(out, column);
         }
+        out.push_str(mark(name));
         out.push_str(&one_line(name));
+        if !mark(name).is_empty() {
+            out.push('\n');
+            indent(out, column);
+        }
         out.push(':');
-        if has_parts(value) {
+        if has_lines(value, inner) {
             out.push('\n');
             indent(out, inner);
-            parts(out, value, inner);
+            lines(out, value, inner);
         } else {
             out.push(' ');
-            scalar(out, value, inner);
+            line(out, value, inner);
         }
     }
 }
 
-/// A value without parts, and the end of its line. More lines of a text stand at a column.
-fn scalar(out: &mut String, value: &Value, column: usize) {
+/// The rest of a line: a value that has no lines of its own. More lines of a text stand at a column.
+fn line(out: &mut String, value: &Value, column: usize) {
     match value {
-        Value::String(text) if text.contains('\n') && can_be_a_block(text) => block(out, text, column),
-        Value::String(text) => {
-            out.push_str(&one_line(text));
-            out.push('\n');
-        }
-        // Empty lists and objects are written as JSON has them, and so is everything else.
-        other => {
-            out.push_str(&other.to_string());
-            out.push('\n');
-        }
+        Value::String(text) if can_be_a_block(text, column) => return block(out, text, column),
+        Value::String(text) => out.push_str(&one_line(text)),
+        other => flow(out, other),
     }
+    out.push('\n');
+}
+
+/// A value in one line, as JSON has it, but for what readers of YAML want to be escaped.
+fn flow(out: &mut String, value: &Value) {
+    match value {
+        Value::String(text) => out.push_str(&in_double_quotes(text)),
+        Value::Array(items) => {
+            out.push('[');
+            for (place, item) in items.iter().enumerate() {
+                out.push_str(if place > 0 { ", " } else { "" });
+                flow(out, item);
+            }
+            out.push(']');
+        }
+        Value::Object(fields) => {
+            out.push('{');
+            for (place, (name, field)) in fields.iter().enumerate() {
+                out.push_str(if place > 0 { ", " } else { "" });
+                out.push_str(mark(name));
+                out.push_str(&in_double_quotes(name));
+                out.push_str(": ");
+                flow(out, field);
+            }
+            out.push('}');
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// What says that a name begins, where a reader would not know.
+fn mark(name: &str) -> &'static str {
+    if name.len() > LONGEST_NAME { "? " } else { "" }
 }
 
 /// A text of several lines, as it is.
@@ -104,10 +142,13 @@ fn block(out: &mut String, text: &str, column: usize) {
     }
 }
 
-/// Whether all lines of a text can stand as they are. One that begins with a blank would need a hint about its indentation.
-fn can_be_a_block(text: &str) -> bool {
+/// Whether a text has several lines, and all can stand as they are at a column. One that begins with a blank would need a hint about
+/// its indentation.
+fn can_be_a_block(text: &str, column: usize) -> bool {
     let is_plain = |character: char| matches!(character, '\n' | '\t') || is_printable(character);
-    !text.starts_with([' ', '\n'])
+    text.contains('\n')
+        && column <= LAST_COLUMN
+        && !text.starts_with([' ', '\t', '\n'])
         && !text.ends_with(' ')
         && !text.contains(" \n")
         && text.chars().all(is_plain)
@@ -135,11 +176,11 @@ fn is_plain(text: &str) -> bool {
     !(first_is_special || is_mark || is_border || has_colon || has_comment || text.ends_with(' '))
 }
 
-/// Whether a reader would take a text for null, a truth, a number or a time.
+/// Whether a reader would take a text for null, a truth, a number, a time or the mark of a merge.
 fn reads_as_another_type(text: &str) -> bool {
     let is_word = matches!(
         text,
-        "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE"
+        "" | "~" | "<<" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE"
     );
     is_word || OTHER_TYPE.is_match(text)
 }
@@ -211,7 +252,7 @@ fn indent(out: &mut String, column: usize) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::document;
 
@@ -253,6 +294,10 @@ f: {}
             ("!has(self.a)", "'!has(self.a)'"),
             (" a", "' a'"),
             ("a\tb", "\"a\\tb\""),
+            ("\ta", "\"\\ta\""),
+            ("\ta\nb", "\"\\ta\\nb\""),
+            ("<<", "\"<<\""),
+            ("<< a", "<< a"),
             ("größer", "größer"),
             ("\u{1f600}\"", "\"\\U0001F600\\\"\""),
         ] {
@@ -266,5 +311,44 @@ f: {}
         let text = "- rule: |-\n    a &&\n\n    b\n- rule: |\n    a\n- rule: \"a \\nb\"\n";
         assert_eq!(document(&rule), text);
         assert_eq!(document(&json!(["a\nb"])), "- |-\n  a\n  b\n");
+    }
+
+    #[test]
+    fn what_is_deep_is_written_in_one_line() {
+        let deep = json!(["a\nb", {"c": "<<\u{85}", "d": [1.5, null, {}, []]}]);
+        let item = r#"{"c": "<<\N", "d": [1.5, null, {}, []]}"#;
+        let blanks = " ".repeat(40);
+        let lines = format!("{blanks}- \"a\\nb\"\n{blanks}- {item}\n");
+        let text = document(&nested(deep.clone(), 10));
+        assert!(text.ends_with(&lines), "{text}");
+        let text = document(&nested(deep, 11));
+        assert!(
+            text.ends_with(&format!("{blanks}a: [\"a\\nb\", {item}]\n")),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn depth_costs_no_blanks() {
+        let many = json!({"ones": vec![1; 10_000], "lines": "a\n".repeat(10_000)});
+        let shallow = document(&nested(many.clone(), 12)).len();
+        let deep = document(&nested(many, 100)).len();
+        assert!(deep < shallow + 1000, "{shallow} became {deep}");
+    }
+
+    fn nested(value: Value, levels: usize) -> Value {
+        (0..levels).fold(value, |inner, _| json!({"a": inner}))
+    }
+
+    #[test]
+    fn long_names_are_marked() {
+        let (long, short) = ("n".repeat(129), "n".repeat(128));
+        let text = format!("{short}: 1\n? {long}\n:\n    - 2\n");
+        assert_eq!(document(&json!({&short: 1, &long: [2]})), text);
+        let flow = document(&nested(json!({&short: 1, &long: [2]}), 11));
+        assert!(
+            flow.ends_with(&format!("{{\"{short}\": 1, ? \"{long}\": [2]}}\n")),
+            "{flow}"
+        );
     }
 }
