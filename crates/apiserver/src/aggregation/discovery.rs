@@ -1,5 +1,7 @@
 //! What backends hold, as discovery tells it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::proxy::{self, Question};
@@ -44,8 +46,6 @@ impl Aggregation {
 
 /// An `APIResourceList` as an entry of aggregated discovery.
 fn described(group: &str, version: &str, list: &Value) -> Value {
-    let all = || list["resources"].as_array().into_iter().flatten();
-    let name = |resource: &Value| resource["name"].as_str().unwrap_or_default().to_owned();
     let kind = |resource: &Value| {
         let or = |field: &str, own: &str| {
             resource[field]
@@ -56,12 +56,27 @@ fn described(group: &str, version: &str, list: &Value) -> Value {
         };
         json!({"group": or("group", group), "version": or("version", version), "kind": resource["kind"]})
     };
-    let resources: Vec<Value> = all()
-        .filter(|resource| !name(resource).is_empty() && !name(resource).contains('/'))
-        .map(|resource| {
-            let own = name(resource);
+    let named = |resource| Some((name(resource)?, resource));
+    let all: Vec<(&str, &Value)> = list["resources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(named)
+        .collect();
+    let mut subresources: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for (name, resource) in &all {
+        if let Some((whole, below)) = name.split_once('/') {
+            let entry =
+                json!({"subresource": below, "responseKind": kind(resource), "verbs": resource["verbs"]});
+            subresources.entry(whole).or_default().push(entry);
+        }
+    }
+    let resources: Vec<Value> = all
+        .into_iter()
+        .filter(|(name, _)| !name.contains('/'))
+        .map(|(name, resource)| {
             let mut entry = json!({
-                "resource": own, "responseKind": kind(resource),
+                "resource": name, "responseKind": kind(resource),
                 "scope": if resource["namespaced"] == true { "Namespaced" } else { "Cluster" },
                 "singularResource": resource["singularName"].as_str().unwrap_or_default(),
                 "verbs": resource["verbs"],
@@ -71,20 +86,17 @@ fn described(group: &str, version: &str, list: &Value) -> Value {
                     entry[field] = resource[field].clone();
                 }
             }
-            let subresources: Vec<Value> = all()
-                .filter_map(|other| {
-                    let whole = name(other);
-                    let below = whole.strip_prefix(&own)?.strip_prefix('/')?;
-                    Some(json!({"subresource": below, "responseKind": kind(other), "verbs": other["verbs"]}))
-                })
-                .collect();
-            if !subresources.is_empty() {
+            if let Some(subresources) = subresources.remove(name) {
                 entry["subresources"] = Value::Array(subresources);
             }
             entry
         })
         .collect();
     json!({"version": version, "resources": resources})
+}
+
+fn name(resource: &Value) -> Option<&str> {
+    resource["name"].as_str().filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
