@@ -1,6 +1,7 @@
 //! Keeps the registry in step with the CRDs: accepts names, establishes, publishes, cleans up, withdraws.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -9,8 +10,10 @@ use super::{CLEANUP, Definition, names};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
-use crate::store::{Entry, Event};
+use crate::store::{Bucket, Entry, Event};
 
+/// How long whoever watches a kind may take to hear of its end.
+const HEARD: Duration = Duration::from_mins(1);
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// Publishes the CRDs that are there already, before the first request is answered.
@@ -41,6 +44,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
             None => {
                 withdraw(server, &event.entry.key);
                 server.announce();
+                tokio::spawn(forget(server.clone(), event.entry.clone()));
                 // Names that were taken are free now.
                 for entry in definitions.list("").0 {
                     follow(server, &entry).await;
@@ -59,6 +63,34 @@ async fn react(server: &Arc<Server>, event: &Event) {
     {
         follow(server, &entry).await;
     }
+}
+
+/// Lets go of the past of a kind that is gone, once everybody has heard of its end.
+async fn forget(server: Arc<Server>, definition: Arc<Entry>) {
+    tokio::select! {
+        () = tokio::time::sleep(HEARD) => {}
+        () = server.stopping() => return,
+    }
+    if server
+        .store
+        .bucket(&server.definitions)
+        .get(&definition.key)
+        .is_none()
+    {
+        bucket(&server, &definition.value()).forget(server.store.revision());
+    }
+}
+
+/// The group of a CRD, and the plural of its resource.
+fn resource(crd: &Value) -> (&str, &str) {
+    let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    (text("/spec/group"), text("/spec/names/plural"))
+}
+
+/// Where the objects of a CRD are.
+fn bucket(server: &Server, crd: &Value) -> Arc<Bucket> {
+    let (group, plural) = resource(crd);
+    server.store.bucket(&format!("{group}/{plural}").into())
 }
 
 async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
@@ -80,11 +112,16 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
         .filter(|other| other.pointer("/spec/group").and_then(Value::as_str) == Some(group))
         .collect();
     if let Some(status) = names::status(&crd, &others, &now) {
+        let is_new = !names::is_true(&crd, "Established");
         let mut next = crd;
         next["status"] = status;
         // What will be established is served while the disk is still told so: should that fail, the
         // same decision follows from the CRD again.
         if names::is_true(&next, "Established") {
+            if is_new {
+                // What an earlier CRD of this name had is nobody's past.
+                bucket(server, &next).forget(entry.revision);
+            }
             publish(server, entry, &next);
         }
         // The write comes back as an event, with which everything else goes on.
@@ -182,10 +219,8 @@ fn withdraw(server: &Server, name: &str) {
 
 /// Deletes the objects of a CRD that is going; when none is left, lets the CRD go.
 async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &str) {
-    let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let (group, plural) = (text("/spec/group"), text("/spec/names/plural"));
-    let bucket = server.store.bucket(&format!("{group}/{plural}").into());
-    let entries = bucket.list("").0;
+    let (group, plural) = resource(crd);
+    let entries = bucket(server, crd).list("").0;
     if entries.is_empty() {
         let finalizers: Vec<&str> = object::finalizers(crd)
             .into_iter()

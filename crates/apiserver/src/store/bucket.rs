@@ -170,6 +170,22 @@ impl Bucket {
         }
     }
 
+    /// Lets go of what happened up to a revision, if nothing is left of it: whoever asks for that is told that it is too old.
+    pub(crate) fn forget(&self, revision: u64) {
+        let mut state = write_lock(&self.state);
+        if !state.objects.is_empty() {
+            return;
+        }
+        let gone = state
+            .log
+            .partition_point(|event| event.entry.revision <= revision);
+        state.log.drain(..gone);
+        state.log.shrink_to_fit();
+        state.log_bytes = state.log.iter().map(|event| weight(event)).sum();
+        state.compacted = state.compacted.max(revision);
+        state.newest = state.newest.max(revision);
+    }
+
     pub(crate) fn wake(&self, event: &Event) {
         self.waiting.wake(event, weight(event));
     }
@@ -209,4 +225,39 @@ impl State {
 fn weight(event: &Event) -> usize {
     let previous = event.previous.as_ref().map_or(0, |entry| entry.json.len());
     previous + 128
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Draft, Expect, Store, Write};
+    use serde_json::json;
+
+    async fn write(store: &Store, key: &str, expect: Expect, put: bool) -> u64 {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key}});
+        let write = Write {
+            bucket: "/configmaps".into(),
+            key: key.into(),
+            expect,
+            put: put.then(|| Draft::new(&object)),
+        };
+        store.write(write).await.unwrap().revision
+    }
+
+    #[tokio::test]
+    async fn what_is_gone_can_be_forgotten_and_what_happens_later_is_told() {
+        let store = Store::in_memory(History::default());
+        let bucket = store.bucket(&"/configmaps".into());
+        let made = write(&store, "a", Expect::Absent, true).await;
+        bucket.forget(made);
+        assert_eq!(bucket.events_after(1, 9).unwrap().len(), 1, "it is still there");
+        let gone = write(&store, "a", Expect::Revision(made), false).await;
+        let later = write(&store, "b", Expect::Absent, true).await;
+        write(&store, "b", Expect::Revision(later), false).await;
+        bucket.forget(gone);
+        assert_eq!(bucket.events_after(made, 9).unwrap_err(), TooOld { oldest: gone });
+        assert!(bucket.list_at(made, "", "").is_err());
+        assert_eq!(bucket.events_after(gone, 9).unwrap().len(), 2);
+        assert_eq!(bucket.list_at(later, "", "").unwrap().len(), 1);
+    }
 }
