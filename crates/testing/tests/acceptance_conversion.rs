@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cambium_testing::{Raw, TestCluster, WebhookServer, eventually};
+use cambium_testing::{Backend, Raw, TestCluster, WebhookServer, eventually};
 use serde_json::{Value, json};
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -100,7 +100,10 @@ async fn objects_are_seen_in_every_version() -> Result<()> {
     let at = |version: &str| format!("/apis/{group}/{version}/namespaces/{namespace}/hosts");
     let one = json!({"apiVersion": format!("{group}/v1"), "kind": "Host", "metadata": {"name": "a"}, "spec": {"host": "h:80"}});
     assert_eq!(raw.post(&at("v1"), &one).await?.code, 201);
-    assert!(hook.seen().is_empty(), "nothing to convert, nobody asked");
+    // The controllers of Kubernetes have everything converted to the version that they prefer.
+    if cluster.backend() == Backend::Embedded {
+        assert!(hook.seen().is_empty(), "nothing to convert, nobody asked");
+    }
     let two = json!({"apiVersion": format!("{group}/v2"), "kind": "Host", "metadata": {"name": "b"}, "spec": {"name": "i", "port": "81"}});
     let made = raw.post(&at("v2"), &two).await?;
     assert_eq!(
