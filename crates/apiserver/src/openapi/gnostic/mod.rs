@@ -116,6 +116,24 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// Whether it only says where to look.
+    fn is_reference(&self) -> bool {
+        self.of["$ref"].is_string()
+    }
+
+    /// Whether a schema allows further properties, or what they must be.
+    fn additional_properties(&mut self, number: u32, encode: Encode) {
+        match &self.of["additionalProperties"] {
+            Value::Bool(allowed) => {
+                let mut inner = Vec::new();
+                put_varint(&mut inner, 2, u64::from(*allowed));
+                put_bytes(&mut self.bytes, number, &inner);
+            }
+            value @ Value::Object(_) => self.nested(number, value, encode),
+            _ => {}
+        }
+    }
+
     /// Words that only some clients know: `x-…`.
     fn extensions(&mut self, number: u32) {
         let encode = |out: &mut Message<'_>| out.bytes = any(out.of);

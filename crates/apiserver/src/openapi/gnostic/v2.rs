@@ -1,6 +1,6 @@
 //! A document of OpenAPI v2 in protobuf.
 
-use cambium_builtin::protobuf::{put_bytes, put_varint};
+use cambium_builtin::protobuf::put_bytes;
 use serde_json::Value;
 
 use super::{Message, external_documents, is_extension};
@@ -58,7 +58,7 @@ fn operation(out: &mut Message<'_>) {
 }
 
 fn response_or_reference(out: &mut Message<'_>) {
-    match is_reference(out.of) {
+    match out.is_reference() {
         true => out.choice(2, reference),
         false => out.choice(1, response),
     }
@@ -76,14 +76,10 @@ fn response(out: &mut Message<'_>) {
 }
 
 fn parameter_or_reference(out: &mut Message<'_>) {
-    match is_reference(out.of) {
+    match out.is_reference() {
         true => out.choice(2, reference),
         false => out.choice(1, parameter),
     }
-}
-
-fn is_reference(value: &Value) -> bool {
-    value["$ref"].is_string()
 }
 
 fn reference(out: &mut Message<'_>) {
@@ -167,15 +163,7 @@ fn schema(out: &mut Message<'_>) {
     out.text(4, "description");
     out.any(5, "default");
     out.bounds(6);
-    match &out.of["additionalProperties"] {
-        Value::Bool(allowed) => {
-            let mut inner = Vec::new();
-            put_varint(&mut inner, 2, u64::from(*allowed));
-            put_bytes(&mut out.bytes, 21, &inner);
-        }
-        value @ Value::Object(_) => out.nested(21, value, |out| out.choice(1, schema)),
-        _ => {}
-    }
+    out.additional_properties(21, |out| out.choice(1, schema));
     types(out);
     out.message(23, "items", |out| out.choice(1, schema));
     out.messages(24, "allOf", schema);

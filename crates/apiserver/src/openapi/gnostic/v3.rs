@@ -84,7 +84,7 @@ fn media_type(out: &mut Message<'_>) {
 }
 
 fn schema_or_reference(out: &mut Message<'_>) {
-    match out.of["$ref"].is_string() {
+    match out.is_reference() {
         true => out.choice(2, reference),
         false => out.choice(1, schema),
     }
@@ -112,15 +112,7 @@ fn schema(out: &mut Message<'_>) {
     out.message(29, "not", schema);
     out.message(30, "items", |out| out.choice(1, schema_or_reference));
     out.names(31, "properties", schema_or_reference);
-    match &out.of["additionalProperties"] {
-        Value::Bool(allowed) => {
-            let mut inner = Vec::new();
-            put_varint(&mut inner, 2, u64::from(*allowed));
-            put_bytes(&mut out.bytes, 32, &inner);
-        }
-        value @ Value::Object(_) => out.nested(32, value, |out| out.choice(1, schema_or_reference)),
-        _ => {}
-    }
+    out.additional_properties(32, |out| out.choice(1, schema_or_reference));
     out.message(33, "default", default);
     out.text(34, "description");
     out.text(35, "format");
