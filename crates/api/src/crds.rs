@@ -119,10 +119,22 @@ const DEFINITION_REVISION: &[Column] = &[
 ];
 
 const APPLICATION: &[Column] = &[
-    ("Phase", "string", ".status.status", 0),
+    (
+        "Ready",
+        "string",
+        ".status.conditions[?(@.type==\"Ready\")].status",
+        0,
+    ),
+    (
+        "Reason",
+        "string",
+        ".status.conditions[?(@.type==\"Ready\")].reason",
+        0,
+    ),
     ("Healthy", "string", ".status.healthy", 0),
     ("Components", "string", ".status.resolved", 0),
     AGE,
+    ("Phase", "string", ".status.status", 1),
     ("Revision", "string", ".status.latestRevision.name", 1),
     (
         "Message",

@@ -7,10 +7,10 @@ use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
 use cambium_api::names::{FIELD_MANAGER, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
-use cambium_lineage::{RevisionName, Version};
+use cambium_lineage::RevisionName;
 use cambium_oam::Refused;
 use cambium_oam::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft,
+    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft, events,
     ever_wanted, is_orphaning, plan as plan_objects, plan_deletion, status, superfluous,
 };
 use cambium_objects::{fit_to_show, merge_patch};
@@ -410,16 +410,24 @@ impl Run<'_> {
         happened: &Happened,
     ) -> kube::Result<ApplicationStatus> {
         let after = status(&self.application, draft, plan, happened, self.context.now());
-        for (reason, note) in moves(&self.application, &after) {
+        let before: ApplicationStatus =
+            serde_json::from_value(self.application["status"].clone()).unwrap_or_default();
+        // Told once it is written: what is tried again is not told again.
+        self.patch_status(json!(after)).await?;
+        let told = events(&before, &after);
+        let normal = told.normal.into_iter();
+        let normal = normal.map(|(reason, note)| (Severity::Normal, reason.to_owned(), note));
+        let warnings = told.warnings.into_iter();
+        let warnings = warnings.map(|(reason, note)| (Severity::Warning, reason, note));
+        for (severity, reason, note) in normal.chain(warnings) {
             self.context.events.record(Event {
                 regarding: reference(&self.application),
-                severity: Severity::Normal,
-                reason: reason.to_owned(),
-                action: "Resolve".to_owned(),
+                severity,
+                reason,
+                action: "Reconcile".to_owned(),
                 note,
             });
         }
-        self.patch_status(json!(after)).await?;
         Ok(after)
     }
 
@@ -444,40 +452,4 @@ impl Run<'_> {
     fn api(&self, cache: &crate::runtime::Cache) -> Api<DynamicObject> {
         Api::namespaced_with(self.context.client.clone(), &self.key.namespace, cache.resource())
     }
-}
-
-/// References that are at another revision than before, as people are told: the reason and the note of an event.
-fn moves(application: &Value, after: &ApplicationStatus) -> Vec<(&'static str, String)> {
-    let before: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
-    let called = |version: &Option<String>, revision: &Option<String>| {
-        version.clone().or_else(|| revision.clone()).unwrap_or_default()
-    };
-    let definition = |asked: &str| asked.split('@').next().map(str::to_owned);
-    after
-        .references
-        .iter()
-        .filter_map(|now| {
-            let was = before
-                .references
-                .iter()
-                .find(|was| was.path == now.path && was.definition_type == now.definition_type)
-                .filter(|was| definition(&was.asked) == definition(&now.asked))?;
-            let moved =
-                was.revision.is_some() && (&was.revision, &was.namespace) != (&now.revision, &now.namespace);
-            moved.then(|| {
-                let (from, to) = (
-                    called(&was.version, &was.revision),
-                    called(&now.version, &now.revision),
-                );
-                let version = |text: &str| Version::declared(text).ok();
-                let down = matches!((version(&from), version(&to)), (Some(from), Some(to)) if to < from);
-                let reason = match down {
-                    true => reason::DOWNGRADED,
-                    false => reason::UPGRADED,
-                };
-                let note = format!("{}: {} moved from {from} to {to}", now.path, now.asked);
-                (reason, note)
-            })
-        })
-        .collect()
 }

@@ -58,7 +58,7 @@ struct Consumer {
     follow: Option<Box<Follow>>,
     asked: Vec<(Asked, Option<Using>)>,
     uses: Vec<Place>,
-    /// Whether some reference has no answer.
+    /// Whether some reference has no answer, or none that can be rendered.
     failed: bool,
 }
 
@@ -87,11 +87,20 @@ impl Consumers {
         let mut uses = Vec::new();
         let mut in_use = BTreeMap::new();
         for reference in &status.references {
+            let running = reference.running.as_ref().map(|running| {
+                (
+                    running.namespace.clone().unwrap_or_default(),
+                    running.revision.clone(),
+                )
+            });
             let Some(revision) = &reference.revision else {
+                uses.extend(running);
                 continue;
             };
             let namespace = reference.namespace.clone().unwrap_or_default();
-            uses.push((namespace.clone(), revision.clone()));
+            let got = (namespace.clone(), revision.clone());
+            uses.extend(running.filter(|running| *running != got));
+            uses.push(got);
             if let Ok(name) = revision.parse() {
                 let digest = reference.digest.as_deref().and_then(|digest| digest.parse().ok());
                 in_use.insert(
@@ -126,15 +135,13 @@ impl Consumers {
                 changed.insert(place.clone());
             }
         }
-        let resolved = |status: &ApplicationStatus| {
-            status
-                .conditions
-                .iter()
-                .any(|known| known.type_ == condition::RESOLVED && known.status == "True")
+        let holds = |type_: &str| {
+            let mut conditions = status.conditions.iter();
+            conditions.any(|known| known.type_ == type_ && known.status == "True")
         };
         let consumer = Consumer {
             follow: follow(application).ok().map(Box::new),
-            failed: !resolved(&status),
+            failed: !(holds(condition::RESOLVED) && holds(condition::RENDERED)),
             asked,
             uses,
         };

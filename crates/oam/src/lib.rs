@@ -30,5 +30,5 @@ pub use artifact::Artifact;
 pub use catalogue::{Catalogue, Shelf};
 pub use consumers::{Consumers, Consuming, Place};
 pub use names::{application_revision_name, revision_name};
-pub use resolve::{Answer, Asked, Follow, Refused, Resolved, Using, asked, follow, resolve};
+pub use resolve::{Answer, Asked, Follow, HeldBack, Refused, Resolved, Using, asked, follow, resolve};
 pub use stored::{Stored, digest_of};

@@ -454,6 +454,7 @@ fn unbound() -> Follow {
         policy: Policy::ByReference,
         lock: None,
         publish_version: None,
+        edited: false,
     }
 }
 

@@ -85,6 +85,9 @@ pub struct Follow {
     pub lock: Option<Lock>,
     /// While this value stays, the application is what it was when the value was set.
     pub publish_version: Option<String>,
+    /// Whether the application's own spec is another than the one that was recorded last: bare references to definitions without
+    /// versions then take the newest revision, and otherwise stay.
+    pub edited: bool,
 }
 
 /// Reads the annotations of an application; all that is wrong with them.
@@ -133,6 +136,7 @@ pub fn follow(application: &Value) -> Result<Follow, Vec<Refused>> {
             policy,
             lock,
             publish_version: publish_version.map(str::to_owned),
+            edited: false,
         })
     } else {
         Err(problems)
@@ -148,6 +152,28 @@ pub struct Answer {
     pub policy: Policy,
     /// The revision, or why there is none.
     pub outcome: Result<Resolved, Refused>,
+    /// What it stays at, if it follows and cannot be rendered with the revision that it got.
+    pub held_back: Option<HeldBack>,
+}
+
+/// The revision that a reference stays at, and why.
+#[derive(Debug, Clone)]
+pub struct HeldBack {
+    /// The revision that its objects were made from, and still are.
+    pub at: Arc<Stored>,
+    /// Why it cannot be rendered with the revision that it got.
+    pub why: String,
+}
+
+impl Answer {
+    /// The revision that is rendered.
+    pub fn rendered(&self) -> Option<&Arc<Stored>> {
+        match (&self.held_back, &self.outcome) {
+            (Some(held_back), _) => Some(&held_back.at),
+            (None, Ok(resolved)) => Some(&resolved.stored),
+            (None, Err(_)) => None,
+        }
+    }
 }
 
 /// The revision that a reference got, and why.
@@ -161,6 +187,8 @@ pub struct Resolved {
     pub movement: Movement,
     /// A newer one, and why it is not taken.
     pub newer: Option<(String, String)>,
+    /// Whether the reference follows: something newly published can move it.
+    pub follows: bool,
 }
 
 /// Why something is refused: a reason to look up, and a text to act on.
@@ -194,6 +222,7 @@ pub fn resolve(
             .and_then(|inquiry| inquiry.outcome()),
         asked: asked.clone(),
         policy: follow.policy,
+        held_back: None,
     }
 }
 
@@ -201,6 +230,7 @@ pub fn resolve(
 pub(crate) struct Inquiry<'a> {
     reference: Reference,
     policy: Policy,
+    edited: bool,
     artifact: &'a Artifact,
     shelf: &'a Shelf,
     lineage: &'a Lineage,
@@ -237,7 +267,10 @@ impl<'a> Inquiry<'a> {
             match locked {
                 // A lock may name what is published elsewhere.
                 Some(locked) => lineage.with_content(locked.digest).next().is_some(),
-                None => !Question::new(&reference, follow.policy, lineage).follows(),
+                None => {
+                    let question = Question::new(&reference, follow.policy, lineage);
+                    !question.follows() && !(follow.edited && question.takes_the_newest_when_edited())
+                }
             }
         };
         // Who does not follow is not moved by somebody who publishes nearer by, or stops doing so.
@@ -257,6 +290,7 @@ impl<'a> Inquiry<'a> {
             .map_err(|error| refuse(reason::REVISION_CHANGED, error.to_string()))?;
         Ok(Self {
             policy: follow.policy,
+            edited: follow.edited,
             // Who follows, or is locked, may go to another namespace, where a revision of that name is another one. Who is pinned
             // and finds nothing where it was gets the same content there, or none.
             in_use: using
@@ -272,6 +306,10 @@ impl<'a> Inquiry<'a> {
 
     pub(crate) fn question(&self) -> Question<'_, 'a> {
         let question = Question::new(&self.reference, self.policy, self.lineage).using(self.in_use);
+        let question = match self.edited {
+            true => question.edited(),
+            false => question,
+        };
         match self.locked {
             Some(locked) => question.locked_to(locked),
             None => question,
@@ -298,6 +336,7 @@ impl<'a> Inquiry<'a> {
             reason: choice.reason,
             movement: choice.movement,
             newer,
+            follows: self.question().follows(),
         })
     }
 }

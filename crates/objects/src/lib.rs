@@ -8,5 +8,5 @@ mod quoted;
 
 pub use conditions::Conditions;
 pub use object::{Object, controller_of, is_within};
-pub use patch::merge_patch;
+pub use patch::{lay_over, merge_patch};
 pub use quoted::fit_to_show;

@@ -23,9 +23,24 @@ pub fn merge_patch(before: &Value, after: &Value) -> Option<Value> {
     Some(Value::Object(patch))
 }
 
+/// Lays one tree over another: objects are merged, and of everything else the upper one stays.
+pub fn lay_over(lower: &mut Value, upper: &Value) {
+    match (lower, upper) {
+        (Value::Object(lower), Value::Object(upper)) => {
+            for (name, value) in upper {
+                match lower.get_mut(name) {
+                    Some(known) => lay_over(known, value),
+                    None => drop(lower.insert(name.clone(), value.clone())),
+                }
+            }
+        }
+        (lower, upper) => lower.clone_from(upper),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::merge_patch;
+    use super::{lay_over, merge_patch};
     use serde_json::json;
 
     #[test]
@@ -37,5 +52,12 @@ mod tests {
             Some(json!({"gone": null, "new": true, "deep": {"b": [2]}}))
         );
         assert_eq!(merge_patch(&after, &after), None);
+    }
+
+    #[test]
+    fn the_upper_tree_wins_where_both_say_something() {
+        let mut tree = json!({"a": {"b": 1, "c": 2}, "list": [1, 2]});
+        lay_over(&mut tree, &json!({"a": {"c": 3, "d": 4}, "list": [5]}));
+        assert_eq!(tree, json!({"a": {"b": 1, "c": 3, "d": 4}, "list": [5]}));
     }
 }

@@ -9,6 +9,9 @@ pub const PUBLISH_VERSION: &str = "app.oam.dev/publishVersion";
 /// On an Application: version and digest for each reference; resolving to anything else is refused.
 pub const LOCK: &str = "app.oam.dev/lock";
 
+/// On an Application: `"true"` applies it without the policies and the workflow that it asks for and Cambium does not carry out.
+pub const IGNORE_UNSUPPORTED: &str = "app.oam.dev/ignore-unsupported";
+
 /// On what an Application made: the application revision that it comes from.
 pub const APPLICATION_REVISION: &str = "app.oam.dev/app-revision";
 

@@ -12,6 +12,9 @@ pub const APPLIED: &str = "Applied";
 /// Applications: what was applied works.
 pub const HEALTHY: &str = "Healthy";
 
+/// Applications: they run what their references resolve to. It is there once a reference could not move.
+pub const UPGRADED: &str = "Upgraded";
+
 /// All: everything above holds; what `kubectl wait` should wait for.
 pub const READY: &str = "Ready";
 

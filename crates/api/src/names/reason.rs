@@ -63,6 +63,12 @@ pub const RENDER_FAILED: &str = "RenderFailed";
 /// The Application asks for a workflow, and nothing here runs one.
 pub const WORKFLOW_NOT_SUPPORTED: &str = "WorkflowNotSupported";
 
+/// The Application has a policy, and nothing here carries it out.
+pub const POLICY_NOT_SUPPORTED: &str = "PolicyNotSupported";
+
+/// It was applied without the policies and the workflow that are not supported, as an annotation asks.
+pub const UNSUPPORTED_IGNORED: &str = "UnsupportedIgnored";
+
 /// An object that it would apply belongs to somebody else.
 pub const OWNED_BY_ANOTHER: &str = "OwnedByAnother";
 
@@ -82,6 +88,12 @@ pub const UPGRADED: &str = "Upgraded";
 
 /// A reference moved to a lower version.
 pub const DOWNGRADED: &str = "Downgraded";
+
+/// A reference could not move to the revision that it resolves to.
+pub const UPGRADE_FAILED: &str = "UpgradeFailed";
+
+/// An object has fields that its kind does not know; they were left out.
+pub const FIELDS_IGNORED: &str = "FieldsIgnored";
 
 /// A version was published.
 pub const VERSION_PUBLISHED: &str = "VersionPublished";

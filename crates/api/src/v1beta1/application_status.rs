@@ -58,8 +58,10 @@ pub struct ApplicationStatus {
 pub enum Phase {
     /// Seen for the first time.
     Starting,
-    /// Its references are resolved and its manifests made, or cannot be.
+    /// Its references are being resolved and its manifests made.
     Rendering,
+    /// It cannot be resolved, rendered or applied; what runs was left as it is.
+    Failed,
     /// All is applied and works.
     Running,
     /// All is applied, and something does not work.
@@ -150,6 +152,9 @@ pub struct ResolvedReference {
     /// `sha256:` and the digest of its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The revision that the objects were made from: another one while the reference cannot move, or has not moved yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<RunningRevision>,
     /// How the reference follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
@@ -166,6 +171,31 @@ pub struct ResolvedReference {
     /// Fields that we do not know.
     #[serde(flatten)]
     pub other: Tree,
+}
+
+/// A definition revision that objects were made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningRevision {
+    /// Its version, if the definition has versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The name of the DefinitionRevision.
+    #[serde(default)]
+    pub revision: String,
+    /// Its namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// `sha256:` and the digest of its content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+impl RunningRevision {
+    /// What people call it: its version, or else its name.
+    pub fn called(&self) -> &str {
+        self.version.as_deref().unwrap_or(&self.revision)
+    }
 }
 
 /// A version that a reference does not take.
@@ -204,6 +234,9 @@ pub struct AppliedResource {
     /// The generation that it then had, if its kind counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
+    /// Fields that were rendered and that its kind does not know: they were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored_fields: Vec<String>,
     /// Fields that we do not know.
     #[serde(flatten)]
     pub other: Tree,

@@ -16,7 +16,8 @@ pub use application_revision::{
     ApplicationRevision, ApplicationRevisionSpec, ApplicationRevisionStatus, DefinitionUse,
 };
 pub use application_status::{
-    ApplicationStatus, AppliedResource, NewerVersion, Phase, ResolvedReference, ServiceStatus, TraitStatus,
+    ApplicationStatus, AppliedResource, NewerVersion, Phase, ResolvedReference, RunningRevision,
+    ServiceStatus, TraitStatus,
 };
 pub use component_definition::{ComponentDefinition, ComponentDefinitionSpec};
 pub use definition_revision::{

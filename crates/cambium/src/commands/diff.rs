@@ -176,6 +176,7 @@ fn find(catalogue: &Catalogue, namespace: &str, type_: DefinitionType, text: &st
         text: text.to_owned(),
     };
     let follow = Follow {
+        edited: false,
         policy: Policy::ByReference,
         lock: None,
         publish_version: None,

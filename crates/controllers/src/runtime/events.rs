@@ -82,6 +82,16 @@ impl Events {
 
     /// Records an event, at once and whatever happens. If too many wait, it is lost.
     pub fn record(&self, event: Event) {
+        let regarding = &event.regarding;
+        let part = |text: &Option<String>| text.clone().unwrap_or_default();
+        tracing::info!(
+            kind = part(&regarding.kind),
+            namespace = part(&regarding.namespace),
+            name = part(&regarding.name),
+            reason = event.reason,
+            "{}",
+            event.note
+        );
         if self.queue.try_send(event).is_err() && self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
             tracing::warn!("events are recorded faster than they can be sent; some are lost");
         }

@@ -53,6 +53,9 @@ fn staying<'l>(question: &Question<'_, 'l>) -> Result<Option<&'l Revision>, Refu
     let Some(InUse { name, .. }) = question.in_use else {
         return Ok(None);
     };
+    if question.edited && question.takes_the_newest_when_edited() {
+        return Ok(None);
+    }
     let revision = question.lineage.get(name).ok_or_else(|| Refusal::Vanished {
         name: name.clone(),
         artifact: question.lineage.artifact().into(),
@@ -62,9 +65,11 @@ fn staying<'l>(question: &Question<'_, 'l>) -> Result<Option<&'l Revision>, Refu
 
 /// Whether a consumer that stays may stay with this revision.
 fn may_stay(question: &Question<'_, '_>, revision: &Revision) -> bool {
-    // Whoever said "never move" is not moved by an artifact that begins to have versions.
+    // A bare reference that stays is not moved by an artifact that begins to have versions.
+    let bare = *question.reference.wanted() == Wanted::Newest;
     let told_to = matches!(question.policy, Policy::Pinned | Policy::Manual);
-    question.is_satisfied_by(revision) || told_to && *question.reference.wanted() == Wanted::Newest
+    let unversioned = revision.version().is_none() && !question.edited;
+    question.is_satisfied_by(revision) || bare && (told_to || unversioned)
 }
 
 /// Where the choice lies from what is in use; refuses a name whose content was exchanged.
@@ -79,7 +84,8 @@ fn movement(question: &Question<'_, '_>, stance: Stance, chosen: &Revision) -> R
     let Some(recorded) = in_use.digest.filter(|recorded| *recorded != chosen.digest()) else {
         return Ok(Movement::Stays);
     };
-    if stance == Stance::Following && question.lineage.scheme() != Scheme::Versioned {
+    let takes_it = stance == Stance::Following || stance == Stance::Staying && question.edited;
+    if takes_it && question.lineage.scheme() != Scheme::Versioned {
         return Ok(Movement::Replaced);
     }
     Err(Refusal::Exchanged {

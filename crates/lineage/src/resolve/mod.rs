@@ -20,10 +20,10 @@ pub use outcome::{Choice, Chosen, Movement, Newer, Resolution};
 pub use refusal::Refusal;
 
 use crate::digest::Digest;
-use crate::lineage::Lineage;
+use crate::lineage::{Lineage, Scheme};
 use crate::lock::Locked;
 use crate::name::RevisionName;
-use crate::reference::Reference;
+use crate::reference::{Reference, Wanted};
 use crate::revision::Revision;
 use serde::Serialize;
 use std::fmt;
@@ -33,7 +33,8 @@ use std::fmt;
 #[serde(rename_all = "camelCase")]
 pub enum Policy {
     /// Nobody said: an exact reference is fixed, a series is followed, and the bare artifact is pinned to what was highest at
-    /// first (or, without versions, follows).
+    /// first. Where revisions have numbers and no versions, it takes the newest once more whenever the consumer itself is
+    /// edited ([`Question::edited`]).
     ByReference,
     /// Takes whatever is highest among what the reference allows, as soon as it is published.
     Automatic,
@@ -112,6 +113,7 @@ pub struct Question<'q, 'l> {
     in_use: Option<&'q InUse>,
     selector: Option<Selector<'q>>,
     locked: Option<&'q Locked>,
+    edited: bool,
 }
 
 impl<'q, 'l> Question<'q, 'l> {
@@ -124,6 +126,7 @@ impl<'q, 'l> Question<'q, 'l> {
             in_use: None,
             selector: None,
             locked: None,
+            edited: false,
         }
     }
 
@@ -148,10 +151,23 @@ impl<'q, 'l> Question<'q, 'l> {
         }
     }
 
+    /// The same question by a consumer that was itself edited since it took what it uses.
+    pub fn edited(self) -> Self {
+        Self { edited: true, ..self }
+    }
+
     /// Whether something newly published could move it: nothing that was named, kept or locked holds it.
     pub fn follows(&self) -> bool {
         let stance = stance::stance(self.reference, self.policy, self.lineage);
         self.locked.is_none() && matches!(stance, Ok(stance::Stance::Following))
+    }
+
+    /// Whether it stays until the consumer itself is edited, and then takes the newest.
+    pub fn takes_the_newest_when_edited(&self) -> bool {
+        self.locked.is_none()
+            && self.lineage.scheme() == Scheme::Numbered
+            && self.policy == Policy::ByReference
+            && *self.reference.wanted() == Wanted::Newest
     }
 
     /// The answer. It reads the index, and as many candidates as selector or stage rule out.

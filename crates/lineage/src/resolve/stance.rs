@@ -34,8 +34,10 @@ pub(super) fn stance(reference: &Reference, policy: Policy, lineage: &Lineage) -
             (Wanted::Newest, ByReference | Pinned | Manual) => Ok(Stance::Staying),
             (Wanted::Newest, Automatic | Staged { .. }) => Ok(Stance::Following),
         },
-        Scheme::Numbered | Scheme::ContentAddressed => match (reference.wanted(), policy) {
+        scheme @ (Scheme::Numbered | Scheme::ContentAddressed) => match (reference.wanted(), policy) {
             (Wanted::Newest, Pinned | Manual) => Ok(Stance::Staying),
+            // As KubeVela does: publishing moves nobody who has not asked for it.
+            (Wanted::Newest, ByReference) if scheme == Scheme::Numbered => Ok(Stance::Staying),
             (Wanted::Newest, ByReference | Automatic | Staged { .. }) => Ok(Stance::Following),
             (Wanted::Series(_) | Wanted::Exact(_) | Wanted::Named(_), _) => Ok(Stance::Fixed),
         },

@@ -37,7 +37,7 @@ pub(crate) fn resolve(world: &World) -> Option<String> {
         (Wanted::Series(_), Policy::Pinned) if versioned => return None,
         (_, Policy::Automatic | Policy::Staged { .. }) => true,
         (Wanted::Series(_), Policy::ByReference) => true,
-        (Wanted::Newest, Policy::ByReference) => !versioned,
+        (Wanted::Newest, Policy::ByReference) => lineage.scheme() == Scheme::ContentAddressed,
         _ => false,
     };
     let fixed = !matches!(world.reference.wanted(), Wanted::Newest)
@@ -84,7 +84,8 @@ fn stays(world: &World, recorded: &Revision) -> bool {
     let versioned = world.lineage.scheme() == Scheme::Versioned;
     let told = matches!(world.policy, Policy::Pinned | Policy::Manual)
         && *world.reference.wanted() == Wanted::Newest;
-    !versioned || told || candidate(world, recorded)
+    let unversioned = recorded.version().is_none() && *world.reference.wanted() == Wanted::Newest;
+    !versioned || told || unversioned || candidate(world, recorded)
 }
 
 /// Whether a reference that names no single revision allows this one.

@@ -121,7 +121,7 @@ fn an_edit_from_an_exact_reference_to_the_bare_artifact_does_not_move() {
 }
 
 #[test]
-fn whoever_said_never_move_is_not_moved_by_a_definition_that_begins_to_have_versions() {
+fn a_bare_reference_that_stays_is_not_moved_by_a_definition_that_begins_to_have_versions() {
     let lineage = Lineage::builder("web", Scheme::Versioned)
         .revision(revision("web-v1", 1, "before"))
         .revision(release(2, "1.0.0"))
@@ -130,7 +130,18 @@ fn whoever_said_never_move_is_not_moved_by_a_definition_that_begins_to_have_vers
     assert_eq!(then("web", Policy::Pinned, &lineage, "web-v1"), gets("web-v1"));
     assert_eq!(
         then("web", Policy::ByReference, &lineage, "web-v1"),
+        gets("web-v1")
+    );
+    assert_eq!(
+        then("web", Policy::Automatic, &lineage, "web-v1"),
         gets("web-v1.0.0")
+    );
+    let (reference, in_use) = (reference("web"), using(&lineage, "web-v1"));
+    let question = Question::new(&reference, Policy::ByReference, &lineage).using(Some(&in_use));
+    let edited = question.edited().resolve();
+    assert_eq!(
+        edited.revision().map(ToString::to_string).as_deref(),
+        Some("1.0.0")
     );
 }
 

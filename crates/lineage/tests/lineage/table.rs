@@ -4,7 +4,7 @@
 
 use crate::fixtures::{first, gets, numbered, published, reason, reference, then, using};
 use cambium_lineage::{
-    Chosen, InUse, Lineage, Movement, Policy, Reference, ReferenceProblem, Refusal, Scheme, resolve,
+    Chosen, InUse, Lineage, Movement, Policy, Question, Reference, ReferenceProblem, Refusal, Scheme, resolve,
 };
 
 const ABSENT: Policy = Policy::ByReference;
@@ -40,9 +40,34 @@ fn bare_absent_versioned_takes_the_highest_release_at_creation_and_is_then_pinne
 }
 
 #[test]
-fn bare_absent_legacy_takes_the_latest_revision_always() {
+fn bare_absent_legacy_takes_the_latest_at_creation_and_when_edited_and_stays_in_between() {
     assert_eq!(first("web", ABSENT, &numbered(2)), gets("web-v2"));
-    assert_eq!(then("web", ABSENT, &numbered(3), "web-v2"), gets("web-v3"));
+    assert_eq!(then("web", ABSENT, &numbered(3), "web-v2"), gets("web-v2"));
+    let (lineage, reference) = (numbered(3), reference("web"));
+    let in_use = using(&lineage, "web-v2");
+    let edited = |policy| {
+        let question = Question::new(&reference, policy, &lineage).using(Some(&in_use));
+        question.edited().resolve().revision().map(ToString::to_string)
+    };
+    assert_eq!(edited(ABSENT).as_deref(), Some("web-v3"));
+    assert_eq!(edited(TRUE).as_deref(), Some("web-v3"));
+    assert_eq!(edited(FALSE).as_deref(), Some("web-v2"));
+}
+
+#[test]
+fn an_edit_does_not_move_a_bare_reference_to_a_versioned_definition() {
+    let (lineage, reference) = (published(&["1.0.0", "1.2.3"]), reference("web"));
+    let in_use = using(&lineage, "web-v1.0.0");
+    let question = Question::new(&reference, ABSENT, &lineage).using(Some(&in_use));
+    assert_eq!(
+        question
+            .edited()
+            .resolve()
+            .revision()
+            .map(ToString::to_string)
+            .as_deref(),
+        Some("1.0.0")
+    );
 }
 
 #[test]

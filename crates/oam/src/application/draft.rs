@@ -1,15 +1,17 @@
 //! From an application to what it should be.
 
 use super::Object;
+use super::before::Before;
 use super::object::LONGEST_LABEL;
 use super::order;
 use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object, snapshot};
+use super::unsupported;
 use crate::resolve::place;
-use crate::{Answer, Asked, Catalogue, Follow, Refused, Resolved, Using, asked, follow, resolve};
+use crate::{Answer, Asked, Catalogue, Follow, HeldBack, Refused, Resolved, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
-use cambium_api::v1beta1::{ApplicationStatus, DefinitionType, DefinitionUse};
+use cambium_api::v1beta1::{DefinitionType, DefinitionUse};
 use cambium_cue::Diagnostics;
-use cambium_lineage::{Chosen, Digest, InUse, Movement, Policy};
+use cambium_lineage::{Chosen, Digest, Movement, Policy};
 use cambium_render::{
     Application, ClusterVersion, DefinitionKind, Definitions, Environment, Failure, Manifest, Reason,
     Rendered, render,
@@ -37,6 +39,8 @@ pub struct Draft {
     pub answers: Vec<Answer>,
     /// The revision that it is frozen at, by `publishVersion`.
     pub frozen: Option<String>,
+    /// What it asks for and nobody carries out, where it says that this may be ignored.
+    pub ignored: Vec<Refused>,
     /// What to do, or at which step it ended, and why.
     pub outcome: Result<Work, (Step, Vec<Refused>)>,
 }
@@ -48,6 +52,8 @@ pub enum Step {
     Resolve,
     /// Every component becomes manifests.
     Render,
+    /// Everything that it asks for can be carried out.
+    Apply,
 }
 
 /// An application that was resolved and rendered.
@@ -144,7 +150,8 @@ pub fn answers<'a>(
     recorded: &'a [Recorded],
     catalogue: &Catalogue,
 ) -> Result<Answers<'a>, Vec<Refused>> {
-    let follow = follow(application)?;
+    let mut follow = follow(application)?;
+    follow.edited = newest(recorded).is_some_and(|newest| newest.application["spec"] != application["spec"]);
     if let Some(frozen) = frozen(application, recorded, &follow)? {
         return Ok(Answers {
             answers: restore(frozen, catalogue),
@@ -152,8 +159,8 @@ pub fn answers<'a>(
         });
     }
     let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
-    let in_use = InUseBefore::of(application, recorded);
-    let answer = |asked: &Asked| resolve(catalogue, namespace, &follow, asked, in_use.get(asked));
+    let before = Before::of(application, recorded);
+    let answer = |asked: &Asked| resolve(catalogue, namespace, &follow, asked, before.taken(asked));
     Ok(Answers {
         answers: asked(application).iter().map(answer).collect(),
         frozen: None,
@@ -175,6 +182,7 @@ pub fn restore(recorded: &Recorded, catalogue: &Catalogue) -> Vec<Answer> {
                     .and_then(|used| exactly(used, catalogue)),
                 asked,
                 policy: Policy::Pinned,
+                held_back: None,
             }
         })
         .collect()
@@ -216,6 +224,7 @@ fn exactly(used: &DefinitionUse, catalogue: &Catalogue) -> Result<Resolved, Refu
         reason: Chosen::Kept,
         movement: Movement::Stays,
         newer: None,
+        follows: false,
     })
 }
 
@@ -275,58 +284,8 @@ fn frozen<'a>(
     }])
 }
 
-/// What each reference used before: as the status says, or else the newest revision.
-struct InUseBefore(BTreeMap<(DefinitionType, String), Using>);
-
-impl InUseBefore {
-    fn of(application: &Value, recorded: &[Recorded]) -> Self {
-        let mut uses = BTreeMap::new();
-        let mut add = |type_, reference: &str, namespace: &Option<String>, revision: &str, digest: &str| {
-            if let Ok(name) = revision.parse() {
-                let using = Using {
-                    namespace: namespace.clone().unwrap_or_default(),
-                    revision: InUse {
-                        name,
-                        digest: digest.parse().ok(),
-                    },
-                };
-                uses.insert((type_, reference.to_owned()), using);
-            }
-        };
-        let newest = newest(recorded);
-        for used in newest.iter().flat_map(|recorded| &recorded.definitions) {
-            add(
-                used.type_,
-                &used.reference,
-                &used.namespace,
-                &used.revision,
-                &used.digest,
-            );
-        }
-        let status: ApplicationStatus =
-            serde_json::from_value(application["status"].clone()).unwrap_or_default();
-        for reference in &status.references {
-            if let Some(revision) = &reference.revision {
-                let digest = reference.digest.as_deref().unwrap_or_default();
-                add(
-                    reference.definition_type,
-                    &reference.asked,
-                    &reference.namespace,
-                    revision,
-                    digest,
-                );
-            }
-        }
-        Self(uses)
-    }
-
-    fn get(&self, asked: &Asked) -> Option<&Using> {
-        self.0.get(&(asked.type_, asked.text.clone()))
-    }
-}
-
 /// The current revision always has the highest number.
-fn newest(recorded: &[Recorded]) -> Option<&Recorded> {
+pub(super) fn newest(recorded: &[Recorded]) -> Option<&Recorded> {
     recorded.iter().max_by_key(|recorded| recorded.revision.number())
 }
 
@@ -334,6 +293,7 @@ fn refused(answers: Vec<Answer>, step: Step, problems: Vec<Refused>) -> Draft {
     Draft {
         answers,
         frozen: None,
+        ignored: Vec::new(),
         outcome: Err((step, problems)),
     }
 }
@@ -356,58 +316,138 @@ fn finish(
     if !problems.is_empty() {
         return refused(answers, Step::Resolve, problems);
     }
-    match work(observed, &answers, snapshot, frozen) {
-        Ok(work) => Draft {
-            answers,
-            frozen: None,
-            outcome: Ok(work),
-        },
-        Err(problems) => refused(answers, Step::Render, problems),
+    let unsupported = unsupported::unsupported(&snapshot);
+    let ignores = unsupported::is_ignoring(observed.application);
+    if !unsupported.is_empty() && !ignores && unsupported::passes_values(&snapshot) {
+        // What a workflow would pass is missing from the properties.
+        return refused(answers, Step::Apply, unsupported);
+    }
+    let (answers, outcome) = match work_or_hold_back(observed, answers, &snapshot, frozen) {
+        Ok((answers, work)) => (answers, Ok(work)),
+        Err((answers, problems)) => (answers, Err((Step::Render, problems))),
+    };
+    if !unsupported.is_empty() && !ignores && outcome.is_ok() {
+        return refused(answers, Step::Apply, unsupported);
+    }
+    Draft {
+        answers,
+        frozen: None,
+        ignored: if ignores { unsupported } else { Vec::new() },
+        outcome,
+    }
+}
+
+/// Renders with what references got. One that follows and cannot be rendered with that stays at what it runs, and nobody else has to
+/// wait for it; if it cannot be rendered with that either, the application itself is to be mended.
+fn work_or_hold_back(
+    observed: &Observed<'_>,
+    answers: Vec<Answer>,
+    snapshot: &Value,
+    frozen: Option<&Recorded>,
+) -> Result<(Vec<Answer>, Work), (Vec<Answer>, Vec<Refused>)> {
+    let mut problems = match work(observed, &answers, snapshot, frozen) {
+        Ok(work) => return Ok((answers, work)),
+        Err(problems) => problems,
+    };
+    let first: Vec<Refused> = problems.iter().map(|problem| problem.refused.clone()).collect();
+    if frozen.is_none() {
+        let before = Before::of(observed.application, observed.recorded);
+        let mut held = answers.clone();
+        while hold_back(&mut held, &before, observed.catalogue, &problems) {
+            match work(observed, &held, snapshot, frozen) {
+                Ok(work) => return Ok((held, work)),
+                Err(others) => problems = others,
+            }
+        }
+    }
+    Err((answers, first))
+}
+
+/// Lets the references that problems name stay at what they run; whether any does that did not before.
+fn hold_back(answers: &mut [Answer], before: &Before, catalogue: &Catalogue, problems: &[Problem]) -> bool {
+    let mut any = false;
+    for answer in answers.iter_mut().filter(|answer| answer.held_back.is_none()) {
+        let is_named = |problem: &&Problem| {
+            let mut named = problem.references.iter();
+            named.any(|(type_, text)| *type_ == answer.asked.type_ && *text == answer.asked.text)
+        };
+        let Some(problem) = problems.iter().find(is_named) else {
+            continue;
+        };
+        let at = match (&answer.outcome, before.running(&answer.asked)) {
+            (Ok(resolved), Some(running)) if resolved.follows => {
+                let stored = catalogue.revision(&running.namespace, running.revision.name.as_str());
+                stored.filter(|stored| {
+                    let digest = stored.revision.digest();
+                    stored.artifact.name == answer.asked.definition()
+                        && stored.revision.altered().is_none()
+                        && running.revision.digest.is_none_or(|recorded| recorded == digest)
+                        && stored.revision.name() != resolved.stored.revision.name()
+                })
+            }
+            _ => None,
+        };
+        if let Some(at) = at {
+            answer.held_back = Some(HeldBack {
+                at: at.clone(),
+                why: problem.refused.message.clone(),
+            });
+            any = true;
+        }
+    }
+    any
+}
+
+/// What keeps an application from being rendered, and the references that may be the cause.
+struct Problem {
+    refused: Refused,
+    references: Vec<(DefinitionType, String)>,
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        Self {
+            refused,
+            references: Vec::new(),
+        }
     }
 }
 
 fn work(
     observed: &Observed<'_>,
     answers: &[Answer],
-    snapshot: Value,
+    snapshot: &Value,
     frozen: Option<&Recorded>,
-) -> Result<Work, Vec<Refused>> {
-    let one = |reason, message: String| vec![Refused { reason, message }];
-    if let Some(problem) = name_too_long(&snapshot) {
-        return Err(vec![problem]);
+) -> Result<Work, Vec<Problem>> {
+    let one = |reason, message: String| vec![Problem::from(Refused { reason, message })];
+    if let Some(problem) = name_too_long(snapshot) {
+        return Err(vec![problem.into()]);
     }
-    let application = Application::from_manifest(&snapshot)
+    let application = Application::from_manifest(snapshot)
         .map_err(|error| one(reason::RENDER_FAILED, error.to_string()))?;
-    if !snapshot["spec"]["workflow"].is_null() {
-        let message = "the application asks for a workflow, and Cambium runs none; \
-                       remove spec.workflow to have its components applied";
-        return Err(one(reason::WORKFLOW_NOT_SUPPORTED, message.to_owned()));
-    }
     let mut definitions = Definitions::default();
     // What is frozen was taken as it was.
     let mut problems = match frozen {
         Some(_) => Vec::new(),
         None => {
-            let mut problems = order::problems(&snapshot);
-            problems.extend(unfit_policies(&snapshot, answers));
-            problems
+            let order = order::problems(snapshot).into_iter().map(Problem::from);
+            order.chain(unfit_policies(snapshot, answers)).collect()
         }
     };
     for answer in answers {
-        let (DefinitionType::Component | DefinitionType::Trait, Ok(resolved)) =
-            (answer.asked.type_, &answer.outcome)
+        let (DefinitionType::Component | DefinitionType::Trait, Some(stored)) =
+            (answer.asked.type_, answer.rendered())
         else {
             continue;
         };
-        match resolved.stored.template() {
+        match stored.template() {
             Ok(template) => definitions.insert(answer.asked.text.clone(), template),
-            Err(error) => problems.push(Refused {
-                reason: reason::INVALID_TEMPLATE,
-                message: format!(
-                    "{}: {}: {error}",
-                    answer.asked.path,
-                    resolved.stored.revision.name()
-                ),
+            Err(error) => problems.push(Problem {
+                refused: Refused {
+                    reason: reason::INVALID_TEMPLATE,
+                    message: format!("{}: {}: {error}", answer.asked.path, stored.revision.name()),
+                },
+                references: vec![(answer.asked.type_, answer.asked.text.clone())],
             }),
         }
     }
@@ -421,7 +461,7 @@ fn work(
             frozen.revision.digest(),
         ),
         None => {
-            let digest = content_digest(&snapshot, &uses);
+            let digest = content_digest(snapshot, &uses);
             let issued = observed.application["status"]["highWaterMark"]
                 .as_u64()
                 .unwrap_or(0);
@@ -453,6 +493,10 @@ fn work(
             .map(|failure| not_rendered(&application, failure))
             .collect::<Vec<_>>()
     })?;
+    let twice = in_two_components(&rendered);
+    if !twice.is_empty() && frozen.is_none() {
+        return Err(twice);
+    }
     Ok(Work {
         application,
         definitions,
@@ -460,31 +504,63 @@ fn work(
         record,
         number,
         digest,
-        snapshot,
+        snapshot: snapshot.clone(),
         uses,
     })
 }
 
+/// Objects that two components render. Which of the two should be there cannot be told.
+fn in_two_components(rendered: &Rendered) -> Vec<Problem> {
+    let mut makers: BTreeMap<Object, &str> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for component in &rendered.components {
+        for manifest in component.in_dispatch_order() {
+            let object = Object::of(&manifest.object);
+            let message = match makers.get(&object) {
+                Some(other) if *other != component.name => {
+                    format!(
+                        "components {other:?} and {:?} both render {object}",
+                        component.name
+                    )
+                }
+                _ => {
+                    makers.insert(object, &component.name);
+                    continue;
+                }
+            };
+            problems.push(Problem::from(Refused {
+                reason: reason::RENDER_FAILED,
+                message,
+            }));
+        }
+    }
+    problems
+}
+
 /// What policies are given that their definitions do not take.
-fn unfit_policies(snapshot: &Value, answers: &[Answer]) -> Vec<Refused> {
+fn unfit_policies(snapshot: &Value, answers: &[Answer]) -> Vec<Problem> {
     let policies = snapshot["spec"]["policies"].as_array().into_iter().flatten();
     let mut refused = Vec::new();
     for (index, policy) in policies.enumerate() {
         let answer = answers.iter().find(|answer| {
             answer.asked.type_ == DefinitionType::Policy && policy["type"] == answer.asked.text
         });
-        let Some(Ok(resolved)) = answer.map(|answer| &answer.outcome) else {
+        let Some(stored) = answer.and_then(Answer::rendered) else {
             continue;
         };
-        let schema = resolved.stored.schema();
+        let schema = stored.schema();
         let properties = policy
             .get("properties")
             .filter(|properties| !properties.is_null());
         if let Some(mut problems) = schema.and_then(|schema| schema.problems(properties)) {
             tell_in_properties(&mut problems, &format!("spec.policies[{index}].properties"));
-            refused.push(Refused {
-                reason: reason::INVALID_PROPERTIES,
-                message: format!("{}: {problems}", place("policies", policy, index)),
+            let text = policy["type"].as_str().unwrap_or_default();
+            refused.push(Problem {
+                refused: Refused {
+                    reason: reason::INVALID_PROPERTIES,
+                    message: format!("{}: {problems}", place("policies", policy, index)),
+                },
+                references: vec![(DefinitionType::Policy, text.to_owned())],
             });
         }
     }
@@ -502,8 +578,16 @@ fn tell_in_properties(problems: &mut Diagnostics, properties: &str) {
 }
 
 /// Why a component is not rendered. What is wrong with its parameters is told where they are given: in its properties.
-fn not_rendered(application: &Application, mut failure: Failure) -> Refused {
+fn not_rendered(application: &Application, mut failure: Failure) -> Problem {
     let properties = properties_path(application, &failure);
+    let components = application.components.iter();
+    let failed = components.filter(|component| component.name == failure.component);
+    let references = failed.flat_map(|component| {
+        let traits = component.traits.iter();
+        let traits = traits.map(|trait_| (DefinitionType::Trait, trait_.definition.clone()));
+        std::iter::once((DefinitionType::Component, component.definition.clone())).chain(traits)
+    });
+    let references = references.collect();
     let reason = match &mut failure.reason {
         Reason::Invalid(diagnostics) | Reason::Missing(diagnostics) => {
             tell_in_properties(diagnostics, &properties);
@@ -511,9 +595,12 @@ fn not_rendered(application: &Application, mut failure: Failure) -> Refused {
         }
         _ => reason::RENDER_FAILED,
     };
-    Refused {
-        reason,
-        message: failure.to_string(),
+    Problem {
+        refused: Refused {
+            reason,
+            message: failure.to_string(),
+        },
+        references,
     }
 }
 

@@ -6,15 +6,19 @@
 //!  status(draft, plan, what happened) ──► the status, written once
 //! ```
 
+mod before;
 mod draft;
+mod events;
 mod object;
 mod order;
 mod plan;
 mod recorded;
 mod status;
+mod unsupported;
 
 pub use cambium_objects::Object;
 pub use draft::{Answers, Draft, Observed, Step, Work, answers, draft, restore};
+pub use events::{Events, events};
 pub use object::is_made_by;
 pub use plan::{Applied, Plan, Scopes, ever_wanted, is_orphaning, plan, plan_deletion, superfluous};
 pub use recorded::{Record, Recorded, snapshot};

@@ -13,7 +13,7 @@ pub(super) fn needs<'a>(application: &'a Value, component: &str) -> Vec<&'a str>
     needs.filter_map(Value::as_str).collect()
 }
 
-/// What is wrong with the order that components ask for, and what only a workflow could do.
+/// What is wrong with the order that components ask for.
 pub(super) fn problems(application: &Value) -> Vec<Refused> {
     let names: BTreeSet<&str> = components(application).filter_map(name).collect();
     let mut problems = Vec::new();
@@ -29,17 +29,6 @@ pub(super) fn problems(application: &Value) -> Vec<Refused> {
                     "component {of:?}: dependsOn names {unknown:?}, and there is no such component"
                 ),
             });
-        }
-        for passed in ["inputs", "outputs"] {
-            if component[passed].as_array().is_some_and(|list| !list.is_empty()) {
-                problems.push(Refused {
-                    reason: reason::WORKFLOW_NOT_SUPPORTED,
-                    message: format!(
-                        "component {of:?} has {passed}, which a workflow passes from one to the other, and Cambium runs none; \
-                         give the values in properties to have the application applied"
-                    ),
-                });
-            }
         }
     }
     let circle = in_circles(application, &names);
@@ -121,11 +110,5 @@ mod tests {
             alone,
             ["components a wait for each other; take one dependsOn away"]
         );
-    }
-
-    #[test]
-    fn what_only_a_workflow_passes_on_is_told() {
-        let problems = problems(&application(json!([{"name": "a", "inputs": [{"from": "x"}]}])));
-        assert_eq!(problems[0].reason, reason::WORKFLOW_NOT_SUPPORTED);
     }
 }

@@ -7,8 +7,8 @@ use crate::Refused;
 use cambium_api::names::{finalizer, label, reason};
 use cambium_api::v1beta1::{ApplicationStatus, AppliedResource};
 use cambium_lineage::{Digest, RevisionName};
-use cambium_objects::{Object, is_within};
-use cambium_render::Stage;
+use cambium_objects::{Object, is_within, lay_over};
+use cambium_render::{Origin, Stage};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,8 @@ pub struct Plan {
     pub prune: Vec<(Object, String)>,
     /// Why nothing is applied and nothing pruned.
     pub refused: Vec<Refused>,
+    /// Objects that one component renders more than once: what is rendered later is laid over the earlier.
+    pub overlaps: Vec<String>,
 }
 
 /// An object that should be there.
@@ -85,15 +87,21 @@ pub fn plan(
         }
         set_identity(&mut manifest_object, namespace, name);
         let object = Object::of(&manifest_object);
-        if let Some(other) = plan.wanted.iter().find(|other| other.object.is(&object)) {
-            let message = match other.component == component {
-                true => format!("component {component:?} renders {object} twice"),
-                false => format!(
+        if let Some(other) = plan.wanted.iter_mut().find(|other| other.object.is(&object)) {
+            if other.component == component {
+                lay_over(&mut other.manifest, &manifest_object);
+                other.digest = Digest::of(&other.manifest).short();
+                plan.overlaps.push(format!(
+                    "component {component:?} renders {object} more than once; {} wins where they differ",
+                    maker(&manifest.origin)
+                ));
+            } else {
+                let message = format!(
                     "components {:?} and {component:?} both render {object}",
                     other.component
-                ),
-            };
-            plan.refuse(reason::RENDER_FAILED, message);
+                );
+                plan.refuse(reason::RENDER_FAILED, message);
+            }
             continue;
         }
         stages.push(manifest.stage);
@@ -288,6 +296,15 @@ fn as_applied<'s>(wanted: &Applied, status: &'s ApplicationStatus) -> Option<&'s
         applied_object(applied).is(&wanted.object)
             && applied.applied.as_deref() == Some(wanted.digest.as_str())
     })
+}
+
+/// What rendered a manifest, for people.
+fn maker(origin: &Origin) -> String {
+    match origin {
+        Origin::Workload => "its output".to_owned(),
+        Origin::Auxiliary { name } => format!("its output {name:?}"),
+        Origin::Trait { definition, .. } => format!("its trait {definition:?}"),
+    }
 }
 
 fn owned_by_another(object: &Object, live: &Value) -> String {

@@ -116,8 +116,9 @@ impl Recorded {
 }
 
 /// Annotations that say how an application follows, or that tools leave behind: not what it is.
-const NOT_CONTENT: [&str; 3] = [
+const NOT_CONTENT: [&str; 4] = [
     annotation::AUTO_UPDATE,
+    annotation::IGNORE_UNSUPPORTED,
     annotation::LOCK,
     "kubectl.kubernetes.io/last-applied-configuration",
 ];
@@ -164,7 +165,7 @@ pub(super) fn definition_uses(answers: &[Answer]) -> Vec<DefinitionUse> {
     let mut uses: Vec<DefinitionUse> = answers
         .iter()
         .filter_map(|answer| {
-            let stored = &answer.outcome.as_ref().ok()?.stored;
+            let stored = answer.rendered()?;
             Some(DefinitionUse {
                 type_: answer.asked.type_,
                 reference: answer.asked.text.clone(),

@@ -7,7 +7,7 @@ use crate::{Answer, Refused};
 use cambium_api::names::{condition, reason};
 use cambium_api::v1beta1::{
     ApplicationStatus, AppliedResource, DefinitionType, NewerVersion, Phase, ResolvedReference,
-    ServiceStatus, TraitStatus,
+    RunningRevision, ServiceStatus, TraitStatus,
 };
 use cambium_api::{GroupVersionKind, Revision};
 use cambium_lineage::Policy;
@@ -27,6 +27,8 @@ pub struct Happened {
     pub recorded: bool,
     /// What was applied: places in the plan's `wanted`.
     pub applied: BTreeSet<usize>,
+    /// Fields that were left out of what was applied: by the place in the plan's `wanted`.
+    pub ignored: BTreeMap<usize, Vec<String>>,
     /// What could not be applied or pruned.
     pub failed: Vec<Refused>,
 }
@@ -44,7 +46,10 @@ pub fn status(
     after.observed_generation = application["metadata"]["generation"].as_i64();
     // Without answers, nobody was asked: what is in use stays so.
     if !draft.answers.is_empty() || draft.outcome.is_ok() {
-        after.references = references(&draft.answers, draft.frozen.as_deref(), &before, now);
+        let is_applied = plan.is_some_and(|plan| {
+            plan.refused.is_empty() && plan.waiting.is_empty() && happened.failed.is_empty()
+        });
+        after.references = references(draft, &before, is_applied, now);
     }
     let work = draft.outcome.as_ref().ok();
     if let Some(work) = work {
@@ -65,7 +70,7 @@ pub fn status(
             // Among what is there may be somebody else's, and how that is doing says nothing of this one.
             Some(_) => services(work, &ours(application, &happened.live)),
         };
-        after.resolved = Some(resolved(&draft.answers));
+        after.resolved = Some(resolved(&after.references));
         if let Some(plan) = plan {
             after.applied_resources = applied_resources(plan, happened, &before);
         }
@@ -74,6 +79,22 @@ pub fn status(
     after.healthy = work.map(|_| format!("{healthy}/{}", after.services.len()));
     let mut conditions = Conditions::after(&before.conditions, after.observed_generation, now);
     after.phase = Some(decide(&mut conditions, draft, plan, happened, &after));
+    let held_back = held_back(application, &draft.answers);
+    if !held_back.is_empty() {
+        conditions.set(
+            condition::UPGRADED,
+            false,
+            reason::UPGRADE_FAILED,
+            held_back.join("\n"),
+        );
+    } else if before
+        .conditions
+        .iter()
+        .any(|known| known.type_ == condition::UPGRADED)
+    {
+        let message = "Every reference runs what it resolves to";
+        conditions.set(condition::UPGRADED, true, reason::AVAILABLE, message);
+    }
     after.conditions = conditions.done();
     match differs_in_news_only(&before, &after) {
         true => before,
@@ -141,7 +162,7 @@ fn decide(
             conditions.unknown(
                 later,
                 reason::BLOCKED,
-                format!("{} is not so; what is running was left as it is", steps[at]),
+                format!("Blocked: {} is False; running objects are unchanged", steps[at]),
             );
         }
         conditions.set(condition::READY, false, reason, message);
@@ -155,27 +176,33 @@ fn decide(
     match &draft.outcome {
         Err((Step::Resolve, problems)) => {
             stop(conditions, 0, problems);
-            return Phase::Rendering;
+            return Phase::Failed;
         }
         Err((Step::Render, problems)) => {
             conditions.set(condition::RESOLVED, true, reason::AVAILABLE, resolved);
             stop(conditions, 1, problems);
-            return Phase::Rendering;
+            return Phase::Failed;
+        }
+        Err((Step::Apply, problems)) => {
+            conditions.set(condition::RESOLVED, true, reason::AVAILABLE, resolved);
+            let rendered = "Rendered, and not applied";
+            conditions.set(condition::RENDERED, true, reason::AVAILABLE, rendered);
+            stop(conditions, 2, problems);
+            return Phase::Failed;
         }
         Ok(_) => {
             conditions.set(condition::RESOLVED, true, reason::AVAILABLE, resolved);
         }
     }
     let objects = plan.map_or(0, |plan| plan.wanted.len());
-    conditions.set(
-        condition::RENDERED,
-        true,
-        reason::AVAILABLE,
-        match objects {
-            1 => "1 object".to_owned(),
-            objects => format!("{objects} objects"),
-        },
-    );
+    let mut rendered = match objects {
+        1 => "1 object".to_owned(),
+        objects => format!("{objects} objects"),
+    };
+    for overlap in plan.iter().flat_map(|plan| &plan.overlaps) {
+        rendered = format!("{rendered}; {overlap}");
+    }
+    conditions.set(condition::RENDERED, true, reason::AVAILABLE, rendered);
     let refused = plan.map(|plan| plan.refused.as_slice()).unwrap_or_default();
     if !refused.is_empty() || !happened.failed.is_empty() {
         let problems = if refused.is_empty() {
@@ -184,16 +211,21 @@ fn decide(
             refused
         };
         stop(conditions, 2, problems);
-        return Phase::Rendering;
+        return Phase::Failed;
     }
     let waiting = plan.map_or(0, |plan| plan.waiting.len());
     match waiting {
-        0 => conditions.set(
-            condition::APPLIED,
-            true,
-            reason::AVAILABLE,
-            "Everything is applied",
-        ),
+        0 => {
+            let left_out = left_out(draft, after);
+            let why = match (left_out.is_empty(), draft.ignored.is_empty()) {
+                (true, _) => reason::AVAILABLE,
+                (false, true) => reason::FIELDS_IGNORED,
+                (false, false) => reason::UNSUPPORTED_IGNORED,
+            };
+            let message = std::iter::once("Everything is applied".to_owned()).chain(left_out);
+            let message = message.collect::<Vec<_>>().join("; ");
+            conditions.set(condition::APPLIED, true, why, message);
+        }
         count => conditions.set(
             condition::APPLIED,
             false,
@@ -204,15 +236,7 @@ fn decide(
             },
         ),
     }
-    let unhealthy: Vec<String> = after
-        .services
-        .iter()
-        .filter(|service| !service.healthy)
-        .map(|service| match service.message.as_deref() {
-            Some(message) => format!("{}: {message}", service.name),
-            None => service.name.clone(),
-        })
-        .collect();
+    let unhealthy = unhealthy(draft, happened, after);
     if unhealthy.is_empty() && waiting == 0 {
         conditions.set(
             condition::HEALTHY,
@@ -237,13 +261,81 @@ fn decide(
     Phase::Unhealthy
 }
 
+/// What was left out though everything is applied, for people.
+fn left_out(draft: &Draft, after: &ApplicationStatus) -> Vec<String> {
+    let unsupported = draft.ignored.iter().map(|one| {
+        let what = one.message.split(';').next().unwrap_or_default();
+        format!("ignored: {what}")
+    });
+    let fields = after.applied_resources.iter().filter_map(|applied| {
+        let fields = applied.ignored_fields.join(", ");
+        let object = applied_object(applied);
+        (!fields.is_empty())
+            .then(|| format!("{object}: fields that its kind does not know were left out: {fields}"))
+    });
+    unsupported.chain(fields).collect()
+}
+
+/// The components that are not healthy, each with what it says, and which of its traits are not.
+fn unhealthy(draft: &Draft, happened: &Happened, after: &ApplicationStatus) -> Vec<String> {
+    let with = |name: String, message: Option<&str>| match message {
+        Some(message) => format!("{name}: {message}"),
+        None => name,
+    };
+    let works = |component: &str| {
+        let work = draft.outcome.as_ref();
+        work.is_ok_and(|work| is_healthy(work, component, &happened.live))
+    };
+    let mut unhealthy = Vec::new();
+    for service in after.services.iter().filter(|service| !service.healthy) {
+        let traits = service.traits.iter().filter(|trait_| !trait_.healthy);
+        let traits: Vec<String> = traits
+            .map(|trait_| {
+                let name = format!("{}: trait {}", service.name, trait_.type_);
+                with(name, trait_.message.as_deref())
+            })
+            .collect();
+        if traits.is_empty() || !works(&service.name) {
+            unhealthy.push(with(service.name.clone(), service.message.as_deref()));
+        }
+        unhealthy.extend(traits);
+    }
+    unhealthy
+}
+
+/// References that stay at what they run, because they cannot be rendered with what they resolve to.
+fn held_back(application: &Value, answers: &[Answer]) -> Vec<String> {
+    let metadata = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
+    let told = answers.iter().filter_map(|answer| {
+        let (held_back, resolved) = (answer.held_back.as_ref()?, answer.outcome.as_ref().ok()?);
+        let component = answer.asked.path.strip_prefix("components[");
+        let component = component.and_then(|path| path.strip_suffix(']'));
+        let stay = match component {
+            Some(component) => format!(
+                "`cambium upgrade {} {component}={} -n {}`",
+                metadata("name"),
+                held_back.at.revision,
+                metadata("namespace")
+            ),
+            None => format!("{}@{}", answer.asked.definition(), held_back.at.revision),
+        };
+        Some(format!(
+            "{}: {} resolves to {}, which cannot be rendered; it stays at {}: {}. Change the properties, or pin it: {stay}",
+            answer.asked.path, answer.asked.text, resolved.stored.revision, held_back.at.revision, held_back.why
+        ))
+    });
+    told.collect()
+}
+
 fn references(
-    answers: &[Answer],
-    frozen: Option<&str>,
+    draft: &Draft,
     before: &ApplicationStatus,
+    is_applied: bool,
     now: Timestamp,
 ) -> Vec<ResolvedReference> {
-    answers
+    let frozen = draft.frozen.as_deref();
+    draft
+        .answers
         .iter()
         .map(|answer| {
             let known = before
@@ -255,6 +347,15 @@ fn references(
                 definition_type: answer.asked.type_,
                 asked: answer.asked.text.clone(),
                 policy: Some(policy_name(answer.policy, frozen).to_owned()),
+                running: match answer.rendered().filter(|_| is_applied) {
+                    Some(stored) => Some(RunningRevision {
+                        version: stored.revision.version().map(ToString::to_string),
+                        revision: stored.revision.name().to_string(),
+                        namespace: Some(stored.artifact.namespace.clone()),
+                        digest: Some(stored.revision.digest().to_string()),
+                    }),
+                    None => running_before(answer, before),
+                },
                 ..Default::default()
             };
             match &answer.outcome {
@@ -264,9 +365,13 @@ fn references(
                     reference.version = stored.revision.version().map(ToString::to_string);
                     reference.revision = Some(stored.revision.name().to_string());
                     reference.digest = Some(stored.revision.digest().to_string());
-                    reference.message = Some(match frozen {
-                        Some(revision) => format!("frozen at {revision}"),
-                        None => resolved.reason.to_string(),
+                    reference.message = Some(match (&answer.held_back, frozen) {
+                        (Some(held_back), _) => {
+                            let at = &held_back.at.revision;
+                            format!("stays at {at}: {} cannot be rendered", stored.revision)
+                        }
+                        (None, Some(revision)) => format!("frozen at {revision}"),
+                        (None, None) => resolved.reason.to_string(),
                     });
                     reference.newer = resolved.newer.as_ref().map(|(version, reason)| NewerVersion {
                         version: version.clone(),
@@ -310,16 +415,31 @@ fn policy_name(policy: Policy, frozen: Option<&str>) -> &'static str {
     }
 }
 
-/// The components and what they resolved to, in one line.
-fn resolved(answers: &[Answer]) -> String {
-    let is_component = |answer: &&Answer| answer.asked.type_ == DefinitionType::Component;
-    let components = answers.iter().filter(is_component).filter_map(|answer| {
-        let component = answer.asked.path.strip_prefix("components[")?.strip_suffix(']')?;
-        let stored = &answer.outcome.as_ref().ok()?.stored;
-        let name = &stored.artifact.name;
-        Some(match stored.revision.version() {
-            Some(version) => format!("{component}={name}@{version}"),
-            None => format!("{component}={}", stored.revision.name()),
+/// What a reference ran before: it still does until something else is applied.
+fn running_before(answer: &Answer, before: &ApplicationStatus) -> Option<RunningRevision> {
+    let definition = |asked: &str| asked.split('@').next().map(str::to_owned);
+    let known = before.references.iter().find(|known| {
+        known.path == answer.asked.path
+            && known.definition_type == answer.asked.type_
+            && definition(&known.asked) == definition(&answer.asked.text)
+    })?;
+    known.running.clone()
+}
+
+/// The components and what they run, or are to run, in one line.
+fn resolved(references: &[ResolvedReference]) -> String {
+    let is_component =
+        |reference: &&ResolvedReference| reference.definition_type == DefinitionType::Component;
+    let components = references.iter().filter(is_component).filter_map(|reference| {
+        let component = reference.path.strip_prefix("components[")?.strip_suffix(']')?;
+        let name = reference.asked.split('@').next()?;
+        let (version, revision) = match &reference.running {
+            Some(running) => (&running.version, Some(&running.revision)),
+            None => (&reference.version, reference.revision.as_ref()),
+        };
+        Some(match (version, revision) {
+            (Some(version), _) => format!("{component}={name}@{version}"),
+            (None, revision) => format!("{component}={}", revision?),
         })
     });
     components.collect::<Vec<_>>().join(",")
@@ -340,11 +460,7 @@ fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatu
             let as_planned = !plan.waiting.contains(&index)
                 && (!plan.apply.contains(&index) || happened.applied.contains(&index));
             if !as_planned {
-                let known = &before.applied_resources;
-                return known
-                    .iter()
-                    .find(|known| applied_object(known).is(object))
-                    .cloned();
+                return known(&before.applied_resources, object).cloned();
             }
             Some(AppliedResource {
                 api_version: object.api_version.clone(),
@@ -354,6 +470,15 @@ fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatu
                 component: Some(wanted.component.clone()),
                 applied: Some(wanted.digest.clone()),
                 generation: live["metadata"]["generation"].as_i64(),
+                ignored_fields: match happened.ignored.get(&index) {
+                    Some(ignored) => ignored.clone(),
+                    // What was not applied anew was applied so.
+                    None if !happened.applied.contains(&index) => known(&before.applied_resources, object)
+                        .filter(|known| known.applied.as_deref() == Some(wanted.digest.as_str()))
+                        .map(|known| known.ignored_fields.clone())
+                        .unwrap_or_default(),
+                    None => Vec::new(),
+                },
                 ..Default::default()
             })
         })
@@ -367,6 +492,10 @@ fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatu
         }
     }
     resources
+}
+
+fn known<'s>(applied: &'s [AppliedResource], object: &Object) -> Option<&'s AppliedResource> {
+    applied.iter().find(|known| applied_object(known).is(object))
 }
 
 /// How each component is doing.

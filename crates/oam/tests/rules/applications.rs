@@ -1,11 +1,12 @@
 //! What an application becomes.
 
-use crate::world::{World, application};
+use crate::world::{World, application, component};
+use cambium_api::v1beta1::{ApplicationStatus, Phase};
 use cambium_lineage::RevisionName;
 use cambium_oam::Catalogue;
 use cambium_oam::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, draft, plan, plan_deletion, status,
-    superfluous,
+    Draft, Events, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Step, draft, events, plan,
+    plan_deletion, status, superfluous,
 };
 use cambium_render::ClusterVersion;
 use jiff::Timestamp;
@@ -241,7 +242,8 @@ fn policies_are_given_what_their_definitions_take() {
         catalogue
     };
     let refused = |catalogue: &Catalogue, properties: Value| -> Vec<String> {
-        let mut shop = application("shop", json!({}), &["web@1"]);
+        let annotations = json!({"app.oam.dev/ignore-unsupported": "true"});
+        let mut shop = application("shop", annotations, &["web@1"]);
         shop["spec"]["policies"] = json!([{"name": "wide", "type": "spread@1", "properties": properties}]);
         match Shop::new(shop).draft(catalogue).outcome {
             Ok(_) => Vec::new(),
@@ -270,4 +272,252 @@ fn policies_are_given_what_their_definitions_take() {
     // Whoever runs this one knows what it takes.
     let catalogue = policy("import \"vela/op\"\nparameter: zone: string\nlook: op.#Read\n");
     assert!(refused(&catalogue, json!({"zone": 1})).is_empty());
+}
+
+/// What the reference of the first component got, as the status says.
+fn got(shop: &Shop) -> &str {
+    shop.application["status"]["references"][0]["revision"]
+        .as_str()
+        .unwrap()
+}
+
+#[test]
+fn a_bare_legacy_reference_moves_only_when_the_application_itself_is_edited() {
+    let mut world = World::new(&component("note", None, "one"));
+    world.settle();
+    let mut shop = Shop::new(application("shop", json!({}), &["note"]));
+    shop.look(&world.catalogue());
+    assert_eq!(got(&shop), "note-v1");
+
+    world.apply(&component("note", None, "two"));
+    world.settle();
+    shop.look(&world.catalogue());
+    assert_eq!(got(&shop), "note-v1", "publishing moves nobody");
+    // Labels and annotations are not the spec.
+    shop.application["metadata"]["labels"] = json!({"team": "a"});
+    shop.look(&world.catalogue());
+    assert_eq!(got(&shop), "note-v1");
+
+    shop.application["spec"]["components"][0]["properties"] = json!({"text": "new"});
+    let before = shop.application["status"].clone();
+    shop.look(&world.catalogue());
+    assert_eq!(got(&shop), "note-v2");
+    // A crash after the revision was recorded and before the status was written ends in the same place.
+    shop.application["status"] = before;
+    shop.look(&world.catalogue());
+    assert_eq!(got(&shop), "note-v2");
+    assert_eq!(shop.recorded.len(), 3);
+
+    world.apply(&component("note", None, "three"));
+    world.settle();
+    shop.look(&world.catalogue());
+    assert_eq!(got(&shop), "note-v2");
+    shop.application["metadata"]["annotations"] = json!({"app.oam.dev/autoUpdate": "true"});
+    shop.look(&world.catalogue());
+    assert_eq!(got(&shop), "note-v3");
+}
+
+/// A component definition whose ConfigMap takes one parameter, which must be given.
+fn taking(name: &str, version: &str, parameter: &str) -> Value {
+    let mut definition = component(name, Some(version), version);
+    let template = format!(
+        "output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: {{version: \"{version}\", text: parameter.{parameter}}}}}\n\
+         parameter: {{{parameter}: string}}\n"
+    );
+    definition["spec"]["schematic"]["cue"]["template"] = json!(template);
+    definition
+}
+
+/// What the first component of an application runs, got, and whether conditions hold.
+fn facts(shop: &Shop) -> (Value, Value, Value, Value) {
+    let status = &shop.application["status"];
+    let reference = &status["references"][0];
+    let condition = |type_: &str| {
+        let mut conditions = status["conditions"].as_array().into_iter().flatten();
+        let found = conditions.find(|one| one["type"] == type_);
+        found.map_or(Value::Null, |one| one["status"].clone())
+    };
+    (
+        reference["running"]["version"].clone(),
+        reference["version"].clone(),
+        condition("Ready"),
+        condition("Upgraded"),
+    )
+}
+
+#[test]
+fn a_follower_that_cannot_be_rendered_at_a_new_version_stays_at_the_one_it_runs() {
+    let mut world = World::new(&taking("api", "1.0.0", "image"));
+    world.settle();
+    let mut shop = Shop::new(application("shop", json!({}), &["api@1"]));
+    shop.application["spec"]["components"][0]["properties"] = json!({"image": "a"});
+    shop.look(&world.catalogue());
+    assert_eq!(
+        facts(&shop),
+        (json!("1.0.0"), json!("1.0.0"), json!("True"), Value::Null)
+    );
+
+    world.apply(&taking("api", "1.0.1", "img"));
+    world.settle();
+    let before: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
+    let plan = shop.look(&world.catalogue());
+    assert!(plan.apply.is_empty() && plan.prune.is_empty(), "{plan:#?}");
+    assert_eq!(
+        facts(&shop),
+        (json!("1.0.0"), json!("1.0.1"), json!("True"), json!("False"))
+    );
+    assert_eq!(shop.application["status"]["resolved"], "c0=api@1.0.0");
+    let after: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
+    let told = events(&before, &after);
+    assert_eq!(told.normal, []);
+    assert_eq!(told.warnings.len(), 1, "{told:?}");
+    let (reason, note) = &told.warnings[0];
+    assert_eq!(reason, "UpgradeFailed");
+    assert!(
+        note.starts_with(
+            "components[c0]: api@1 resolves to 1.0.1, which cannot be rendered; it stays at 1.0.0: "
+        ) && note.contains("spec.components[0].properties.img")
+            && note.ends_with("`cambium upgrade shop c0=1.0.0 -n team`"),
+        "{note}"
+    );
+    // At rest, nothing is done and nothing is said.
+    let status = shop.application["status"].clone();
+    shop.look(&world.catalogue());
+    assert_eq!(shop.application["status"], status);
+    assert_eq!(events(&after, &after), Events::default());
+
+    // An edit that fits both is applied at the old one, an edit that fits the new one moves it.
+    shop.application["spec"]["components"][0]["properties"] = json!({"image": "b"});
+    shop.look(&world.catalogue());
+    assert_eq!(
+        facts(&shop),
+        (json!("1.0.0"), json!("1.0.1"), json!("True"), json!("False"))
+    );
+    shop.application["spec"]["components"][0]["properties"] = json!({"img": "b"});
+    shop.look(&world.catalogue());
+    assert_eq!(
+        facts(&shop),
+        (json!("1.0.1"), json!("1.0.1"), json!("True"), json!("True"))
+    );
+    let moved: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
+    assert_eq!(
+        events(&after, &moved).normal,
+        [(
+            "Upgraded",
+            "components[c0]: api@1 moved from 1.0.0 to 1.0.1".to_owned()
+        )]
+    );
+}
+
+#[test]
+fn one_that_cannot_move_holds_back_nobody_else() {
+    let mut api = World::new(&taking("api", "1.0.0", "image"));
+    api.settle();
+    let catalogue = |api: &World, web: &[&str]| {
+        let mut catalogue = api.catalogue();
+        World::published("web", web).put_into(&mut catalogue);
+        catalogue
+    };
+    let mut shop = Shop::new(application("shop", json!({}), &["api@1", "web@1"]));
+    shop.application["spec"]["components"][0]["properties"] = json!({"image": "a"});
+    shop.look(&catalogue(&api, &["1.0.0"]));
+    api.apply(&taking("api", "1.0.1", "img"));
+    api.settle();
+    shop.look(&catalogue(&api, &["1.0.0", "1.0.1"]));
+    let status = &shop.application["status"];
+    assert_eq!(status["resolved"], "c0=api@1.0.0,c1=web@1.0.1");
+    // Who asks for exactly that version is not moved back: the application is to be mended.
+    shop.application["spec"]["components"][0]["type"] = json!("api@1.0.1");
+    let draft = shop.draft(&catalogue(&api, &["1.0.0", "1.0.1"]));
+    assert!(matches!(draft.outcome, Err((Step::Render, _))));
+}
+
+#[test]
+fn what_nobody_carries_out_is_not_applied_unless_it_may_be_ignored() {
+    let mut catalogue = World::published("a", &["1.0.0"]).catalogue();
+    let mut topology = component("topology", None, "");
+    topology["kind"] = json!("PolicyDefinition");
+    topology["spec"]["schematic"]["cue"]["template"] = json!("parameter: clusters: [...string]\n");
+    let mut world = World::new(&topology);
+    world.settle();
+    world.put_into(&mut catalogue);
+    let mut shop = Shop::new(application("shop", json!({}), &["a"]));
+    shop.look(&catalogue);
+    shop.application["spec"]["policies"] = json!([{"name": "where", "type": "topology"}]);
+    let draft = shop.draft(&catalogue);
+    let Err((Step::Apply, refused)) = &draft.outcome else {
+        panic!("{draft:?}");
+    };
+    assert_eq!(refused[0].reason, "PolicyNotSupported");
+    let now = Timestamp::from_second(1_000_000).unwrap();
+    let told = status(&shop.application, &draft, None, &Happened::default(), now);
+    let of = |type_: &str| told.conditions.iter().find(|one| one.type_ == type_).unwrap();
+    assert_eq!(
+        (of("Applied").status.as_str(), of("Applied").reason.as_str()),
+        ("False", "PolicyNotSupported")
+    );
+    assert_eq!(of("Ready").status, "False");
+    assert_eq!(told.phase, Some(Phase::Failed));
+    assert_eq!(
+        json!(told.applied_resources),
+        shop.application["status"]["appliedResources"]
+    );
+
+    shop.application["metadata"]["annotations"] = json!({"app.oam.dev/ignore-unsupported": "true"});
+    shop.look(&catalogue);
+    let applied = &shop.application["status"]["conditions"][2];
+    assert_eq!(
+        (&applied["type"], &applied["reason"]),
+        (&json!("Applied"), &json!("UnsupportedIgnored"))
+    );
+    assert_eq!(
+        applied["message"],
+        "Everything is applied; ignored: policies[where]: policy type \"topology\" is not supported"
+    );
+    // One that does not exist is refused like a component that does not exist.
+    shop.application["spec"]["policies"] = json!([{"name": "where", "type": "nowhere"}]);
+    let draft = shop.draft(&catalogue);
+    assert!(
+        matches!(&draft.outcome, Err((Step::Resolve, refused)) if refused[0].reason == "DefinitionNotFound")
+    );
+}
+
+#[test]
+fn objects_that_one_component_renders_twice_are_merged_and_two_components_are_refused() {
+    let mut world = World::new(&component("a", None, "first"));
+    world.definition["spec"]["schematic"]["cue"]["template"] = json!(
+        "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: {one: \"1\", both: \"output\"}}\n\
+         outputs: again: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: context.name, data: {two: \"2\", both: \"again\"}}\n\
+         outputs: same: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: parameter.other, data: three: \"3\"}\n\
+         parameter: other: *context.name | string\n"
+    );
+    world.settle();
+    let mut shop = Shop::new(application("shop", json!({}), &["a"]));
+    shop.look(&world.catalogue());
+    let made: Vec<&Value> = shop.live.values().collect();
+    assert_eq!(made.len(), 1);
+    assert_eq!(
+        made[0]["data"],
+        json!({"one": "1", "two": "2", "three": "3", "both": "again"})
+    );
+    let rendered = shop.application["status"]["conditions"][1]["message"]
+        .as_str()
+        .unwrap();
+    assert!(
+        rendered.starts_with(
+            "1 object; component \"c0\" renders ConfigMap team/c0 more than once; its output \"again\" wins"
+        ),
+        "{rendered}"
+    );
+
+    shop.application["spec"]["components"] =
+        json!([{"name": "c0", "type": "a"}, {"name": "c1", "type": "a", "properties": {"other": "c0"}}]);
+    let draft = shop.draft(&world.catalogue());
+    let Err((Step::Render, refused)) = &draft.outcome else {
+        panic!("{draft:?}");
+    };
+    assert_eq!(
+        refused[0].message,
+        "components \"c0\" and \"c1\" both render ConfigMap team/c0"
+    );
 }
