@@ -113,7 +113,8 @@ async fn a_revision_cannot_be_edited_and_not_be_deleted_while_it_is_used() -> Re
     stage.gone(&stage.revision_path(&two)).await?;
     // With its composition goes all, whoever uses it.
     stage.delete(&stage.composition_path("base")).await?;
-    stage.gone(&path).await
+    stage.gone(&path).await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -169,7 +170,8 @@ async fn numbers_of_revisions_are_not_given_by_hand() -> Result<()> {
         .body;
     ensure!(!moved.to_string().contains(&name), "nobody moved to it");
     stage.publish(&stage.composition("base", "three")).await?;
-    stage.says("user", "three").await.map(drop)
+    stage.says("user", "three").await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -193,7 +195,8 @@ async fn a_kind_that_another_definition_has_is_refused_until_that_one_is_gone() 
     let first = format!("{GROUP}/compositeresourcedefinitions/{first}");
     stage.delete(&first).await?;
     stage.gone(&first).await?;
-    stage.applied(&path, &definition).await.map(drop)
+    stage.applied(&path, &definition).await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -249,7 +252,7 @@ async fn a_definition_is_refused_with_everything_that_is_wrong_and_warned_about_
 }
 
 /// Pins of composite resources, wherever they keep them.
-async fn pins(stage: &Stage, field: &str) -> Result<()> {
+async fn pins(stage: Stage, field: &str) -> Result<()> {
     stage.publish(&stage.composition("base", "one")).await?;
     stage.publish(&stage.composition("other", "other")).await?;
     let mut alien = stage.composition("alien", "alien");
@@ -299,17 +302,17 @@ async fn pins(stage: &Stage, field: &str) -> Result<()> {
         stage.compose("thing", pin(&base, &current)).await?;
         stage.uses("thing", &current).await?;
     }
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
 async fn pins_of_legacy_composite_resources_are_checked() -> Result<()> {
-    pins(&Stage::checked("LegacyCluster", json!({})).await?, "spec").await
+    pins(Stage::checked("LegacyCluster", json!({})).await?, "spec").await
 }
 
 #[tokio::test]
 async fn pins_of_composite_resources_in_namespaces_are_checked() -> Result<()> {
-    pins(&Stage::checked("Namespaced", json!({})).await?, "spec.crossplane").await
+    pins(Stage::checked("Namespaced", json!({})).await?, "spec.crossplane").await
 }
 
 #[tokio::test]
@@ -338,7 +341,8 @@ async fn claims_are_checked_too_and_their_composite_resources_get_through() -> R
         .delete(&stage.revision_path(&one), &json!({}))
         .await?;
     let claimed = format!("Thing {}/mine", stage.platform.namespace);
-    is_refused(&answer, &["is in use by", &claimed, "XThing mine-"])
+    is_refused(&answer, &["is in use by", &claimed, "XThing mine-"])?;
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -380,7 +384,7 @@ async fn an_enforced_policy_cannot_be_contradicted() -> Result<()> {
     let two = stage.current("base").await?;
     stage.uses("before", &two).await?;
     stage.uses("thing", &two).await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -401,5 +405,6 @@ async fn the_kinds_that_are_checked_are_those_that_are_defined() -> Result<()> {
     eventually("nobody asks about them any more", || async {
         Ok(!checked().await?)
     })
-    .await
+    .await?;
+    stage.at_rest().await
 }

@@ -66,7 +66,7 @@ async fn a_claim_gets_a_composite_resource_and_shows_what_it_says() -> Result<()
     claims.uses("mine", &revision).await?;
     assert_eq!(condition(&claim, "Synced").unwrap()["reason"], "ReconcileSuccess");
     assert_eq!(condition(&claim, "Ready").unwrap()["reason"], "Available");
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_claim_waits_for_its_composite_resource() -> Result<()> {
         .publish(&claims.stage.composition("base", "one"))
         .await?;
     claims.ready("mine").await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn what_a_claim_says_goes_to_the_composite_resource_and_so_does_what_it_no
             found["spec"]["text"] == "mine"
         })
         .await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn machinery_that_is_smuggled_into_a_claim_does_not_get_through() -> Resul
             .all(|reference| reference["kind"] == "ConfigMap"),
         "{references:?}"
     );
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn the_composition_is_the_claims_or_else_comes_back() -> Result<()> {
         selector
     );
     claims.until("selecting", "is told", is_small).await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn an_enforced_composition_always_comes_back() -> Result<()> {
     );
     let told = |claim: &Value| claim["spec"]["compositionRef"]["name"] == theirs;
     claims.until("stubborn", "is told", told).await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -301,7 +301,7 @@ async fn manual_then_automatic_then_manual_step_by_step() -> Result<()> {
     claims.uses("mine", &one).await?;
     claims.stage.platform.idle().await?;
     claims.uses("mine", &one).await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -353,7 +353,7 @@ async fn revision_selectors_go_both_ways() -> Result<()> {
             found["spec"]["compositionRevisionSelector"] != channel("fast")
         })
         .await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -374,7 +374,7 @@ async fn an_enforced_policy_wins_over_a_claim() -> Result<()> {
     claims.uses("mine", &claims.stage.current("base").await?).await?;
     let shown = |claim: &Value| claim["status"]["compositionUpdatePolicy"] == "Automatic";
     claims.until("mine", "shows the policy in force", shown).await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -417,7 +417,7 @@ async fn a_pinned_claim_keeps_a_revision_before_it_has_a_composite_resource() ->
     claims.stage.delete(&claims.path("one")).await?;
     claims.stage.gone(&claims.stage.revision_path(&kept[0])).await?;
     ensure!(claims.composites().await?.is_empty(), "nobody was to make one");
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -445,7 +445,8 @@ async fn background_deletion_lets_the_claim_go_at_once() -> Result<()> {
         .stage
         .edit(&path, json!({"metadata": {"finalizers": null}}))
         .await?;
-    claims.stage.gone(&path).await
+    claims.stage.gone(&path).await?;
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -486,7 +487,7 @@ async fn foreground_deletion_waits_for_everything() -> Result<()> {
         let code = claims.stage.platform.raw.get(&path).await?.code;
         ensure!(code == 404, "{path}: {code}");
     }
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -511,7 +512,7 @@ async fn claims_go_with_their_definition() -> Result<()> {
         );
         claims.stage.gone(&crd).await?;
     }
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -542,7 +543,7 @@ async fn a_composite_resource_of_another_claim_is_refused() -> Result<()> {
     claims.stage.platform.idle().await?;
     let composite = claims.composite("mine").await?;
     assert!(composite["metadata"]["deletionTimestamp"].is_null() && composite["spec"]["text"] == "mine");
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -568,7 +569,7 @@ async fn a_composite_resource_that_is_free_is_bound_and_one_that_vanishes_is_mad
     claims.composite_until("mine", "is made again", again).await?;
     claims.ready("mine").await?;
     assert_eq!(claims.composites().await?.len(), 1);
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -630,7 +631,8 @@ async fn connection_details_are_copied_into_the_claims_namespace() -> Result<()>
     assert_eq!(kept["data"], json!({"a": "Yg=="}));
     // It would be tried again and again, in a cluster that tests share.
     claims.stage.delete(&claims.path("thief")).await?;
-    claims.stage.gone(&claims.path("thief")).await
+    claims.stage.gone(&claims.path("thief")).await?;
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -656,7 +658,7 @@ async fn a_paused_claim_is_left_alone() -> Result<()> {
             found["spec"]["text"] == "later"
         })
         .await?;
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -694,7 +696,7 @@ async fn a_crash_at_any_write_leaves_one_composite_resource() -> Result<()> {
         crashed += 1;
     }
     ensure!(crashed >= 4, "only {crashed} writes");
-    Ok(())
+    claims.stage.at_rest().await
 }
 
 #[tokio::test]
@@ -712,5 +714,5 @@ async fn an_unchanged_world_is_not_written() -> Result<()> {
     claims.stage.platform.idle().await?;
     let writes = faults.recorder().writes();
     ensure!(writes.is_empty(), "{writes:?}");
-    Ok(())
+    claims.stage.at_rest().await
 }

@@ -72,7 +72,7 @@ async fn x1_without_a_policy_the_current_revision_is_taken_and_recorded() -> Res
         manager.starts_with("apiextensions.crossplane.io/composed/"),
         "{manager}"
     );
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn x2_and_x12_an_edit_moves_those_who_follow_and_a_revert_moves_them_back(
     assert_eq!(publish(&stage, "one", "dev").await?, one);
     stage.uses("thing", &one).await?;
     stage.says("thing", "one").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn x3_x4_and_x14_a_selector_narrows_and_a_label_promotes() -> Result<()> {
     stage.refused("nobody", "no revision of").await?;
     stage.says("nobody", "two").await?;
     ensure!(three != two);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn x5_and_x6_manual_takes_the_current_one_once_or_what_it_names() -> Resul
         .await?;
     stage.uses("once", &two).await?;
     stage.says("once", "two").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn x7_a_pin_to_nothing_is_refused_and_what_is_composed_stays() -> Result<(
         .await?;
     ensure!(message.contains("not-there"), "{message}");
     stage.says("thing", "one").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn x8_a_pin_to_another_compositions_revision_is_refused() -> Result<()> {
         )
         .await?;
     stage.says("thing", "other").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn x9_a_revision_for_another_kind_is_refused() -> Result<()> {
         message.contains("XOther") && message.contains("XThing"),
         "{message}"
     );
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn x10_manual_automatic_manual_step_by_step() -> Result<()> {
     stage.platform.idle().await?;
     stage.uses("thing", &two).await?;
     stage.says("thing", "two").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -252,7 +252,7 @@ async fn x11_without_the_composition_followers_wait_and_pins_stay() -> Result<()
     stage.says("follows", "one").await?;
     let again = publish(&stage, "again", "dev").await?;
     stage.uses("follows", &again).await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -301,7 +301,7 @@ async fn the_composition_comes_from_the_first_that_says_so() -> Result<()> {
         .define(json!({"enforcedCompositionRef": {"name": stage.called("other")}}))
         .await?;
     stage.says("says-nothing", "other").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -323,7 +323,8 @@ async fn an_enforced_policy_overrides_and_is_shown() -> Result<()> {
     eventually("the policy is shown", || async {
         Ok(stage.get("thing").await?["status"]["compositionUpdatePolicy"] == "Automatic")
     })
-    .await
+    .await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -338,7 +339,7 @@ async fn a_default_selector_is_given_to_those_who_have_none() -> Result<()> {
         thing["spec"]["compositionRevisionSelector"],
         json!({"matchLabels": {"channel": "stable"}})
     );
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -354,7 +355,7 @@ async fn with_the_feature_off_compositions_are_used_as_they_are() -> Result<()> 
     stage.publish(&stage.composition("base", "two")).await?;
     let thing = stage.says("thing", "two").await?;
     ensure!(thing["spec"]["compositionRevisionRef"].is_null());
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -380,7 +381,7 @@ async fn what_is_deleted_or_changed_by_hand_is_put_back_at_once() -> Result<()> 
         .await?;
     let found = stage.says("thing", "one").await?;
     assert_eq!(found["data"]["added"], "by hand");
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -410,7 +411,7 @@ async fn what_is_no_longer_composed_is_collected_and_fields_that_go_are_gone() -
     .await?;
     let thing = stage.get("thing").await?;
     assert_eq!(thing["spec"]["resourceRefs"].as_array().map(Vec::len), Some(1));
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -463,7 +464,7 @@ async fn one_bad_resource_says_why_and_does_not_stop_its_siblings() -> Result<()
         .await?;
     let made = stage.says("thing", "found").await?;
     assert_eq!(made["metadata"]["name"], needy.as_str());
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -487,7 +488,7 @@ async fn two_that_compose_the_same_name_are_a_conflict() -> Result<()> {
     let message = stage.refused("second", "is controlled by XThing first").await?;
     ensure!(message.contains("the-same"), "{message}");
     assert_eq!(stage.composed("first").await?.len(), 1);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -509,7 +510,8 @@ async fn composed_resources_patch_their_composite_resource() -> Result<()> {
         let thing = stage.get("thing").await?;
         Ok(thing["status"]["seen"] == "one" && thing["spec"]["copy"] == "one" && holds(&thing, "Ready"))
     })
-    .await
+    .await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -531,7 +533,7 @@ async fn a_paused_composite_resource_is_left_alone() -> Result<()> {
     stage.says("thing", "one").await?;
     stage.edit(&path, paused(Value::Null)).await?;
     stage.uses("thing", &two).await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -545,7 +547,8 @@ async fn a_deleted_composite_resource_takes_along_what_it_was_composed_of() -> R
     eventually("nothing is left", || async {
         Ok(stage.composed("thing").await?.is_empty())
     })
-    .await
+    .await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -571,7 +574,7 @@ async fn in_a_namespace_the_machinery_is_in_spec_crossplane_and_composing_stays_
         .refused("thing", "composes only what is in its namespace")
         .await?;
     stage.says("thing", "one").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -601,7 +604,7 @@ async fn connection_details_are_published_as_far_as_the_definition_allows() -> R
         secret["metadata"]["ownerReferences"][0]["uid"],
         thing["metadata"]["uid"]
     );
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -648,5 +651,85 @@ async fn a_restart_and_an_idle_world_write_nothing() -> Result<()> {
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
     stage.platform.idle().await?;
     assert_eq!(versions(&stage).await?, before);
-    Ok(())
+    stage.at_rest().await
+}
+
+/// Three resources, each of which says what the next one is made of: `vpc` through the composite resource's status to `subnet`, and from there to
+/// `host`; and all of them have a label that we give the composite resource ourselves.
+fn chain(stage: &Stage) -> Value {
+    let resource = |name: &str, patches: Value| {
+        let base = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": stage.platform.namespace}});
+        json!({"name": name, "base": base, "patches": patches, "readinessChecks": [{"type": "None"}]})
+    };
+    let composite =
+        json!({"fromFieldPath": "metadata.labels[crossplane.io/composite]", "toFieldPath": "data.composite"});
+    let mut composition = stage.composition("base", "");
+    composition["spec"]["resources"] = json!([
+        resource(
+            "host",
+            json!([composite, {"fromFieldPath": "status.said", "toFieldPath": "data.subnet"}])
+        ),
+        resource(
+            "subnet",
+            json!([
+                composite,
+                {"fromFieldPath": "status.seen", "toFieldPath": "data.vpc"},
+                {"type": "ToCompositeFieldPath", "fromFieldPath": "data.vpc", "toFieldPath": "status.said"},
+            ])
+        ),
+        resource(
+            "vpc",
+            json!([composite, {"type": "ToCompositeFieldPath", "fromFieldPath": "data.id", "toFieldPath": "status.seen"}])
+        ),
+    ]);
+    composition
+}
+
+/// What a resource of a composite resource holds.
+async fn part(stage: &Stage, name: &str, part: &str) -> Result<Value> {
+    let all = stage.composed(name).await?;
+    let found = all
+        .into_iter()
+        .find(|object| object["metadata"]["annotations"]["crossplane.io/composition-resource-name"] == part);
+    Ok(found.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn what_one_resource_says_reaches_the_next_ones_in_every_composite_resource() -> Result<()> {
+    let stage = Stage::start().await?;
+    stage.publish(&chain(&stage)).await?;
+    let names: Vec<String> = (0..10).map(|number| format!("thing-{number}")).collect();
+    for name in &names {
+        stage.compose(name, automatic(&stage)).await?;
+    }
+    for name in &names {
+        for each in ["vpc", "subnet", "host"] {
+            eventually(&format!("{each} of {name} has the label"), || async {
+                Ok(part(&stage, name, each).await?["data"]["composite"] == name.as_str())
+            })
+            .await?;
+        }
+    }
+    // Said at once, said again, and said to all of them while others are still at work.
+    for said in ["one", "two", "three"] {
+        for name in &names {
+            let vpc = part(&stage, name, "vpc").await?;
+            let path = format!(
+                "/api/v1/namespaces/{}/configmaps/{}",
+                stage.platform.namespace,
+                vpc["metadata"]["name"].as_str().context("a name")?
+            );
+            stage
+                .edit(&path, json!({"data": {"id": format!("{name}-{said}")}}))
+                .await?;
+        }
+        for name in &names {
+            let id = format!("{name}-{said}");
+            eventually(&format!("host of {name} has {id}"), || async {
+                Ok(part(&stage, name, "host").await?["data"]["subnet"] == id.as_str())
+            })
+            .await?;
+        }
+    }
+    stage.at_rest().await
 }

@@ -51,7 +51,7 @@ async fn c1_a_new_composition_gets_one_revision_numbered_1() -> Result<()> {
         .await?
         .body;
     assert_eq!(spec, stored["spec"]);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn c2_to_c8_a_spec_counts_an_annotation_does_not_and_a_return_is_renumbere
     stage.publish(&two).await?;
     stage.publish(&one).await?;
     assert_eq!(stage.numbers("base").await?, [4, 5]);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn c3_labels_follow_on_the_current_revision_and_issue_nothing() -> Result<
     .await?;
     assert!(labels["team"].is_null() && labels["audited"] == "yes", "{labels}");
     assert_eq!(stage.numbers("base").await?, [1]);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn c3_behind_the_gate_a_label_edit_issues_a_revision_as_in_crossplane() ->
     let revisions = stage.revisions("base").await?;
     assert_eq!(revisions[0]["metadata"]["labels"]["channel"], "dev");
     assert_eq!(revisions[1]["metadata"]["labels"]["channel"], "stable");
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn c9_a_revision_without_an_owner_is_adopted() -> Result<()> {
     })
     .await?;
     assert_eq!(stage.numbers("base").await?, [1]);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -161,7 +161,8 @@ async fn c10_and_c11_revisions_go_with_their_composition_and_numbers_go_on() -> 
     eventually("only the new revision is left", || async {
         Ok(stage.numbers("base").await? == [3])
     })
-    .await
+    .await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -175,7 +176,7 @@ async fn c12_the_current_revision_is_made_again_with_a_new_number() -> Result<()
     })
     .await?;
     assert_eq!(stage.revisions("base").await?[0]["metadata"]["name"], name);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -187,7 +188,7 @@ async fn c13_an_old_revision_that_was_deleted_stays_deleted() -> Result<()> {
     stage.delete(&stage.revision_path(&old)).await?;
     stage.platform.idle().await?;
     assert_eq!(stage.numbers("base").await?, [2]);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -209,7 +210,8 @@ async fn c15_two_contents_with_the_same_first_digits_have_two_names() -> Result<
         let name = stage.current("base").await?;
         Ok((name != one && name.starts_with(&one)).then_some(()))
     })
-    .await
+    .await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -232,7 +234,7 @@ async fn c16_a_composition_with_a_long_name_works() -> Result<()> {
         "a label",
     )?;
     assert_eq!(label.len(), 63);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -247,7 +249,7 @@ async fn c17_the_kind_that_a_composition_is_for_cannot_change() -> Result<()> {
         "{}",
         answer.body
     );
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -279,5 +281,5 @@ async fn an_edited_revision_is_marked_and_the_current_one_is_put_back() -> Resul
     stage
         .refused("thing", "was edited after it was published")
         .await?;
-    Ok(())
+    stage.at_rest().await
 }

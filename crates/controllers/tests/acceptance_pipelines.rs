@@ -203,7 +203,7 @@ async fn patch_and_transform_as_a_function_composes_and_follows_edits() -> Resul
         after["metadata"]["resourceVersion"]
     );
     assert_eq!(stage.composed("thing").await?, composed);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -255,7 +255,7 @@ async fn a_literal_response_composes_sets_conditions_and_what_is_left_out_is_col
     );
     // It was said again and again, and told once.
     assert_eq!(stage.told("thing", "take care").await?[0]["series"], Value::Null);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -277,7 +277,7 @@ async fn readiness_that_no_function_vouches_for_is_missing() -> Result<()> {
         .publish(&pipeline(&stage, json!([literal, auto_ready()])))
         .await?;
     until(&stage, "it is ready", ready).await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -296,7 +296,7 @@ async fn a_function_that_is_a_program_is_called_where_its_object_says() -> Resul
     let last = asked.last().unwrap();
     assert!(last.observed.as_ref().unwrap().resources.contains_key("echo"));
     assert_eq!(last.meta.as_ref().unwrap().tag.len(), 64);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -333,7 +333,7 @@ async fn a_function_that_is_missing_is_named_and_used_as_soon_as_it_is_there() -
     install(&stage, "late", json!({"endpoint": other.endpoint()})).await?;
     stage.says("thing", "moved").await?;
     until(&stage, "it is ready", ready).await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -348,7 +348,7 @@ async fn an_endpoint_that_the_manager_was_given_needs_no_object() -> Result<()> 
     use_pipeline(&stage, json!([given])).await?;
     until(&stage, "it is ready", ready).await?;
     assert!(!server.asked().is_empty());
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -357,7 +357,7 @@ async fn a_function_elsewhere_without_tls_is_not_called() -> Result<()> {
     install(&stage, "far", json!({"endpoint": "function.example.org:9443"})).await?;
     use_pipeline(&stage, json!([step(&stage, "far", "far")])).await?;
     stage.refused("thing", "its Function has no spec.tls").await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -390,7 +390,7 @@ async fn over_tls_with_certificates_from_a_secret() -> Result<()> {
     stage.applied(&path, &secret).await?;
     until(&stage, "it is ready", ready).await?;
     assert!(!server.asked().is_empty());
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -464,7 +464,7 @@ async fn a_function_sees_what_it_asks_for_and_the_credentials_of_its_step() -> R
         anyhow::bail!("no credentials");
     };
     assert_eq!(data.data["key"], b"word");
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -524,7 +524,7 @@ async fn a_function_hears_of_changes_of_what_it_asked_to_see() -> Result<()> {
         asked,
         "it looks at nothing that has changed"
     );
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -577,7 +577,7 @@ async fn after_a_fatal_result_everything_stays_and_conditions_are_in_doubt() -> 
         ready(found) && holds(found, "Fine")
     })
     .await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -614,7 +614,7 @@ async fn answers_hold_for_as_long_as_functions_say_and_no_longer_than_the_deadli
     until(&stage, "it is ready", ready).await?;
     let told = stage.told("thing", "did not answer within 0.3s").await?;
     assert_eq!(told.len(), 1);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -645,7 +645,7 @@ async fn garbage_is_told_and_another_mode_keeps_what_has_the_same_name() -> Resu
     assert_eq!(first["metadata"]["uid"], second["metadata"]["uid"]);
     until(&stage, "it is ready", ready).await?;
     assert_eq!(stage.composed("thing").await?.len(), 1);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -658,5 +658,5 @@ async fn in_a_namespace_functions_compose_into_that_namespace_alone() -> Result<
     stage.says("thing", "thing").await?;
     let refs = &stage.machinery(&found)["resourceRefs"];
     assert_eq!(refs[0]["namespace"], Value::Null);
-    Ok(())
+    stage.at_rest().await
 }

@@ -70,7 +70,8 @@ async fn the_current_one_the_newest_the_pinned_and_the_selected_stay() -> Result
     left(&stage, &[5, 6]).await?;
     // Numbers go on, whatever went.
     publish(&stage, "one", "dev").await?;
-    left(&stage, &[6, 7]).await
+    left(&stage, &[6, 7]).await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -84,7 +85,7 @@ async fn a_selector_that_a_definition_gives_keeps_what_new_ones_would_get() -> R
     left(&stage, &[1, 3, 4]).await?;
     stage.compose("late", uses(&stage, json!({}))).await?;
     stage.uses("late", &one).await?;
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -101,7 +102,8 @@ async fn a_composition_says_how_many_it_keeps_and_a_revert_keeps_what_it_goes_ba
     left(&stage, &[2]).await?;
     // Its object went; the content is the same, and so is the name.
     assert_eq!(publish("one").await?, one);
-    left(&stage, &[3]).await
+    left(&stage, &[3]).await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -136,7 +138,8 @@ async fn a_pin_that_comes_before_the_delay_is_over_wins() -> Result<()> {
     stage.platform.idle().await?;
     ensure!(stage.numbers("base").await? == [1, 2]);
     stage.delete(&stage.path("pinned")).await?;
-    left(&stage, &[2]).await
+    left(&stage, &[2]).await?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -175,5 +178,5 @@ async fn paused_and_deleting_ones_count_and_the_young_are_kept() -> Result<()> {
     left(&stage, &[3, 4]).await?;
     let current = stage.revisions("base").await?.pop().context("a revision")?;
     assert_eq!(current["status"]["current"], true);
-    Ok(())
+    stage.at_rest().await
 }

@@ -82,7 +82,8 @@ async fn the_examples_of_the_seed_give_the_objects_that_it_shows() -> Result<()>
         .await?;
     defined(&stage).await?;
     the_composition_gives_its_revision(&stage).await?;
-    the_claim_follows_the_composition_that_it_selects(&stage).await
+    the_claim_follows_the_composition_that_it_selects(&stage).await?;
+    stage.at_rest().await
 }
 
 async fn the_composition_gives_its_revision(stage: &Stage) -> Result<()> {

@@ -36,7 +36,9 @@ impl Scene<'_> {
             "spec": {
                 "group": group, "names": {"kind": "XThing", "plural": "xthings"},
                 "versions": [{"name": "v1", "served": true, "referenceable": true, "schema": {"openAPIV3Schema": {
-                    "type": "object", "properties": {"spec": {"type": "object"}},
+                    "type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "object", "properties": {
+                        "vpc": {"type": "string"}, "subnet": {"type": "string"},
+                    }}},
                 }}}],
             },
         });
@@ -57,6 +59,10 @@ impl Scene<'_> {
                 })
             })
             .collect();
+        self.publish_resources(json!(resources)).await
+    }
+
+    async fn publish_resources(&self, resources: Value) -> Result<()> {
         let composition = json!({
             "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
             "metadata": {"name": self.namespace},
@@ -67,6 +73,56 @@ impl Scene<'_> {
         });
         self.apply(&format!("{COMPOSITIONS}/{}", self.namespace), &composition)
             .await
+    }
+
+    /// A composition with a ConfigMap for each of these names and patches.
+    async fn publish_patches(&self, resources: &[(&str, Value)]) -> Result<()> {
+        let resources: Vec<Value> = resources
+            .iter()
+            .map(|(name, patches)| {
+                let mut all = vec![json!({
+                    "fromFieldPath": "metadata.name", "toFieldPath": "metadata.name",
+                    "transforms": [{"type": "string", "string": {"type": "Format", "fmt": format!("%s-{name}")}}],
+                })];
+                all.extend(patches.as_array().cloned().unwrap_or_default());
+                json!({
+                    "name": name, "readinessChecks": [{"type": "None"}], "patches": all,
+                    "base": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": self.namespace}},
+                })
+            })
+            .collect();
+        self.publish_resources(json!(resources)).await
+    }
+
+    /// Somebody else says something in a ConfigMap.
+    async fn say(&self, name: &str, id: &str) -> Result<()> {
+        let path = format!("/api/v1/namespaces/{}/configmaps/{name}", self.namespace);
+        let answer = self
+            .raw
+            .patch("merge", &path, &json!({"data": {"id": id}}))
+            .await?;
+        ensure!(answer.code < 300, "{answer:?}");
+        Ok(())
+    }
+
+    async fn data(&self, name: &str) -> Result<Value> {
+        let path = format!("/api/v1/namespaces/{}/configmaps/{name}", self.namespace);
+        Ok(self.raw.get(&path).await?.body["data"].clone())
+    }
+
+    /// The law: *at rest, composing again changes nothing*. A new process composes everything again, and writes nothing but what a fault made it
+    /// write again.
+    async fn at_rest(&mut self) -> Result<()> {
+        self.process = None;
+        self.faults.recorder().clear();
+        self.restart().await;
+        self.settled().await?;
+        let writes = self.faults.recorder().writes();
+        ensure!(
+            writes.is_empty() || self.faults.struck().is_some_and(|call| writes.contains(&call)),
+            "not at rest, composing again wrote: {writes:?}"
+        );
+        Ok(())
     }
 
     async fn compose(&self) -> Result<()> {
@@ -146,16 +202,7 @@ async fn story(world: &World, faults: &Faults) -> Result<()> {
         .expect("reverted", "+thing-one +thing-two*2 -thing-two", 2)
         .await?;
 
-    // Whatever went wrong before, a new process finds nothing to do.
-    scene.process = None;
-    faults.recorder().clear();
-    scene.restart().await;
-    scene.settled().await?;
-    let writes: Vec<_> = faults.recorder().writes();
-    ensure!(
-        writes.is_empty() || faults.struck().is_some_and(|call| writes.contains(&call)),
-        "after a restart: {writes:?}"
-    );
+    scene.at_rest().await?;
 
     scene.delete(&format!("{}/thing", scene.things())).await?;
     scene.settled().await?;
@@ -192,4 +239,96 @@ async fn whatever_goes_wrong_with_a_read_nothing_is_made_or_removed_for_it() -> 
         story(&world, &faults).await
     })
     .await
+}
+
+/// What one resource says goes through the composite resource to the next, and from there to a third; it is said late, and again.
+async fn chained(world: &World, faults: &Faults) -> Result<()> {
+    let mut scene = Scene::set(world, faults).await?;
+    scene.define().await?;
+    scene.settled().await?;
+    let label =
+        json!({"fromFieldPath": "metadata.labels[crossplane.io/composite]", "toFieldPath": "data.label"});
+    scene
+        .publish_patches(&[
+            (
+                "host",
+                json!([label, {"fromFieldPath": "status.subnet", "toFieldPath": "data.subnet"}]),
+            ),
+            (
+                "subnet",
+                json!([
+                    label,
+                    {"fromFieldPath": "status.vpc", "toFieldPath": "data.vpc"},
+                    {"type": "ToCompositeFieldPath", "fromFieldPath": "data.vpc", "toFieldPath": "status.subnet"},
+                ]),
+            ),
+            (
+                "vpc",
+                json!([label, {"type": "ToCompositeFieldPath", "fromFieldPath": "data.id", "toFieldPath": "status.vpc"}]),
+            ),
+        ])
+        .await?;
+    scene.compose().await?;
+    scene.settled().await?;
+    for id in ["one", "two"] {
+        scene.say("thing-vpc", id).await?;
+        scene.settled().await?;
+        let all = json!([
+            scene.data("thing-vpc").await?,
+            scene.data("thing-subnet").await?,
+            scene.data("thing-host").await?
+        ]);
+        let expected = json!([
+            {"label": "thing", "id": id}, {"label": "thing", "vpc": id}, {"label": "thing", "subnet": id}
+        ]);
+        ensure!(all == expected, "{id}: {all}");
+    }
+    scene.at_rest().await?;
+    scene.delete(&format!("{}/thing", scene.things())).await?;
+    scene.settled().await?;
+    for path in [
+        format!("{COMPOSITIONS}/{}", scene.namespace),
+        format!("{DEFINITIONS}/xthings.{}", scene.group()),
+    ] {
+        scene.delete(&path).await?;
+    }
+    scene.settled().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_what_one_resource_says_reaches_the_others() -> Result<()> {
+    let world = world().await?;
+    let writes = Filter::writes().without("events");
+    let faults = [Fault::Refuse(500), Fault::LoseAnswer, Fault::Crash];
+    for_every_call(&writes, &faults, async |faults| chained(&world, &faults).await).await
+}
+
+/// A composite resource whose composition makes something else of it each time is composed less and less often.
+#[tokio::test(start_paused = true)]
+async fn what_never_comes_to_rest_is_composed_less_and_less_often() -> Result<()> {
+    let (world, faults) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &faults).await?;
+    scene.define().await?;
+    scene.settled().await?;
+    let longer = json!([{"type": "string", "string": {"type": "Format", "fmt": "%s."}}]);
+    scene
+        .publish_patches(&[(
+            "longer",
+            json!([
+                {"fromFieldPath": "status.vpc", "toFieldPath": "data.vpc"},
+                {"type": "ToCompositeFieldPath", "fromFieldPath": "data.vpc", "toFieldPath": "status.vpc", "transforms": longer},
+            ]),
+        )])
+        .await?;
+    scene.compose().await?;
+    scene.settled().await?;
+    faults.recorder().clear();
+    let path = format!("{}/thing/status", scene.things());
+    let began = json!({"status": {"vpc": "begins"}});
+    let answer = scene.raw.patch("merge", &path, &began).await?;
+    ensure!(answer.code < 300, "{answer:?}");
+    tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+    let writes = faults.recorder().writes().len();
+    ensure!((20..60).contains(&writes), "{writes} writes in ten minutes");
+    Ok(())
 }

@@ -224,6 +224,21 @@ fn show_policy(status: &mut Value, layout: Layout, policy: UpdatePolicy) {
     }
 }
 
+/// Whether a composite resource says something else than it did: whatever composes it may make something else of that. Its own writes count like
+/// everybody's.
+pub fn has_changed(before: &Value, after: &Value) -> bool {
+    let said = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            for field in ["resourceVersion", "generation", "managedFields"] {
+                metadata.remove(field);
+            }
+        }
+        object
+    };
+    said(before) != said(after)
+}
+
 /// What composed resources have changed outside of the status.
 fn patched(before: &Value, after: &Value) -> Option<Value> {
     let mut patch = Map::new();

@@ -16,7 +16,9 @@ mod wanted;
 
 pub use cambium_objects::Object;
 pub(crate) use conclude::compact;
-pub use conclude::{Concluded, Happened, Note, conclude, failed_status, paused_status, refused_status};
+pub use conclude::{
+    Concluded, Happened, Note, conclude, failed_status, has_changed, paused_status, refused_status,
+};
 pub use plan::{Apply, Observed, Plan, Scopes, field_manager, hold, plan, selection};
 pub use report::Report;
 pub use wanted::{Called, Wanted, associate, wanted};

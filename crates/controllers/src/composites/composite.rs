@@ -13,7 +13,7 @@ use cambium_api::names::{annotation, finalizer, reason};
 use cambium_compose::{Composition, ObservedResource};
 use cambium_composites::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
-    conclude, field_manager, hold, paused_status, plan, refused_status, wanted,
+    conclude, field_manager, has_changed, hold, paused_status, plan, refused_status, wanted,
 };
 use cambium_composites::{Fetched, Wish};
 use cambium_objects::{fit_to_show, merge_patch};
@@ -173,9 +173,10 @@ impl Run<'_> {
             })
             .collect();
         let definition = self.defined.clone();
+        let composite = self.composite.clone();
         let observed = Observed {
             definition: &definition.definition,
-            composite: &self.composite.clone(),
+            composite: &composite,
             wish,
             fetched,
             wanted,
@@ -186,26 +187,26 @@ impl Run<'_> {
         };
         let plan = plan(&observed);
         let mut happened = self.act(&plan, &kinds, &live).await?;
-        let (report, moved) = match composer {
+        let (report, unread) = match composer {
             Composer::Templates(templates) => {
                 self.read_secrets(&mut happened, templates).await?;
                 let report = Report::of_templates(templates, observed.composite, &plan, &happened);
                 (report, false)
             }
-            // Functions have not seen yet what their answer came to. Those that never rest are asked less and less often.
-            Composer::Functions(report) => {
-                let told = report.composite["status"] != observed.composite["status"];
-                (report, told || plan.changes())
-            }
+            // Functions have not seen yet what their answer came to.
+            Composer::Functions(report) => (report, plan.changes()),
         };
         let concluded = conclude(&observed, &report, &plan, &happened, self.context.now());
-        let retry = concluded.retry || moved;
+        let failed = concluded.retry;
         self.say(report.notes);
         let finished = self.finish(concluded).await?;
-        Ok(if retry || !finished {
-            Outcome::Retry
-        } else {
-            Outcome::Done
+        // What composed resources patched into it, its references, labels and conditions may be what others are made of: composing goes on until it
+        // changes nothing. Whoever never comes to rest is composed less and less often.
+        Ok(match failed || !finished {
+            _ if has_changed(&composite, &self.composite) => Outcome::Again,
+            true => Outcome::Retry,
+            false if unread => Outcome::Again,
+            false => Outcome::Done,
         })
     }
 

@@ -53,7 +53,13 @@ pub enum Outcome {
     After(Duration),
     /// Another try, later and later.
     Retry,
+    /// Another run, because this one changed what it depends on. It was no failure. The first few follow at once; a key that never comes to
+    /// rest runs later and later.
+    Again,
 }
+
+/// How many runs in a row may ask for another one at once.
+const AT_ONCE: u32 = 10;
 
 /// Keys that are to be worked on. Clones are the same queue.
 pub struct Queue<K>(Arc<Shared<K>>);
@@ -74,6 +80,8 @@ struct State<K> {
     alarm_of: HashMap<K, (Instant, u64)>,
     alarms_set: u64,
     failures: HashMap<K, u32>,
+    /// How many runs in a row asked for another one.
+    restless: HashMap<K, u32>,
     stopped: bool,
 }
 
@@ -101,6 +109,7 @@ impl<K: Key> Queue<K> {
                 alarm_of: HashMap::new(),
                 alarms_set: 0,
                 failures: HashMap::new(),
+                restless: HashMap::new(),
                 stopped: false,
             }),
             changed: Notify::new(),
@@ -164,6 +173,27 @@ impl<K: Key> Queue<K> {
         let delay = self.0.backoff.after(failures);
         self.add_after(key, delay);
         delay
+    }
+
+    /// Wants a key to run again because its run changed what it depends on.
+    fn again(&self, key: K) {
+        let times = {
+            let mut state = self.state();
+            let times = state.restless.entry(key.clone()).or_insert(0);
+            *times = times.saturating_add(1);
+            *times
+        };
+        match times.checked_sub(AT_ONCE).filter(|over| *over > 0) {
+            None => self.add(key),
+            Some(over) => self.add_after(key, self.0.backoff.after(over)),
+        }
+    }
+
+    /// A key has come to rest.
+    fn rest(&self, key: &K) {
+        let mut state = self.state();
+        state.failures.remove(key);
+        state.restless.remove(key);
     }
 
     /// Forgets a key's failures.
@@ -350,11 +380,12 @@ impl<K: Key> Ticket<K> {
     fn conclude(&mut self, outcome: Outcome) {
         let Some(queue) = self.queue.take() else { return };
         match outcome {
-            Outcome::Done => queue.reset(&self.key),
+            Outcome::Done => queue.rest(&self.key),
             Outcome::After(delay) => {
-                queue.reset(&self.key);
+                queue.rest(&self.key);
                 queue.add_after(self.key.clone(), delay);
             }
+            Outcome::Again => queue.again(self.key.clone()),
             Outcome::Retry => {
                 queue.retry(self.key.clone());
             }

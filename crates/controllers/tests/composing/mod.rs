@@ -89,7 +89,9 @@ impl Stage {
                             "text": {"type": "string"}, "copy": {"type": "string"},
                             "parts": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
                         }},
-                        "status": {"type": "object", "properties": {"seen": {"type": "string"}}},
+                        "status": {"type": "object", "properties": {
+                            "seen": {"type": "string"}, "said": {"type": "string"}, "count": {"type": "integer"},
+                        }},
                     }}},
                 }],
             },
@@ -304,6 +306,22 @@ impl Stage {
         let answer = self.platform.raw.delete(path, &json!({})).await?;
         ensure!(answer.code < 300, "{}: {}", answer.code, answer.body);
         Ok(())
+    }
+
+    /// The end of every scenario. The law: *at rest, composing again changes nothing*.
+    pub(crate) async fn at_rest(mut self) -> Result<()> {
+        let (group, namespace) = (&self.group, &self.platform.namespace);
+        let lists = [
+            format!("/apis/{group}/v1/xthings"),
+            format!("/apis/{group}/v1/things"),
+            format!("/api/v1/namespaces/{namespace}/configmaps"),
+            format!("/api/v1/namespaces/{namespace}/secrets"),
+            format!("/api/v1/namespaces/{namespace}/services"),
+            format!("{GROUP_PATH}/compositeresourcedefinitions"),
+            format!("{GROUP_PATH}/compositions"),
+            format!("{GROUP_PATH}/compositionrevisions"),
+        ];
+        self.platform.at_rest(&lists).await
     }
 
     pub(crate) async fn gone(&self, path: &str) -> Result<()> {

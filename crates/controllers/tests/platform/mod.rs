@@ -12,6 +12,7 @@ use cambium_webhooks::{Options, Webhooks};
 use jiff::SignedDuration;
 use kube::Client;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, MutexGuard};
@@ -138,6 +139,59 @@ impl Platform {
     pub(crate) async fn idle(&self) -> Result<()> {
         let manager = &self.manager.as_ref().context("a manager")?.manager;
         eventually("the manager is idle", || async { Ok(manager.is_idle()) }).await
+    }
+
+    /// The law of every reconciler: *at rest, reconciling again changes nothing*. Waits until nothing is left to do, starts another manager,
+    /// which reconciles everything anew, and fails if that writes any of the objects that these lists show.
+    pub(crate) async fn at_rest(&mut self, lists: &[String]) -> Result<()> {
+        self.rest().await?;
+        let before = self.versions(lists).await?;
+        let client = self.cluster.client();
+        self.start_manager(client).await?;
+        self.rest().await?;
+        let after = self.versions(lists).await?;
+        let touched: Vec<_> = [(&before, &after), (&after, &before)]
+            .into_iter()
+            .flat_map(|(one, other)| {
+                one.iter().filter(move |(name, (version, _))| {
+                    other.get(*name).map(|known| &known.0) != Some(version)
+                })
+            })
+            .map(|(name, (_, object))| format!("{name}: {object}"))
+            .collect();
+        anyhow::ensure!(
+            touched.is_empty(),
+            "not at rest: reconciling again has changed these (before, then after):\n{}",
+            touched.join("\n")
+        );
+        Ok(())
+    }
+
+    /// Waits until the manager has nothing left to do; what keeps failing waits for its next try, and is given time for a few.
+    async fn rest(&self) -> Result<()> {
+        let manager = &self.manager.as_ref().context("a manager")?.manager;
+        for _ in 0..150 {
+            if manager.is_idle() {
+                return Ok(());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// The resource versions of everything that these lists show, and the objects.
+    async fn versions(&self, lists: &[String]) -> Result<BTreeMap<String, (String, Value)>> {
+        let mut versions = BTreeMap::new();
+        for list in lists {
+            let found = self.raw.get(list).await?.body;
+            for object in found["items"].as_array().into_iter().flatten() {
+                let metadata = &object["metadata"];
+                let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
+                let name = format!("{list} {}/{}", text("namespace"), text("name"));
+                versions.insert(name, (text("resourceVersion"), object.clone()));
+            }
+        }
+        Ok(versions)
     }
 
     /// Another place where the same names may mean something else: another cluster, or in a cluster that tests share another

@@ -237,3 +237,24 @@ async fn under_load_no_addition_is_lost_and_no_key_runs_twice_at_once() {
         assert_eq!(added, seen, "key {key}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_changed_what_it_depends_on_is_followed_by_another_at_once_and_then_less_and_less_often() {
+    let (queue, begin) = (queue(), Instant::now());
+    queue.add("a");
+    let mut runs = Vec::new();
+    for _ in 0..14 {
+        let ticket = queue.next().await.expect("a key");
+        runs.push(begin.elapsed().as_secs());
+        assert_eq!(queue.failures(ticket.key()), 0, "it was no failure");
+        ticket.finish(Outcome::Again);
+    }
+    assert_eq!(runs, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 7]);
+    // Whoever came to rest may change again at once.
+    let ticket = queue.next().await.expect("a key");
+    ticket.finish(Outcome::Done);
+    assert!(queue.is_idle());
+    queue.add("a");
+    queue.next().await.expect("a key").finish(Outcome::Again);
+    assert_eq!(queue.len(), 1);
+}
