@@ -115,18 +115,70 @@ impl Work {
 
 /// Resolves and renders an application.
 pub fn draft(observed: &Observed<'_>) -> Draft {
-    let answers = match answers(observed.application, observed.recorded, observed.catalogue) {
-        Ok(answers) => answers,
-        Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
+    resolved(observed).render()
+}
+
+/// An application whose references were resolved: all that its templates need. It borrows nothing, so that nobody who keeps the
+/// catalogue has to wait for templates.
+#[derive(Debug)]
+pub struct ToRender {
+    application: Value,
+    recorded: Vec<Recorded>,
+    cluster_version: ClusterVersion,
+    /// What the references got, and the place of the revision that it is frozen at; or why nobody was asked.
+    answers: Result<(Vec<Answer>, Option<usize>), Vec<Refused>>,
+}
+
+/// The first half of [`draft`]: asks the catalogue, and evaluates nothing.
+pub fn resolved(observed: &Observed<'_>) -> ToRender {
+    let answers = answers(observed.application, observed.recorded, observed.catalogue);
+    let place = |frozen: &Recorded| {
+        let recorded = observed.recorded.iter();
+        recorded
+            .map(std::ptr::from_ref)
+            .position(|known| std::ptr::eq(known, frozen))
     };
-    let Answers { answers, frozen } = answers;
-    let snapshot = match frozen {
-        Some(frozen) => frozen.application.clone(),
-        None => snapshot(observed.application),
-    };
-    let mut draft = finish(observed, answers, snapshot, frozen);
-    draft.frozen = frozen.map(|frozen| frozen.revision.name().to_string());
-    draft
+    ToRender {
+        application: observed.application.clone(),
+        recorded: observed.recorded.to_vec(),
+        cluster_version: observed.cluster_version.clone(),
+        answers: answers.map(|answers| (answers.answers, answers.frozen.and_then(place))),
+    }
+}
+
+impl ToRender {
+    /// The application.
+    pub fn application(&self) -> &Value {
+        &self.application
+    }
+
+    /// The second half of [`draft`]: evaluates templates, which costs what their authors make it cost.
+    pub fn render(self) -> Draft {
+        let (answers, frozen) = match self.answers {
+            Ok(answers) => answers,
+            Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
+        };
+        let frozen = frozen.and_then(|index| self.recorded.get(index));
+        let snapshot = match frozen {
+            Some(frozen) => frozen.application.clone(),
+            None => snapshot(&self.application),
+        };
+        let rendering = Rendering {
+            application: &self.application,
+            recorded: &self.recorded,
+            cluster_version: &self.cluster_version,
+        };
+        let mut draft = finish(&rendering, answers, snapshot, frozen);
+        draft.frozen = frozen.map(|frozen| frozen.revision.name().to_string());
+        draft
+    }
+}
+
+/// What rendering looks at beside the answers.
+struct Rendering<'a> {
+    application: &'a Value,
+    recorded: &'a [Recorded],
+    cluster_version: &'a ClusterVersion,
 }
 
 /// What the references of an application get.
@@ -339,7 +391,7 @@ fn refused(answers: Vec<Answer>, step: Step, problems: Vec<Refused>) -> Draft {
 }
 
 fn finish(
-    observed: &Observed<'_>,
+    observed: &Rendering<'_>,
     answers: Vec<Answer>,
     snapshot: Value,
     frozen: Option<&Recorded>,
@@ -367,7 +419,7 @@ fn finish(
 }
 
 fn work(
-    observed: &Observed<'_>,
+    observed: &Rendering<'_>,
     answers: &[Answer],
     snapshot: Value,
     frozen: Option<&Recorded>,
