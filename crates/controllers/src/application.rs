@@ -10,8 +10,8 @@ use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::RevisionName;
 use cambium_oam::Refused;
 use cambium_oam::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, draft, events,
-    ever_wanted, is_orphaning, plan as plan_objects, plan_deletion, status, superfluous,
+    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, events,
+    ever_wanted, is_orphaning, plan as plan_objects, plan_deletion, resolved, status, superfluous,
 };
 use cambium_objects::{fit_to_show, merge_patch};
 use kube::Api;
@@ -27,7 +27,7 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
         return Outcome::Done;
     };
     let run = Run {
-        application: record.value(),
+        application: Arc::new(record.value()),
         key,
         context: &context,
     };
@@ -46,25 +46,23 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
 /// One look at one application.
 struct Run<'a> {
     key: Key,
-    application: Value,
+    application: Arc<Value>,
     context: &'a Context,
 }
 
 impl Run<'_> {
     /// Makes the world as the application says.
     async fn keep(&self) -> kube::Result<Outcome> {
-        let recorded = self.recorded();
-        let draft = {
-            let catalogue = self.context.state.catalogue();
-            draft(&Observed {
-                application: &self.application,
-                recorded: &recorded,
-                catalogue: &catalogue,
-                cluster_version: &self.context.cluster_version,
-            })
-        };
+        let recorded = Arc::new(self.recorded());
+        let to_render = resolved(&Observed {
+            application: &self.application,
+            recorded: &recorded,
+            catalogue: &self.context.state.catalogue(),
+            cluster_version: &self.context.cluster_version,
+        });
+        let draft = Arc::new(self.rendering(move || to_render.render()).await?);
         let Ok(work) = &draft.outcome else {
-            self.write_status(&draft, None, &Happened::default()).await?;
+            self.write_status(&draft, None, &Arc::default()).await?;
             return Ok(Outcome::Done);
         };
         let mut wanted = work.kinds();
@@ -82,25 +80,36 @@ impl Run<'_> {
                 )
             })
             .collect();
+        let scopes = Arc::new(scopes);
         let unseen = kinds.values().any(|kind| matches!(kind, Err(Unknown::Unseen(_))));
         if unseen && self.context.state.applications.failures(&self.key) < PASSING {
             return Ok(Outcome::Retry);
         }
         let live = self.live(work, &kinds).await?;
-        let plan = plan_objects(&self.application, &recorded, work, &scopes, &live);
-        let happened = self.act(&recorded, work, &plan, &kinds, live).await?;
-        let after = self.write_status(&draft, Some(&plan), &happened).await?;
+        // Which runs health policies.
+        let compare = |application: Arc<Value>, live: BTreeMap<Object, Value>| {
+            let (recorded, draft, scopes) = (recorded.clone(), draft.clone(), scopes.clone());
+            self.rendering(move || {
+                let work = draft.outcome.as_ref().ok();
+                let plan = work.map(|work| plan_objects(&application, &recorded, work, &scopes, &live));
+                (plan.unwrap_or_default(), live)
+            })
+        };
+        let (plan, live) = compare(self.application.clone(), live).await?;
+        let plan = Arc::new(plan);
+        let happened = Arc::new(self.act(&recorded, work, &plan, &kinds, live).await?);
+        let after = self.write_status(&draft, Some(plan.clone()), &happened).await?;
         // Nothing tells when somebody else's object goes. What cannot be seen now may hold something to prune.
         if !(plan.refused.is_empty() && happened.failed.is_empty()) || unseen {
             return Ok(Outcome::Retry);
         }
         // What was applied just now may be healthy already, and nobody tells us of what we did ourselves.
-        let released = || {
-            let now = json!({"metadata": self.application["metadata"], "status": after});
-            let next = plan_objects(&now, &recorded, work, &scopes, &happened.live);
-            next.apply.iter().any(|index| plan.waiting.contains(index))
-        };
-        match !plan.waiting.is_empty() && released() {
+        if plan.waiting.is_empty() {
+            return Ok(Outcome::Done);
+        }
+        let now = json!({"metadata": self.application["metadata"], "status": after});
+        let (next, _) = compare(Arc::new(now), happened.live.clone()).await?;
+        match next.apply.iter().any(|index| plan.waiting.contains(index)) {
             true => Ok(Outcome::After(Duration::ZERO)),
             false => Ok(Outcome::Done),
         }
@@ -149,6 +158,15 @@ impl Run<'_> {
         let applications = &self.context.caches.applications;
         remove_finalizers(&self.applications(), applications, &self.key, &judged, &ours).await?;
         Ok(Outcome::Done)
+    }
+
+    /// Runs what evaluates templates where nobody else has to wait for it.
+    async fn rendering<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> kube::Result<T> {
+        let done = self.context.rendering.run(&self.key.namespace, work).await;
+        done.map_err(|error| kube::Error::Service(error.into()))
     }
 
     fn recorded(&self) -> Vec<Recorded> {
@@ -405,11 +423,15 @@ impl Run<'_> {
     /// Writes the status once, if it has changed, and tells of references that moved.
     async fn write_status(
         &self,
-        draft: &Draft,
-        plan: Option<&Plan>,
-        happened: &Happened,
+        draft: &Arc<Draft>,
+        plan: Option<Arc<Plan>>,
+        happened: &Arc<Happened>,
     ) -> kube::Result<ApplicationStatus> {
-        let after = status(&self.application, draft, plan, happened, self.context.now());
+        let (application, draft, happened) = (self.application.clone(), draft.clone(), happened.clone());
+        let now = self.context.now();
+        let after = self
+            .rendering(move || status(&application, &draft, plan.as_deref(), &happened, now))
+            .await?;
         let before: ApplicationStatus =
             serde_json::from_value(self.application["status"].clone()).unwrap_or_default();
         // Told once it is written: what is tried again is not told again.

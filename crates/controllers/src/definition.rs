@@ -14,30 +14,39 @@ use cambium_objects::merge_patch;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PostParams};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Looks at one definition: observe, decide, act.
 pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outcome {
     let seen = observe(&artifact, &context);
-    let plan = {
-        let catalogue = context.state.catalogue();
-        let taken = |name: &str| {
-            catalogue
-                .owner(&artifact.namespace, name)
-                .is_some_and(|owner| *owner != artifact)
+    // What is published is tried first, which runs its template.
+    let planned = {
+        let (artifact, retention, now) = (artifact.clone(), context.settings.retention(), context.now());
+        let namespace = artifact.namespace.clone();
+        let decide = move || {
+            let plan = plan(
+                &Observed {
+                    artifact: &artifact,
+                    definition: seen.definition.as_ref(),
+                    stored: &seen.stored,
+                    uses: &seen.uses,
+                    taken: &|name| seen.taken.contains(name),
+                    retention,
+                },
+                now,
+            );
+            (seen, plan)
         };
-        plan(
-            &Observed {
-                artifact: &artifact,
-                definition: seen.definition.as_ref(),
-                stored: &seen.stored,
-                uses: &seen.uses,
-                taken: &taken,
-                retention: context.settings.retention(),
-            },
-            context.now(),
-        )
+        context.rendering.run(&namespace, decide).await
+    };
+    let (seen, plan) = match planned {
+        Ok(planned) => planned,
+        Err(error) => {
+            tracing::error!(definition = %artifact, %error, "failed to publish; trying again");
+            return Outcome::Retry;
+        }
     };
     match act(&artifact, &seen, &plan, &context).await {
         Ok(()) => match plan.again_at {
@@ -57,6 +66,8 @@ struct Seen {
     definition: Option<Value>,
     stored: Vec<Arc<Stored>>,
     uses: Uses,
+    /// Names that its revisions could have, and others have.
+    taken: BTreeSet<String>,
 }
 
 fn observe(artifact: &Artifact, context: &Context) -> Seen {
@@ -72,6 +83,7 @@ fn observe(artifact: &Artifact, context: &Context) -> Seen {
             .flat_map(|shelf| shelf.revisions().cloned())
             .collect(),
         uses: context.state.consumers().uses(artifact, lineage, Users::SHOWN),
+        taken: catalogue.taken(artifact),
     }
 }
 

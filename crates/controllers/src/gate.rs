@@ -5,12 +5,13 @@
 
 use crate::manager::Context;
 use crate::runtime::Key;
+use crate::runtime::pool::Lost;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_oam::admission::{
-    ApplicationCheck, check_application, check_application_deletion, check_definition,
-    check_definition_deletion, check_revision,
+    ApplicationCheck, check_application_deletion, check_definition, check_definition_deletion,
+    check_resolved, check_revision,
 };
-use cambium_oam::application::{Observed, Recorded};
+use cambium_oam::application::{Observed, Recorded, resolved};
 use cambium_oam::definition::Uses;
 use cambium_oam::{Artifact, Refused};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
@@ -63,15 +64,23 @@ impl Validator for Definitions {
                 return Verdict::allowed();
             };
             self.0.synced().await;
-            let catalogue = self.0.state.catalogue();
-            let shelf = catalogue.get(&artifact);
-            let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
-            let uses: Uses = self.0.state.consumers().uses(&artifact, lineage, usize::MAX);
-            verdict(match (request.operation, &request.object) {
-                (Operation::Delete, _) => check_definition_deletion(object, &uses),
-                (_, Some(new)) => check_definition(request.old_object.as_ref(), new, shelf, &uses),
-                (_, None) => Vec::new(),
-            })
+            let (shelf, uses) = {
+                let catalogue = self.0.state.catalogue();
+                let shelf = catalogue.get(&artifact).cloned();
+                let lineage = shelf.as_ref().and_then(|shelf| shelf.lineage().ok());
+                let uses: Uses = self.0.state.consumers().uses(&artifact, lineage, usize::MAX);
+                (shelf, uses)
+            };
+            match (request.operation, &request.object) {
+                (Operation::Delete, _) => verdict(check_definition_deletion(object, &uses)),
+                (_, Some(new)) => {
+                    let (old, new) = (request.old_object.clone(), new.clone());
+                    let check = move || check_definition(old.as_ref(), &new, shelf.as_ref(), &uses);
+                    let checked = self.0.rendering.run(&request.namespace, check).await;
+                    checked.map_or_else(lost, verdict)
+                }
+                (_, None) => Verdict::allowed(),
+            }
         }
         .boxed()
     }
@@ -122,7 +131,10 @@ impl Validator for Applications {
             let mut news = self.0.state.news();
             loop {
                 news.mark_unchanged();
-                let check = self.check(request, application);
+                let check = match self.check(request, application).await {
+                    Ok(check) => check,
+                    Err(error) => return lost(error),
+                };
                 if check.may_come && tokio::time::timeout_at(until, news.changed()).await.is_ok() {
                     continue;
                 }
@@ -139,23 +151,28 @@ impl Validator for Applications {
 }
 
 impl Applications {
-    fn check(&self, request: &AdmissionRequest, application: &Value) -> ApplicationCheck {
+    async fn check(&self, request: &AdmissionRequest, application: &Value) -> Result<ApplicationCheck, Lost> {
         let context = &self.0;
         let key = Key::new(&request.namespace, &request.name);
         let mut application = application.clone();
         application["metadata"]["namespace"] = request.namespace.clone().into();
         let recorded: Vec<Recorded> = context.recorded(&key, application["metadata"]["uid"].as_str());
-        let catalogue = context.state.catalogue();
-        check_application(
-            request.old_object.as_ref(),
-            &Observed {
-                application: &application,
-                recorded: &recorded,
-                catalogue: &catalogue,
-                cluster_version: &context.cluster_version,
-            },
-        )
+        let to_render = resolved(&Observed {
+            application: &application,
+            recorded: &recorded,
+            catalogue: &context.state.catalogue(),
+            cluster_version: &context.cluster_version,
+        });
+        let old = request.old_object.clone();
+        let check = move || check_resolved(old.as_ref(), to_render);
+        context.rendering.run(&request.namespace, check).await
     }
+}
+
+/// Nobody can say whether it is allowed.
+fn lost(error: Lost) -> Verdict {
+    tracing::error!(%error, "admission failed");
+    Verdict::failed(error.to_string())
 }
 
 fn verdict(refused: Vec<Refused>) -> Verdict {

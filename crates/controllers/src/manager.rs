@@ -2,7 +2,7 @@
 
 use crate::runtime::watch::Watching;
 use crate::runtime::{
-    Cache, Change, Children, Events, Key, Leadership, Mapper, Watch, patience, run_while_leader,
+    Cache, Change, Children, Events, Key, Leadership, Mapper, Pool, Watch, patience, run_while_leader,
 };
 use crate::state::{State, consuming};
 use crate::{application, composites, definition, gate, kinds};
@@ -115,6 +115,8 @@ pub(crate) struct Context {
     pub(crate) mapper: Mapper,
     pub(crate) events: Events,
     pub(crate) cluster_version: ClusterVersion,
+    /// Where templates are evaluated: outside locks and async workers.
+    pub(crate) rendering: Pool,
     pub(crate) settings: Settings,
 }
 
@@ -206,6 +208,7 @@ impl Manager {
                     git_version: version.git_version,
                     platform: version.platform,
                 },
+                rendering: Pool::default(),
                 client: limited,
                 watching: client,
                 state,

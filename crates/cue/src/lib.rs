@@ -8,9 +8,11 @@
 //! assert_eq!(value.to_json(), r#"{"name":"world","text":"hello world"}"#);
 //! ```
 //!
-//! The crate is pure: no files, no network, no clock. Evaluation is deterministic and bounded by [`Limits`].
+//! The crate is pure: no files, no network, no clock. Evaluation is deterministic and bounded by [`Limits`]; whoever has a clock
+//! bounds its time with [`with_deadline`].
 
 pub mod data;
+mod deadline;
 pub mod diagnostic;
 mod eval;
 pub mod number;
@@ -20,6 +22,7 @@ pub mod source;
 pub mod syntax;
 
 pub use data::Data;
+pub use deadline::with_deadline;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use eval::{
     EvaluationOptions, Inexpressible, Instance, Limits, Lookup, Member, MemberKind, OpenApi, Shape,

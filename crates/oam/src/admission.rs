@@ -1,6 +1,6 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Observed, Recorded, Step, draft};
+use crate::application::{Observed, Recorded, Step, ToRender, resolved};
 use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
 use cambium_api::names::{annotation, finalizer, reason};
@@ -151,7 +151,12 @@ pub struct ApplicationCheck {
 
 /// Checks an application that is being created or changed.
 pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> ApplicationCheck {
-    let new = observed.application;
+    check_resolved(old, resolved(observed))
+}
+
+/// Checks an application that is being created or changed, and whose references were resolved.
+pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCheck {
+    let new = to_render.application();
     let mut check = ApplicationCheck::default();
     let intent = |object: &Value| {
         let annotations = object["metadata"]["annotations"].clone();
@@ -186,7 +191,7 @@ pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> Applic
             });
         }
     }
-    if let Err((step, problems)) = draft(observed).outcome {
+    if let Err((step, problems)) = to_render.render().outcome {
         let missing = [
             reason::DEFINITION_NOT_FOUND,
             reason::VERSION_NOT_FOUND,

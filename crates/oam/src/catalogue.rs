@@ -4,7 +4,7 @@ use crate::{Artifact, Stored};
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_lineage::{Lineage, LineageError, RevisionName, Scheme};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// All definitions and their revisions.
@@ -16,7 +16,7 @@ pub struct Catalogue {
 }
 
 /// One definition and its revisions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Shelf {
     /// What the live definition says, if there is one: how revisions are called, and the highest number issued.
     declared: Option<(Scheme, u64)>,
@@ -99,6 +99,18 @@ impl Catalogue {
     /// Whose a revision is.
     pub fn owner(&self, namespace: &str, revision: &str) -> Option<&Artifact> {
         self.owners.get(&(namespace.to_owned(), revision.to_owned()))
+    }
+
+    /// Names that revisions of this artifact could have, and others have.
+    pub fn taken(&self, artifact: &Artifact) -> BTreeSet<String> {
+        let start = (artifact.namespace.clone(), artifact.name.clone());
+        let like = |name: &str| name.starts_with(artifact.name.as_str());
+        self.owners
+            .range(start..)
+            .take_while(|((namespace, name), _)| *namespace == artifact.namespace && like(name))
+            .filter(|(_, owner)| *owner != artifact)
+            .map(|((_, name), _)| name.clone())
+            .collect()
     }
 
     /// A revision by its namespace and name.

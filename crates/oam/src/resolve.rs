@@ -152,6 +152,8 @@ pub struct Answer {
     pub policy: Policy,
     /// The revision, or why there is none.
     pub outcome: Result<Resolved, Refused>,
+    /// The revision that its objects were made from, if it follows and moves away from that.
+    pub running: Option<Arc<Stored>>,
     /// What it stays at, if it follows and cannot be rendered with the revision that it got.
     pub held_back: Option<HeldBack>,
 }
@@ -222,6 +224,7 @@ pub fn resolve(
             .and_then(|inquiry| inquiry.outcome()),
         asked: asked.clone(),
         policy: follow.policy,
+        running: None,
         held_back: None,
     }
 }

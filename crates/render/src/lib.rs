@@ -29,6 +29,8 @@ mod status_text;
 mod template;
 mod traits;
 
+pub use cambium_cue::with_deadline;
+
 pub use application::{Application, Component, InvalidApplication, TraitUse};
 pub use component::render;
 pub use definition::{Definition, DefinitionKind, Definitions, InvalidDefinition, Stage, StatusText};

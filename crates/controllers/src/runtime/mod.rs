@@ -11,6 +11,7 @@
 //!   as they are needed, [`Glances`] hears of changes and keeps nothing, and [`Mapper`] finds out which kinds there are.
 //! - [`Queue`] gives each key to one worker at a time.
 //! - [`lease`] says who may write; [`Events`] says what happened; [`patience`] bounds how long a request takes.
+//! - [`Pool`] runs what users wrote on threads of its own.
 //!
 //! Nothing here polls. A manager at rest has open watches and, if it was asked to elect a leader, a lease.
 
@@ -21,6 +22,7 @@ pub mod glance;
 pub mod lease;
 pub mod mapper;
 mod patience;
+pub mod pool;
 pub mod queue;
 pub mod record;
 pub mod watch;
@@ -32,6 +34,7 @@ pub use glance::{Glances, Heard};
 pub use lease::{Election, Leadership, run_while_leader};
 pub use mapper::{Mapper, Resource};
 pub use patience::patience;
+pub use pool::Pool;
 pub use queue::{Backoff, Outcome, Queue};
 pub use record::{Key, Object, Record};
 pub use watch::Watch;

@@ -45,6 +45,7 @@ use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
 pub use openapi::{Inexpressible, OpenApi};
 pub use shape::{Member, MemberKind, Shape};
 
+use crate::deadline::{self, Expired};
 use crate::program::Program;
 use crate::program::ir::{Expr, Position};
 use crate::program::symbols::{Label, Symbols};
@@ -97,6 +98,8 @@ pub(crate) struct Machine<'p> {
     /// The places of the validators that are being run: what they look at is looked at without them.
     validating: Vec<Position>,
     steps: u64,
+    /// Says whether the time is up.
+    expired: Option<Expired>,
     exhausted: Option<Error>,
 }
 
@@ -114,6 +117,7 @@ impl<'p> Machine<'p> {
             last_try: false,
             validating: Vec::new(),
             steps: 0,
+            expired: deadline::current(),
             exhausted: None,
         }
     }
@@ -213,8 +217,15 @@ impl<'p> Machine<'p> {
     /// Counts a step; an error once the budget is used up.
     fn step(&mut self) -> Result<(), Error> {
         self.steps += 1;
-        if self.exhausted.is_none() && self.steps > self.options.limits.steps {
-            let message = format!("evaluation takes more than {} steps", self.options.limits.steps);
+        if self.exhausted.is_none() {
+            let message = if self.steps > self.options.limits.steps {
+                format!("evaluation takes more than {} steps", self.options.limits.steps)
+            } else if self.steps.is_multiple_of(256) && self.expired.as_ref().is_some_and(|expired| expired())
+            {
+                "evaluation takes too long".to_owned()
+            } else {
+                return Ok(());
+            };
             self.exhausted = Some(self.bottom(Code::Exhausted, Reason::Text(message), Vec::new()));
         }
         self.exhausted.clone().map_or(Ok(()), Err)

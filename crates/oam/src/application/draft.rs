@@ -7,7 +7,7 @@ use super::order;
 use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object, snapshot};
 use super::unsupported;
 use crate::resolve::place;
-use crate::{Answer, Asked, Catalogue, Follow, HeldBack, Refused, Resolved, asked, follow, resolve};
+use crate::{Answer, Asked, Catalogue, Follow, HeldBack, Refused, Resolved, Stored, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::{DefinitionType, DefinitionUse};
 use cambium_cue::Diagnostics;
@@ -18,6 +18,7 @@ use cambium_render::{
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// All that a draft depends on.
 #[derive(Clone, Copy)]
@@ -121,18 +122,70 @@ impl Work {
 
 /// Resolves and renders an application.
 pub fn draft(observed: &Observed<'_>) -> Draft {
-    let answers = match answers(observed.application, observed.recorded, observed.catalogue) {
-        Ok(answers) => answers,
-        Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
+    resolved(observed).render()
+}
+
+/// An application whose references were resolved: all that its templates need. It borrows nothing, so that nobody who keeps the
+/// catalogue has to wait for templates.
+#[derive(Debug)]
+pub struct ToRender {
+    application: Value,
+    recorded: Vec<Recorded>,
+    cluster_version: ClusterVersion,
+    /// What the references got, and the place of the revision that it is frozen at; or why nobody was asked.
+    answers: Result<(Vec<Answer>, Option<usize>), Vec<Refused>>,
+}
+
+/// The first half of [`draft`]: asks the catalogue, and evaluates nothing.
+pub fn resolved(observed: &Observed<'_>) -> ToRender {
+    let answers = answers(observed.application, observed.recorded, observed.catalogue);
+    let place = |frozen: &Recorded| {
+        let recorded = observed.recorded.iter();
+        recorded
+            .map(std::ptr::from_ref)
+            .position(|known| std::ptr::eq(known, frozen))
     };
-    let Answers { answers, frozen } = answers;
-    let snapshot = match frozen {
-        Some(frozen) => frozen.application.clone(),
-        None => snapshot(observed.application),
-    };
-    let mut draft = finish(observed, answers, snapshot, frozen);
-    draft.frozen = frozen.map(|frozen| frozen.revision.name().to_string());
-    draft
+    ToRender {
+        application: observed.application.clone(),
+        recorded: observed.recorded.to_vec(),
+        cluster_version: observed.cluster_version.clone(),
+        answers: answers.map(|answers| (answers.answers, answers.frozen.and_then(place))),
+    }
+}
+
+impl ToRender {
+    /// The application.
+    pub fn application(&self) -> &Value {
+        &self.application
+    }
+
+    /// The second half of [`draft`]: evaluates templates, which costs what their authors make it cost.
+    pub fn render(self) -> Draft {
+        let (answers, frozen) = match self.answers {
+            Ok(answers) => answers,
+            Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
+        };
+        let frozen = frozen.and_then(|index| self.recorded.get(index));
+        let snapshot = match frozen {
+            Some(frozen) => frozen.application.clone(),
+            None => snapshot(&self.application),
+        };
+        let rendering = Rendering {
+            application: &self.application,
+            recorded: &self.recorded,
+            cluster_version: &self.cluster_version,
+        };
+        let mut draft = finish(&rendering, answers, snapshot, frozen);
+        draft.frozen = frozen.map(|frozen| frozen.revision.name().to_string());
+        draft
+    }
+}
+
+/// What rendering looks at beside the answers.
+struct Rendering<'a> {
+    application: &'a Value,
+    recorded: &'a [Recorded],
+    cluster_version: &'a ClusterVersion,
 }
 
 /// What the references of an application get.
@@ -160,11 +213,31 @@ pub fn answers<'a>(
     }
     let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
     let before = Before::of(application, recorded);
-    let answer = |asked: &Asked| resolve(catalogue, namespace, &follow, asked, before.taken(asked));
+    let answer = |asked: &Asked| {
+        let mut answer = resolve(catalogue, namespace, &follow, asked, before.taken(asked));
+        answer.running = running(&answer, &before, catalogue);
+        answer
+    };
     Ok(Answers {
         answers: asked(application).iter().map(answer).collect(),
         frozen: None,
     })
+}
+
+/// The revision that the objects of a reference were made from, if it follows and moves away from that.
+fn running(answer: &Answer, before: &Before, catalogue: &Catalogue) -> Option<Arc<Stored>> {
+    let resolved = answer.outcome.as_ref().ok().filter(|resolved| resolved.follows)?;
+    let running = before.running(&answer.asked)?;
+    let stored = catalogue.revision(&running.namespace, running.revision.name.as_str())?;
+    let revision = &stored.revision;
+    let is_intact = revision.altered().is_none()
+        && running
+            .revision
+            .digest
+            .is_none_or(|recorded| recorded == revision.digest());
+    let is_other = revision.name() != resolved.stored.revision.name();
+    let is_meant = stored.artifact.name == answer.asked.definition();
+    (is_intact && is_other && is_meant).then(|| stored.clone())
 }
 
 /// What the references of a revision stand for: exactly what was recorded, or why that is not there.
@@ -182,6 +255,7 @@ pub fn restore(recorded: &Recorded, catalogue: &Catalogue) -> Vec<Answer> {
                     .and_then(|used| exactly(used, catalogue)),
                 asked,
                 policy: Policy::Pinned,
+                running: None,
                 held_back: None,
             }
         })
@@ -299,7 +373,7 @@ fn refused(answers: Vec<Answer>, step: Step, problems: Vec<Refused>) -> Draft {
 }
 
 fn finish(
-    observed: &Observed<'_>,
+    observed: &Rendering<'_>,
     answers: Vec<Answer>,
     snapshot: Value,
     frozen: Option<&Recorded>,
@@ -340,7 +414,7 @@ fn finish(
 /// Renders with what references got. One that follows and cannot be rendered with that stays at what it runs, and nobody else has to
 /// wait for it; if it cannot be rendered with that either, the application itself is to be mended.
 fn work_or_hold_back(
-    observed: &Observed<'_>,
+    observed: &Rendering<'_>,
     answers: Vec<Answer>,
     snapshot: &Value,
     frozen: Option<&Recorded>,
@@ -350,46 +424,27 @@ fn work_or_hold_back(
         Err(problems) => problems,
     };
     let first: Vec<Refused> = problems.iter().map(|problem| problem.refused.clone()).collect();
-    if frozen.is_none() {
-        let before = Before::of(observed.application, observed.recorded);
-        let mut held = answers.clone();
-        while hold_back(&mut held, &before, observed.catalogue, &problems) {
-            match work(observed, &held, snapshot, frozen) {
-                Ok(work) => return Ok((held, work)),
-                Err(others) => problems = others,
-            }
+    let mut held = answers.clone();
+    while hold_back(&mut held, &problems) {
+        match work(observed, &held, snapshot, frozen) {
+            Ok(work) => return Ok((held, work)),
+            Err(others) => problems = others,
         }
     }
     Err((answers, first))
 }
 
 /// Lets the references that problems name stay at what they run; whether any does that did not before.
-fn hold_back(answers: &mut [Answer], before: &Before, catalogue: &Catalogue, problems: &[Problem]) -> bool {
+fn hold_back(answers: &mut [Answer], problems: &[Problem]) -> bool {
     let mut any = false;
     for answer in answers.iter_mut().filter(|answer| answer.held_back.is_none()) {
         let is_named = |problem: &&Problem| {
             let mut named = problem.references.iter();
             named.any(|(type_, text)| *type_ == answer.asked.type_ && *text == answer.asked.text)
         };
-        let Some(problem) = problems.iter().find(is_named) else {
-            continue;
-        };
-        let at = match (&answer.outcome, before.running(&answer.asked)) {
-            (Ok(resolved), Some(running)) if resolved.follows => {
-                let stored = catalogue.revision(&running.namespace, running.revision.name.as_str());
-                stored.filter(|stored| {
-                    let digest = stored.revision.digest();
-                    stored.artifact.name == answer.asked.definition()
-                        && stored.revision.altered().is_none()
-                        && running.revision.digest.is_none_or(|recorded| recorded == digest)
-                        && stored.revision.name() != resolved.stored.revision.name()
-                })
-            }
-            _ => None,
-        };
-        if let Some(at) = at {
+        if let (Some(problem), Some(running)) = (problems.iter().find(is_named), &answer.running) {
             answer.held_back = Some(HeldBack {
-                at: at.clone(),
+                at: running.clone(),
                 why: problem.refused.message.clone(),
             });
             any = true;
@@ -414,7 +469,7 @@ impl From<Refused> for Problem {
 }
 
 fn work(
-    observed: &Observed<'_>,
+    observed: &Rendering<'_>,
     answers: &[Answer],
     snapshot: &Value,
     frozen: Option<&Recorded>,

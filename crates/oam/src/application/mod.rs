@@ -17,7 +17,7 @@ mod status;
 mod unsupported;
 
 pub use cambium_objects::Object;
-pub use draft::{Answers, Draft, Observed, Step, Work, answers, draft, restore};
+pub use draft::{Answers, Draft, Observed, Step, ToRender, Work, answers, draft, resolved, restore};
 pub use events::{Events, events};
 pub use object::is_made_by;
 pub use plan::{Applied, Plan, Scopes, ever_wanted, is_orphaning, plan, plan_deletion, superfluous};

@@ -94,6 +94,11 @@ impl Verdict {
         Self::denied(422, "Invalid", message)
     }
 
+    /// No: nobody can say whether the object is right.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::denied(500, "InternalError", message)
+    }
+
     fn denied(code: u16, reason: &str, message: impl Into<String>) -> Self {
         Self::Denied {
             code,
@@ -121,13 +126,13 @@ pub(crate) async fn ask(
             let message = format!(
                 "the validator {path:?} failed and cannot say whether this is right; its log says why"
             );
-            Verdict::denied(500, "InternalError", message)
+            Verdict::failed(message)
         }
         Err(_) => {
             tracing::warn!(validator = path, ?timeout, "a validator took too long");
             let message = format!("the validator {path:?} did not decide within {timeout:?}; try again");
             // As the API server says it of a webhook that is late. At 504, clients would try again by themselves, and hang.
-            Verdict::denied(500, "InternalError", message)
+            Verdict::failed(message)
         }
     }
 }
