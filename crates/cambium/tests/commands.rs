@@ -280,7 +280,10 @@ async fn rollback_to_a_number_is_refused_once_the_number_means_something_else() 
     };
     sandbox.apply(&legacy("1")).await;
     ready(&sandbox.client, "rollback-number", "ComponentDefinition", "web").await;
-    sandbox.application("shop", &[("front", "web")]).await;
+    let mut shop = application("shop", &[("front", "web")]);
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/autoUpdate": "true"});
+    sandbox.apply(&shop).await;
+    sandbox.resolved("shop", "front=web-v1").await;
     sandbox.apply(&legacy("2")).await;
     sandbox.resolved("shop", "front=web-v2").await;
     sandbox.ready("shop").await;

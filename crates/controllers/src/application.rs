@@ -4,7 +4,9 @@ use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome, Resource};
-use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
+use crate::write::{
+    apply_known_fields, delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers,
+};
 use cambium_api::names::{FIELD_MANAGER, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::RevisionName;
@@ -15,7 +17,7 @@ use cambium_oam::application::{
 };
 use cambium_objects::{fit_to_show, merge_patch};
 use kube::Api;
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PostParams};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -264,9 +266,10 @@ impl Run<'_> {
         for &index in &plan.apply {
             let wanted = &plan.wanted[index];
             match self.apply(&wanted.object, &wanted.manifest, kinds).await {
-                Ok(applied) => {
+                Ok((applied, ignored)) => {
                     happened.live.insert(wanted.object.clone(), applied);
                     happened.applied.insert(index);
+                    happened.ignored.insert(index, ignored);
                 }
                 Err(kube::Error::Api(status)) if is_refusal(status.code) || lasts(status.code) => {
                     let said = fit_to_show(&wanted.manifest, &status.message);
@@ -369,19 +372,24 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn apply(&self, object: &Object, manifest: &Value, kinds: &Kinds) -> kube::Result<Value> {
+    /// Applies an object; the object as it is now, and the fields that its kind does not know.
+    async fn apply(
+        &self,
+        object: &Object,
+        manifest: &Value,
+        kinds: &Kinds,
+    ) -> kube::Result<(Value, Vec<String>)> {
         let kind = (object.api_version.clone(), object.kind.clone());
         let Some(Ok(resource)) = kinds.get(&kind) else {
-            return Ok(Value::Null);
+            return Ok((Value::Null, Vec::new()));
         };
         let api = resource.api(self.context.client.clone(), &object.namespace);
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        let applied = api.patch(&object.name, &params, &Patch::Apply(manifest)).await?;
+        let (applied, ignored) = apply_known_fields(&api, &object.name, manifest).await?;
         let value = crate::runtime::Record::new(applied.clone().into(), &resource.api_resource).value();
         if let Some(cache) = self.context.children.get(&resource.gvk()) {
             cache.learn(applied);
         }
-        Ok(value)
+        Ok((value, ignored))
     }
 
     async fn prune(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {

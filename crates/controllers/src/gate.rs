@@ -13,7 +13,8 @@ use cambium_oam::admission::{
 };
 use cambium_oam::application::{Observed, Recorded, resolved};
 use cambium_oam::definition::Uses;
-use cambium_oam::{Artifact, Refused};
+use cambium_oam::rehearsal::{additions, held_back, warning, with_additions};
+use cambium_oam::{Artifact, Refused, Shelf};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -21,6 +22,10 @@ use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How long, and for how many at most, a publish is tried out on those who would follow.
+const REHEARSAL: Duration = Duration::from_secs(2);
+const REHEARSED: usize = 100;
 
 /// How long a reference may lead nowhere before it is refused.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -74,15 +79,70 @@ impl Validator for Definitions {
             match (request.operation, &request.object) {
                 (Operation::Delete, _) => verdict(check_definition_deletion(object, &uses)),
                 (_, Some(new)) => {
-                    let (old, new) = (request.old_object.clone(), new.clone());
-                    let check = move || check_definition(old.as_ref(), &new, shelf.as_ref(), &uses);
-                    let checked = self.0.rendering.run(&request.namespace, check).await;
-                    checked.map_or_else(lost, verdict)
+                    let (old, offered) = (request.old_object.clone(), new.clone());
+                    let known = shelf.clone();
+                    let check = move || check_definition(old.as_ref(), &offered, known.as_ref(), &uses);
+                    match self.0.rendering.run(&request.namespace, check).await {
+                        Ok(refused) if refused.is_empty() => Verdict::Allowed {
+                            warnings: self.rehearse(&artifact, new, shelf).await.into_iter().collect(),
+                        },
+                        checked => checked.map_or_else(lost, verdict),
+                    }
                 }
                 (_, None) => Verdict::allowed(),
             }
         }
         .boxed()
+    }
+}
+
+impl Definitions {
+    /// Renders those who would follow, as many as there is time for, and tells of those who could not.
+    async fn rehearse(
+        &self,
+        artifact: &Artifact,
+        definition: &Value,
+        shelf: Option<Shelf>,
+    ) -> Option<String> {
+        let context = &self.0;
+        let until = tokio::time::Instant::now() + REHEARSAL;
+        let (publisher, now) = (artifact.clone(), context.now());
+        let mut definition = definition.clone();
+        definition["metadata"]["namespace"] = artifact.namespace.clone().into();
+        let additions = move || additions(&publisher, &definition, shelf.as_ref(), now);
+        let additions = context.rendering.run(&artifact.namespace, additions).await.ok()?;
+        if additions.is_empty() || !context.state.consumers().is_named(artifact) {
+            return None;
+        }
+        let catalogue = with_additions(&context.state.catalogue(), &additions);
+        let mut followers = context.state.consumers().concerned(&catalogue, artifact);
+        followers.sort();
+        let mut failed = Vec::new();
+        let mut tried = 0;
+        for follower in followers.iter().take(REHEARSED) {
+            let key = Key::new(&follower.namespace, &follower.name);
+            let Some(record) = context.caches.applications.get(&key) else {
+                continue;
+            };
+            let application = record.value();
+            let recorded = context.recorded(&key, application["metadata"]["uid"].as_str());
+            let to_render = resolved(&Observed {
+                application: &application,
+                recorded: &recorded,
+                catalogue: &catalogue,
+                cluster_version: &context.cluster_version,
+            });
+            // Whoever publishes pays for it.
+            let render = context
+                .rendering
+                .run(&artifact.namespace, move || to_render.render());
+            let Ok(Ok(draft)) = tokio::time::timeout_at(until, render).await else {
+                break;
+            };
+            tried += 1;
+            failed.extend(held_back(artifact, &draft).map(|why| (follower.clone(), why)));
+        }
+        warning(artifact, &additions, &failed, tried, followers.len())
     }
 }
 

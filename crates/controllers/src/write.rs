@@ -1,11 +1,41 @@
 //! Writes that both controllers make, each with what it teaches the caches.
 
 use crate::runtime::{Cache, Key};
+use cambium_api::names::FIELD_MANAGER;
+use cambium_objects::{unknown_fields, without_fields};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 use kube::core::ObjectMeta;
 use serde_json::{Value, json};
+
+/// How often an apply is tried again without fields that the server does not know.
+const ROUNDS: usize = 8;
+
+/// Applies a manifest; the object as it is now, and the fields that were left out because its kind does not know them.
+pub(crate) async fn apply_known_fields(
+    api: &Api<DynamicObject>,
+    name: &str,
+    manifest: &Value,
+) -> kube::Result<(DynamicObject, Vec<String>)> {
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let mut known = manifest.clone();
+    let mut unknown = Vec::new();
+    for _ in 0..ROUNDS {
+        let refused = match api.patch(name, &params, &Patch::Apply(&known)).await {
+            Err(kube::Error::Api(refused)) => refused,
+            applied => return applied.map(|applied| (applied, unknown)),
+        };
+        let fields = unknown_fields(&refused.message);
+        match without_fields(&known, &fields) {
+            Some(rest) if !fields.is_empty() => known = rest,
+            _ => return Err(kube::Error::Api(refused)),
+        }
+        unknown.extend(fields);
+    }
+    let applied = api.patch(name, &params, &Patch::Apply(&known)).await?;
+    Ok((applied, unknown))
+}
 
 /// Deletes the object that was judged, and no other of that name. One that others hold is only marked, and stays known.
 pub(crate) async fn delete_judged(

@@ -477,3 +477,75 @@ async fn no_version_is_lost_through_the_api_version_that_cannot_show_it() -> Res
     platform.deploy("old", "leg@v2", json!({})).await?;
     platform.runs("old-main", "second").await
 }
+
+/// A component definition whose ConfigMap takes one parameter, which must be given.
+fn taking(version: &str, parameter: &str) -> Value {
+    let template = format!(
+        "output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: {{version: \"{version}\", text: parameter.{parameter}}}}}\n\
+         parameter: {{{parameter}: string}}\n"
+    );
+    definition("ComponentDefinition", "api", Some(version), &template)
+}
+
+#[tokio::test]
+async fn a_publish_that_followers_cannot_take_warns_and_leaves_them_running() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish_object(&taking("1.0.0", "image")).await?;
+    let names = ["one", "two"];
+    for name in names {
+        let mut app = application(name, json!({}), &[("main", "api@1")]);
+        app["spec"]["components"][0]["properties"] = json!({"image": "x"});
+        platform.deploy_object(&app).await?;
+        platform.runs(&format!("{name}-main"), "1.0.0").await?;
+        platform.condition(name, "Ready", "True").await?;
+    }
+    let next = taking("1.0.1", "img");
+    let dry = format!(
+        "{}/api?fieldManager=test&force=true&dryRun=All",
+        platform.path("componentdefinitions")
+    );
+    let dry = platform
+        .raw
+        .patch("application/apply-patch+yaml", &dry, &next)
+        .await?;
+    let applied = platform.apply(&next).await?;
+    for answer in [dry, applied] {
+        assert!(answer.code < 300, "{}", answer.body);
+        let warning = answer.warnings.join("\n");
+        assert!(
+            warning.contains("api 1.0.1 cannot be rendered for 2 of 2 followers: ")
+                && warning.contains("/one (")
+                && warning.contains("properties.img")
+                && warning.contains("they stay at what they run"),
+            "{warning}"
+        );
+    }
+    for name in names {
+        let upgraded = platform.condition(name, "Upgraded", "False").await?;
+        assert_eq!(upgraded["reason"], "UpgradeFailed", "{upgraded}");
+        let ready = platform.condition(name, "Ready", "True").await?;
+        assert_eq!(ready["reason"], "Available", "{ready}");
+        let reference = platform.application(name).await?["status"]["references"][0].clone();
+        assert_eq!(reference["version"], "1.0.1", "{reference}");
+        assert_eq!(reference["running"]["version"], "1.0.0", "{reference}");
+        platform.runs(&format!("{name}-main"), "1.0.0").await?;
+    }
+    let events = format!("/api/v1/namespaces/{}/events", platform.namespace);
+    eventually("the failed upgrade is told, and no upgrade", || async {
+        let events = platform.raw.get(&events).await?.body;
+        let reasons: Vec<&str> = events["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|event| event["involvedObject"]["kind"] == "Application")
+            .filter_map(|event| event["reason"].as_str())
+            .collect();
+        anyhow::ensure!(!reasons.contains(&"Upgraded"), "{reasons:?}");
+        Ok(reasons
+            .iter()
+            .filter(|reason| **reason == "UpgradeFailed")
+            .count()
+            == 2)
+    })
+    .await
+}

@@ -236,9 +236,9 @@ async fn two_components_that_render_one_object_are_refused() -> Result<()> {
             &[("one", "fixed"), ("two", "fixed")],
         ))
         .await?;
-    let applied = platform.condition("shop", "Applied", "False").await?;
-    assert_eq!(applied["reason"], "RenderFailed", "{applied}");
-    let message = applied["message"].as_str().unwrap_or_default();
+    let rendered = platform.condition("shop", "Rendered", "False").await?;
+    assert_eq!(rendered["reason"], "RenderFailed", "{rendered}");
+    let message = rendered["message"].as_str().unwrap_or_default();
     assert!(
         message.contains("\"shop-one\" and \"shop-two\" both render ConfigMap"),
         "{message}"
@@ -530,7 +530,7 @@ async fn an_edited_definition_revision_is_not_used_and_gets_its_content_back() -
 }
 
 #[tokio::test]
-async fn policies_are_resolved_and_a_workflow_is_told_that_nobody_runs_it() -> Result<()> {
+async fn policies_and_workflows_are_resolved_and_never_ignored() -> Result<()> {
     let platform = Platform::start().await?;
     platform.publish("a", "1.0.0").await?;
     for version in ["1.0.0", "2.0.0"] {
@@ -552,9 +552,21 @@ async fn policies_are_resolved_and_a_workflow_is_told_that_nobody_runs_it() -> R
             .await?;
     }
     let mut shop = application("shop", json!({}), &[("main", "a")]);
-    shop["spec"]["policies"] = json!([{"name": "one", "type": "p@1"}]);
     platform.deploy_object(&shop).await?;
     platform.runs("shop-main", "1.0.0").await?;
+    shop["spec"]["policies"] = json!([{"name": "one", "type": "p@1"}]);
+    shop["spec"]["components"][0]["properties"] = json!({"text": "sooner"});
+    platform.deploy_object(&shop).await?;
+    let applied = platform.condition("shop", "Applied", "False").await?;
+    assert_eq!(applied["reason"], "PolicyNotSupported", "{applied}");
+    platform.condition("shop", "Ready", "False").await?;
+    says(&platform, "shop-main", "hello").await?;
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/ignore-unsupported": "true"});
+    platform.deploy_object(&shop).await?;
+    let applied = platform.condition("shop", "Applied", "True").await?;
+    assert_eq!(applied["reason"], "UnsupportedIgnored", "{applied}");
+    says(&platform, "shop-main", "sooner").await?;
+    shop["metadata"]["annotations"] = json!({});
     let references = platform.application("shop").await?["status"]["references"].clone();
     assert_eq!(
         (&references[1]["asked"], &references[1]["version"]),
@@ -564,14 +576,16 @@ async fn policies_are_resolved_and_a_workflow_is_told_that_nobody_runs_it() -> R
     shop["spec"]["workflow"] = json!({"steps": [{"name": "deploy", "type": "s@2"}]});
     shop["spec"]["components"][0]["properties"] = json!({"text": "later"});
     platform.deploy_object(&shop).await?;
-    let rendered = platform.condition("shop", "Rendered", "False").await?;
-    assert_eq!(rendered["reason"], "WorkflowNotSupported", "{rendered}");
+    let applied = platform.condition("shop", "Applied", "False").await?;
+    assert_eq!(applied["reason"], "PolicyNotSupported", "{applied}");
+    let message = applied["message"].as_str().unwrap_or_default();
+    assert!(message.contains("workflows are not supported"), "{message}");
     let references = platform.application("shop").await?["status"]["references"].clone();
     assert_eq!(
         (&references[2]["asked"], &references[2]["version"]),
         (&json!("s@2"), &json!("2.0.0"))
     );
-    says(&platform, "shop-main", "hello").await?;
+    says(&platform, "shop-main", "sooner").await?;
     shop["spec"]["policies"][0]["type"] = json!("p@3");
     platform.deploy_object(&shop).await?;
     let resolved = platform.condition("shop", "Resolved", "False").await?;
@@ -963,4 +977,44 @@ async fn what_the_server_rewrites_is_waited_for_as_it_was_applied() -> Result<()
     platform.runs("shop-main", "1.0.0").await?;
     platform.condition("shop", "Ready", "True").await?;
     platform.idle().await
+}
+
+#[tokio::test]
+async fn a_field_that_the_kind_does_not_know_is_reported_and_left_out() -> Result<()> {
+    let platform = Platform::start().await?;
+    let template = r#"
+output: {
+	apiVersion: "v1"
+	kind:       "Service"
+	spec: {
+		nonsense: true
+		ports: [{port: 80, note: "unknown"}]
+	}
+}
+"#;
+    let service = definition("ComponentDefinition", "svc", Some("1.0.0"), template);
+    platform.publish_object(&service).await?;
+    platform.deploy("shop", "svc", json!({})).await?;
+    let applied = platform.condition("shop", "Applied", "True").await?;
+    assert_eq!(applied["reason"], "FieldsIgnored", "{applied}");
+    let message = applied["message"].as_str().unwrap_or_default();
+    for path in [".spec.nonsense", ".note"] {
+        assert!(message.contains(path), "{message}");
+    }
+    let path = format!("/api/v1/namespaces/{}/services/shop-main", platform.namespace);
+    let service = platform.raw.get(&path).await?.body;
+    assert_eq!(service["spec"]["ports"][0]["port"], 80, "{service}");
+    // At rest, nothing is applied again: the object stays as it is, and so does what is said of it.
+    platform.idle().await?;
+    platform
+        .edit(
+            "applications",
+            "shop",
+            &json!({"metadata": {"labels": {"look": "again"}}}),
+        )
+        .await?;
+    platform.idle().await?;
+    let applied = platform.condition("shop", "Applied", "True").await?;
+    assert_eq!(applied["reason"], "FieldsIgnored", "{applied}");
+    Ok(())
 }

@@ -189,7 +189,7 @@ async fn a_bare_type_of_a_versioned_definition_is_pinned_unless_it_asks_to_follo
 }
 
 #[tokio::test]
-async fn a_bare_type_of_a_definition_without_versions_follows_always() -> Result<()> {
+async fn a_bare_type_of_a_definition_without_versions_moves_when_its_application_is_edited() -> Result<()> {
     let platform = Platform::start().await?;
     platform.publish_object(&component("a", None, "first")).await?;
     platform.deploy("plain", "a", json!({})).await?;
@@ -199,8 +199,17 @@ async fn a_bare_type_of_a_definition_without_versions_follows_always() -> Result
         platform.runs(name, "first").await?;
     }
     platform.publish_object(&component("a", None, "second")).await?;
-    platform.runs("plain-main", "second").await?;
     platform.runs("follower-main", "second").await?;
+    platform.idle().await?;
+    platform.runs("plain-main", "first").await?;
+    platform.runs("staying-main", "first").await?;
+    for name in ["plain", "staying"] {
+        let edit = json!({"spec": {"components": [{
+            "name": format!("{name}-main"), "type": "a", "properties": {"text": "edited"},
+        }]}});
+        platform.edit("applications", name, &edit).await?;
+    }
+    platform.runs("plain-main", "second").await?;
     platform.idle().await?;
     platform.runs("staying-main", "first").await
 }

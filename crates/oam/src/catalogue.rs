@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// All definitions and their revisions.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     shelves: BTreeMap<Artifact, Shelf>,
     /// Whose a revision is, by its namespace and name.

@@ -220,6 +220,12 @@ impl Consumers {
         names.cloned().collect()
     }
 
+    /// Whether any application names this definition.
+    pub fn is_named(&self, artifact: &Artifact) -> bool {
+        let definition = (artifact.type_, artifact.name.clone());
+        self.by_definition.contains_key(&definition)
+    }
+
     /// The applications that would get another answer now than the one they have.
     ///
     /// Thousands may ask the same from the same place and have the same: they get the same answer, which is looked for once.

@@ -25,6 +25,7 @@ pub mod admission;
 pub mod application;
 pub mod definition;
 pub mod moves;
+pub mod rehearsal;
 
 pub use artifact::Artifact;
 pub use catalogue::{Catalogue, Shelf};

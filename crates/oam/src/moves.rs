@@ -5,7 +5,7 @@ use crate::resolve::{Inquiry, condition_reason, kind_in_lock};
 use crate::{Answer, Asked, Catalogue, Follow, Refused, Using, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::DefinitionType;
-use cambium_lineage::{Explanation, Lock, Policy, Reference, Revision, Verdict, Wanted};
+use cambium_lineage::{Explanation, Lineage, Lock, Policy, Reference, Revision, Scheme, Verdict, Wanted};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -411,12 +411,13 @@ fn highest(
     let Some((_, shelf)) = catalogue.find(namespace, asked.type_, name) else {
         return Ok(None);
     };
-    let highest = shelf
-        .lineage()
-        .ok()
-        .and_then(|lineage| lineage.highest_release())
-        .and_then(|revision| revision.version());
-    let Some(highest) = highest else {
+    let Ok(lineage) = shelf.lineage() else {
+        return Ok(None);
+    };
+    if lineage.scheme() == Scheme::Numbered {
+        return Ok(newest(lineage, &reference, follow, current));
+    }
+    let Some(highest) = lineage.highest_release().and_then(Revision::version) else {
         return Ok(None);
     };
     Ok(match reference.wanted() {
@@ -436,6 +437,25 @@ fn highest(
             })
         }
         _ => None,
+    })
+}
+
+/// What a bare reference must become to get the newest of revisions that have numbers; nothing if it gets that as it is.
+fn newest(
+    lineage: &Lineage,
+    reference: &Reference,
+    follow: &Follow,
+    current: Option<&str>,
+) -> Option<String> {
+    let newest = lineage.newest()?;
+    let is_there = current == Some(newest.name().as_str()) || follow.policy == Policy::Automatic;
+    if is_there || *reference.wanted() != Wanted::Newest {
+        return None;
+    }
+    let name = reference.artifact();
+    Some(match newest.given_name() {
+        Some(given) => format!("{name}@{given}"),
+        None => format!("{name}@v{}", newest.number()),
     })
 }
 

@@ -5,8 +5,10 @@ mod conditions;
 mod object;
 mod patch;
 mod quoted;
+mod unknown;
 
 pub use conditions::Conditions;
 pub use object::{Object, controller_of, is_within};
 pub use patch::{lay_over, merge_patch};
 pub use quoted::fit_to_show;
+pub use unknown::{unknown_fields, without_fields};

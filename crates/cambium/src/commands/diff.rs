@@ -10,7 +10,7 @@ use similar::{ChangeTag, TextDiff};
 use std::sync::Arc;
 
 use super::fleet::Fleet;
-use super::world::World;
+use super::world::{Reach, World};
 use super::{ask, print};
 use crate::cli::Diff;
 use crate::exit::{NotFound, Refusals, WrongUse};
@@ -26,7 +26,7 @@ pub(crate) async fn diff(options: &Diff) -> Result<()> {
     };
     let (reference, _) = (parse(&options.from)?, parse(&options.to)?);
     let (client, namespace) = ask(&options.asking).await?;
-    let world = World::read(&client).await?;
+    let world = World::read(&client, Reach::From(&namespace)).await?;
     let type_ = match &options.kind {
         Some(kind) => kind.type_(),
         None => guess(&world.catalogue, &namespace, &reference)?,

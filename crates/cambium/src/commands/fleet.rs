@@ -99,7 +99,7 @@ impl Fleet {
             None => None,
         };
         let resource = resource(definition.names());
-        let composites = match list(client, &resource).await {
+        let composites = match list(client, &resource, None).await {
             Err(error) if error.is::<NotFound>() => {
                 tracing::warn!("{} is left out: its kind is not served", definition.name());
                 return Ok(());

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::fleet::Fleet;
-use super::world::World;
+use super::world::{Reach, World};
 use super::{answer, heading};
 use crate::cli::Gc;
 use crate::client;
@@ -27,7 +27,7 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
         .into());
     }
     let client = client::connect(&options.cluster).await?;
-    let world = World::read(&client).await?;
+    let world = World::read(&client, Reach::Everything).await?;
     let mut verdicts = Verdicts::default();
     let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
     for (artifact, shelf) in world

@@ -7,10 +7,11 @@ use cambium_lineage::Users;
 use serde_json::json;
 
 use super::fleet::Fleet;
-use super::world::World;
+use super::world::{Reach, World, is_forbidden};
 use super::{age, answer, ask, heading};
 use crate::cli::History;
 use crate::exit::{NotFound, WrongUse};
+use crate::output;
 
 pub(crate) async fn history(options: &History) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
@@ -25,7 +26,19 @@ pub(crate) async fn history(options: &History) -> Result<()> {
     if let Some(Subject::Composition) = subject {
         return of_composition(&Fleet::read(&client).await?, name, options);
     }
-    let world = World::read(&client).await?;
+    let world = match &subject {
+        Some(Subject::Definition(_)) => match World::read(&client, Reach::Everything).await {
+            // Who uses a definition is known as far as one may see.
+            Err(error) if is_forbidden(&error) => {
+                output::note(&format!(
+                    "only users in namespace {namespace} are shown: {error:#}"
+                ));
+                World::read(&client, Reach::From(&namespace)).await?
+            }
+            world => world?,
+        },
+        _ => World::read(&client, Reach::From(&namespace)).await?,
+    };
     match subject {
         Some(Subject::Application) => of_application(&world, &namespace, name, options),
         Some(Subject::Definition(type_)) => of_definition(&world, &namespace, type_, name, options),

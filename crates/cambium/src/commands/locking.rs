@@ -8,7 +8,7 @@ use cambium_oam::moves;
 use serde_json::Value;
 use std::path::Path;
 
-use super::world::World;
+use super::world::{Reach, World};
 use crate::cli::Lock;
 use crate::exit::{Refusals, UnreadableFile, WrongUse};
 use crate::{client, cue, output};
@@ -22,7 +22,7 @@ pub(crate) async fn lock(options: &Lock) -> Result<()> {
         .or(options.namespace.as_deref())
         .unwrap_or(client.default_namespace())
         .to_owned();
-    let world = World::read(&client).await?;
+    let world = World::read(&client, Reach::From(&namespace)).await?;
     let mut unlocked = application.clone();
     if let Some(annotations) = unlocked
         .pointer_mut("/metadata/annotations")

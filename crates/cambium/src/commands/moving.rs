@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use cambium_api::names::annotation;
+use cambium_oam::application::Recorded;
 use cambium_oam::moves::{MovePlan, rollback as plan_rollback, upgrade as plan_upgrade};
 use kube::api::PostParams;
 use kube::{Client, ResourceExt as _};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::diff::unified;
-use super::world::{World, applications};
+use super::world::{Reach, World, applications};
 use super::{ask, heading, print};
 use crate::cli::{Format, Rollback, Upgrade};
 use crate::exit::{NotFound, Refusals, WrongUse};
@@ -25,7 +26,7 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
         wishes.insert(component.to_owned(), version.to_owned());
     }
     let (client, namespace) = ask(&options.asking).await?;
-    let world = World::read(&client).await?;
+    let world = World::read(&client, Reach::From(&namespace)).await?;
     let (_, application) = world.application(&namespace, &options.application)?;
     for component in wishes.keys() {
         let components = components(application);
@@ -53,24 +54,34 @@ fn components(application: &Value) -> Vec<&str> {
 
 pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
-    let world = World::read(&client).await?;
+    let world = World::read(&client, Reach::From(&namespace)).await?;
     let (key, application) = world.application(&namespace, &options.application)?;
     let revisions = world.recorded.get(&key).map(Vec::as_slice).unwrap_or_default();
     let current = application["status"]["latestRevision"]["name"].as_str();
     let is_current = |name: &str| Some(name) == current;
     let to = match &options.to {
-        Some(wanted) => revisions.iter().find(|one| {
-            // By name: a revision that is current again keeps its name and has another number.
-            let name = one.revision.name().as_str();
-            name == wanted || name == format!("{}-v{}", key.name, wanted.trim_start_matches('v'))
-        }),
+        Some(wanted) => {
+            // A revision that is current again keeps its name and has another number; no number is given twice.
+            let named = |one: &&Recorded| {
+                let name = one.revision.name().as_str();
+                name == wanted || name == format!("{}-v{}", key.name, wanted.trim_start_matches('v'))
+            };
+            let numbered = |one: &&Recorded| one.revision.number().to_string() == *wanted;
+            revisions
+                .iter()
+                .find(numbered)
+                .or_else(|| revisions.iter().find(named))
+        }
         None => revisions
             .iter()
             .rev()
             .find(|one| !is_current(one.revision.name().as_str())),
     };
     let Some(to) = to else {
-        let names: Vec<&str> = revisions.iter().map(|one| one.revision.name().as_str()).collect();
+        let names: Vec<String> = revisions
+            .iter()
+            .map(|one| format!("{} ({})", one.revision.name(), one.revision.number()))
+            .collect();
         let there = match names.is_empty() {
             true => "it has none".to_owned(),
             false => format!("there are {}", names.join(", ")),

@@ -8,14 +8,18 @@ use cambium_oam::{Asked, Consuming, Follow, asked, follow, resolve};
 use serde_json::{Value, json};
 
 use super::fleet::{Fleet, Kind};
-use super::world::World;
+use super::world::{Reach, World, is_forbidden};
 use super::{answer, ask, heading};
 use crate::cli::Outdated;
 use crate::output;
 
 pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
-    let world = World::read(&client).await?;
+    let reach = match options.all_namespaces {
+        true => Reach::Everything,
+        false => Reach::From(&namespace),
+    };
+    let world = World::read(&client, reach).await?;
     let mut rows = vec![heading([
         "NAMESPACE",
         "CONSUMER",
@@ -63,14 +67,23 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
             all.push(row);
         }
     }
-    let fleet = Fleet::read(&client).await?;
-    for kind in &fleet.kinds {
+    let fleet = match Fleet::read(&client).await {
+        Err(error) if is_forbidden(&error) && !options.all_namespaces => {
+            output::note(&format!("composite resources are not shown: {error:#}"));
+            None
+        }
+        fleet => Some(fleet?),
+    };
+    for (fleet, kind) in fleet
+        .iter()
+        .flat_map(|fleet| fleet.kinds.iter().map(move |kind| (fleet, kind)))
+    {
         for composite in &kind.composites {
             let found = composite["metadata"]["namespace"].as_str();
             if !options.all_namespaces && found.is_some_and(|found| found != namespace) {
                 continue;
             }
-            let Some(row) = behind(&fleet, kind, composite) else {
+            let Some(row) = behind(fleet, kind, composite) else {
                 continue;
             };
             let text = |field: &str| row[field].as_str().unwrap_or("<none>").to_owned();
@@ -108,8 +121,18 @@ fn references(world: &World, key: &Consuming, application: &Value, follow: &Foll
         let known = known
             .iter()
             .find(|known| known["path"] == asked.path.as_str() && known["asked"] == asked.text.as_str())?;
+        let known = match &known["running"] {
+            Value::Null => known,
+            running => running,
+        };
         let name = known["version"].as_str().or(known["revision"].as_str())?;
         Some(name.to_owned())
+    };
+    let told = |asked: &Asked| {
+        let known = application["status"]["references"].as_array()?;
+        let mut known = known.iter();
+        let known = known.find(|known| known["path"] == asked.path.as_str())?;
+        Some(known["message"].as_str()?.to_owned())
     };
     let recorded = world.recorded_of(&key.namespace, application);
     let answered = match answers(application, recorded, &world.catalogue) {
@@ -148,7 +171,13 @@ fn references(world: &World, key: &Consuming, application: &Value, follow: &Foll
                 newest.map(|newest| (newest, format!("is frozen by publishVersion={version}")))
             }
         };
-        if let Some((newest, why)) = newer {
+        // One that follows and does not run what it got could not move.
+        let runs = running(asked).filter(|runs| *runs != at && resolved.follows);
+        if let Some(runs) = runs {
+            let why = told(asked).unwrap_or_else(|| format!("has not moved to {at} yet"));
+            let newest = newer.map_or(at, |(newest, _)| newest);
+            rows.push(row(asked, Some(runs), Some(newest), why));
+        } else if let Some((newest, why)) = newer {
             rows.push(row(asked, Some(at), Some(newest), why));
         }
     }

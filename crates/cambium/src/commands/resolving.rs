@@ -1,6 +1,7 @@
 //! `cambium resolve`: what the references of an application get, and why.
 
 use anyhow::Result;
+use cambium_api::v1beta1::{ApplicationStatus, ResolvedReference};
 use cambium_lineage::InUse;
 use cambium_oam::application::answers;
 use cambium_oam::moves::explain;
@@ -8,7 +9,7 @@ use cambium_oam::{Asked, Using, follow};
 use serde_json::{Value, json};
 
 use super::locking::application_in;
-use super::world::World;
+use super::world::{Reach, World};
 use super::{ask, heading, print};
 use crate::cli::Resolve;
 use crate::exit::Refusals;
@@ -20,26 +21,31 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
         None => None,
     };
     let (client, mut namespace) = ask(&options.asking).await?;
-    let world = World::read(&client).await?;
+    if let Some(own) = from_file
+        .as_ref()
+        .and_then(|application| application["metadata"]["namespace"].as_str())
+    {
+        own.clone_into(&mut namespace);
+    }
+    let world = World::read(&client, Reach::From(&namespace)).await?;
     let application = match (&from_file, &options.application) {
         (Some(application), _) => application,
         (None, Some(name)) => world.application(&namespace, name)?.1,
         (None, None) => &Value::Null,
     };
-    if let Some(own) = application["metadata"]["namespace"].as_str() {
-        own.clone_into(&mut namespace);
-    }
     let follow = follow(application).map_err(Refusals::from)?;
     let application = &world.as_if_live(&namespace, application);
     let recorded = world.recorded_of(&namespace, application);
     let answered = answers(application, recorded, &world.catalogue).map_err(Refusals::from)?;
-    let mut rows = vec![heading(["PLACE", "ASKED", "GOT", "FROM", "WHY"])];
+    let mut rows = vec![heading(["PLACE", "ASKED", "GOT", "RUNNING", "FROM", "WHY"])];
     let mut all = Vec::new();
+    let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
     let mut problems = Vec::new();
     let mut text = String::new();
     for answer in &answered.answers {
         let asked = &answer.asked;
-        let using = using(application, asked);
+        let known = known(&status.references, asked);
+        let using = known.and_then(using);
         let explained = explain(&world.catalogue, &namespace, &follow, asked, using.as_ref());
         let (got, from, why) = match &answer.outcome {
             Ok(resolved) => (
@@ -55,10 +61,20 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
                 ("<none>".to_owned(), "<none>".to_owned(), refused.message.clone())
             }
         };
+        let running = known.and_then(|known| known.running.as_ref());
+        // What the status says of a reference that could not move is why it does not run what it got.
+        let held_back = known.filter(|known| {
+            running.is_some_and(|running| known.revision.as_ref() != Some(&running.revision))
+        });
+        let why = held_back
+            .and_then(|known| known.message.clone())
+            .filter(|_| answer.outcome.is_ok())
+            .unwrap_or(why);
         rows.push(vec![
             asked.path.clone(),
             asked.text.clone(),
             got.clone(),
+            running.map_or_else(|| "<none>".to_owned(), |running| running.called().to_owned()),
             from,
             why.clone(),
         ]);
@@ -82,6 +98,7 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
             "revision": resolved.map(|resolved| resolved.stored.revision.name()),
             "digest": resolved.map(|resolved| resolved.stored.revision.digest()),
             "namespace": resolved.map(|resolved| &resolved.stored.artifact.namespace),
+            "running": running,
             "why": why,
             "newer": resolved
                 .and_then(|resolved| resolved.newer.as_ref())
@@ -99,17 +116,20 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
     }
 }
 
+/// What the status says of a reference.
+fn known<'s>(references: &'s [ResolvedReference], asked: &Asked) -> Option<&'s ResolvedReference> {
+    references
+        .iter()
+        .find(|known| known.asked == asked.text && known.definition_type == asked.type_)
+}
+
 /// What a reference uses now, as the status says.
-fn using(application: &Value, asked: &Asked) -> Option<Using> {
-    let references = application["status"]["references"].as_array()?;
-    let known = references.iter().find(|known| {
-        known["asked"] == asked.text.as_str() && known["definitionType"] == json!(asked.type_)
-    })?;
+fn using(known: &ResolvedReference) -> Option<Using> {
     Some(Using {
-        namespace: known["namespace"].as_str().unwrap_or_default().to_owned(),
+        namespace: known.namespace.clone().unwrap_or_default(),
         revision: InUse {
-            name: known["revision"].as_str()?.parse().ok()?,
-            digest: known["digest"].as_str().and_then(|digest| digest.parse().ok()),
+            name: known.revision.as_ref()?.parse().ok()?,
+            digest: known.digest.as_deref().and_then(|digest| digest.parse().ok()),
         },
     })
 }

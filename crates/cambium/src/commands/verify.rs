@@ -5,7 +5,7 @@ use cambium_api::v1beta1::DefinitionType;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::world::World;
+use super::world::{Reach, World};
 use super::{answer, heading};
 use crate::cli::{Cluster, Verify};
 use crate::client;
@@ -31,7 +31,7 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
             kubeconfig: options.kubeconfig.clone(),
             context: Some(context.clone()),
         };
-        let world = World::read(&client::connect(&cluster).await?).await?;
+        let world = World::read(&client::connect(&cluster).await?, Reach::Everything).await?;
         let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
         for (artifact, shelf) in world
             .catalogue

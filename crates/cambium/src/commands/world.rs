@@ -1,7 +1,7 @@
 //! What is in a cluster, read once.
 
 use anyhow::{Context as _, Result};
-use cambium_api::names::label;
+use cambium_api::names::{SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
 use cambium_oam::application::Recorded;
 use cambium_oam::definition::scheme_of;
@@ -24,12 +24,20 @@ pub(super) struct World {
     pub(super) recorded: BTreeMap<Consuming, Vec<Recorded>>,
 }
 
+/// How much of a cluster is read: commands ask for what they show, and whoever has rights in one namespace can use them there.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reach<'n> {
+    /// All namespaces: who uses a revision depends on all.
+    Everything,
+    /// Applications of this namespace, and the definitions that its references can lead to.
+    From(&'n str),
+}
+
 /// Pages are this large.
 const PAGE: u32 = 500;
 
 impl World {
-    /// Reads all namespaces: what a reference means depends on two, and who uses a revision on all.
-    pub(super) async fn read(client: &Client) -> Result<Self> {
+    pub(super) async fn read(client: &Client, reach: Reach<'_>) -> Result<Self> {
         let mut world = Self {
             catalogue: Catalogue::default(),
             consumers: Consumers::default(),
@@ -38,7 +46,7 @@ impl World {
             recorded: BTreeMap::new(),
         };
         for type_ in DefinitionType::ALL {
-            for definition in list(client, &type_.resource()).await? {
+            for definition in published(client, &type_.resource(), reach).await? {
                 if let Some(artifact) = Artifact::of(&definition) {
                     let issued = definition["status"]["highWaterMark"].as_u64().unwrap_or(0);
                     world.catalogue.declare(&artifact, scheme_of(&definition), issued);
@@ -46,18 +54,24 @@ impl World {
                 }
             }
         }
-        for revision in list(client, &ApiResource::erase::<DefinitionRevision>(&())).await? {
+        let revisions = ApiResource::erase::<DefinitionRevision>(&());
+        for revision in published(client, &revisions, reach).await? {
             match Stored::read(&revision) {
                 Ok(stored) => world.catalogue.put(Arc::new(stored)),
                 Err(error) => tracing::warn!(%error, "a DefinitionRevision is left out"),
             }
         }
-        for application in list(client, &ApiResource::erase::<Application>(&())).await? {
+        let namespace = match reach {
+            Reach::Everything => None,
+            Reach::From(namespace) => Some(namespace),
+        };
+        for application in list(client, &ApiResource::erase::<Application>(&()), namespace).await? {
             let key = consuming(&application);
             world.consumers.put(&key, &application);
             world.applications.insert(key, application);
         }
-        for revision in list(client, &ApiResource::erase::<ApplicationRevision>(&())).await? {
+        let revisions = ApiResource::erase::<ApplicationRevision>(&());
+        for revision in list(client, &revisions, namespace).await? {
             let name = revision["metadata"]["labels"][label::APPLICATION].as_str();
             let namespace = revision["metadata"]["namespace"].as_str().unwrap_or_default();
             match (name, Recorded::read(&revision)) {
@@ -108,15 +122,49 @@ pub(super) fn applications(client: &Client, namespace: &str) -> Api<DynamicObjec
 
 /// All objects of a kind; none if the cluster does not have the kind.
 pub(super) async fn list_if_there(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
-    match list(client, resource).await {
+    match list(client, resource, None).await {
         Err(error) if error.is::<NotFound>() => Ok(Vec::new()),
         listed => listed,
     }
 }
 
-pub(super) async fn list(client: &Client, resource: &ApiResource) -> Result<Vec<Value>> {
+/// Definitions, or their revisions: those that references from a namespace can lead to.
+async fn published(client: &Client, resource: &ApiResource, reach: Reach<'_>) -> Result<Vec<Value>> {
+    let Reach::From(namespace) = reach else {
+        return list(client, resource, None).await;
+    };
+    let mut objects = list(client, resource, Some(namespace)).await?;
+    if namespace != SYSTEM_NAMESPACE {
+        match list(client, resource, Some(SYSTEM_NAMESPACE)).await {
+            Err(error) if is_forbidden(&error) => {
+                let plural = &resource.plural;
+                tracing::warn!(
+                    "{plural} of namespace {SYSTEM_NAMESPACE} are left out: you may not list them"
+                );
+            }
+            shared => objects.extend(shared?),
+        }
+    }
+    Ok(objects)
+}
+
+/// Whether the API server does not let this user read it.
+pub(super) fn is_forbidden(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<kube::Error>();
+    matches!(cause, Some(kube::Error::Api(status)) if status.code == 403)
+}
+
+/// All objects of a kind, in one namespace or in all.
+pub(super) async fn list(
+    client: &Client,
+    resource: &ApiResource,
+    namespace: Option<&str>,
+) -> Result<Vec<Value>> {
     let kind = &resource.kind;
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
+    let api: Api<DynamicObject> = match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    };
     let mut params = ListParams::default().limit(PAGE);
     let mut objects = Vec::new();
     loop {

@@ -7,7 +7,7 @@ use crate::Refused;
 use cambium_api::names::{finalizer, label, reason};
 use cambium_api::v1beta1::{ApplicationStatus, AppliedResource};
 use cambium_lineage::{Digest, RevisionName};
-use cambium_objects::{Object, is_within, lay_over};
+use cambium_objects::{Object, is_within, lay_over, without_fields};
 use cambium_render::{Origin, Stage};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -284,6 +284,11 @@ fn is_settled(wanted: &Applied, live: Option<&Value>, status: &ApplicationStatus
         return true;
     }
     as_applied(wanted, status).is_some_and(|applied| {
+        let ignored = &applied.ignored_fields;
+        let known = || without_fields(&wanted.manifest, ignored);
+        if !ignored.is_empty() && known().is_some_and(|known| is_within(&known, live)) {
+            return true;
+        }
         applied.generation.is_some()
             && applied.generation == live["metadata"]["generation"].as_i64()
             && is_within(&wanted.manifest["metadata"], &live["metadata"])

@@ -241,19 +241,43 @@ impl Declared {
 }
 
 fn read_version(written: &str, path: &str) -> Result<Version, Problem> {
-    Version::declared(written).map_err(|error| Problem {
+    // The first words are KubeVela's.
+    let refuse = |why: String| Problem {
         reason: reason::INVALID_VERSION,
         path: path.to_owned(),
         version: Some(written.to_owned()),
-        // The first words are KubeVela's.
-        message: format!("Not a valid version: {error}"),
-    })
+        message: format!("Not a valid version: {why}"),
+    };
+    let version = Version::declared(written).map_err(|error| refuse(error.to_string()))?;
+    match version.build().is_empty() {
+        true => Ok(version),
+        // Versions that differ in it are equal, no object can be named or labelled by it, and no reference could choose it.
+        false => Err(refuse(format!(
+            "{written:?} has build metadata (+{}), which tells no versions apart; write {}",
+            version.build(),
+            written.split('+').next().unwrap_or_default()
+        ))),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn build_metadata_is_refused() {
+        let definition = serde_json::json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "web"},
+            "spec": {"version": "1.2.3+build5"},
+        });
+        let declared = declared(&definition);
+        assert!(declared.versions.is_empty());
+        assert_eq!(
+            declared.problems[0].message,
+            "Not a valid version: \"1.2.3+build5\" has build metadata (+build5), which tells no versions apart; write 1.2.3"
+        );
+    }
 
     #[test]
     fn the_fields_of_a_version_are_those_of_v1beta1() {
