@@ -29,6 +29,7 @@ mod status;
 mod status_text;
 mod template;
 mod traits;
+mod unusable;
 
 pub use cambium_cue::{Limits, with_deadline};
 

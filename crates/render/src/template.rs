@@ -48,6 +48,10 @@ impl Template {
         &self.definition
     }
 
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// Evaluates the template. What is wrong regardless of what is missing is found here.
     pub(crate) fn evaluate(
         &self,

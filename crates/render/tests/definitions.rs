@@ -4,7 +4,7 @@
 
 mod support;
 
-use cambium_render::{Application, Environment, Limits, Reason, render};
+use cambium_render::{Application, Definition, Environment, Limits, Reason, Template, render};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -223,4 +223,29 @@ fn ordinary_definitions_use_less_than_a_hundredth_of_the_budget() {
     }
     assert!(expensive.is_empty(), "{}", expensive.join("\n"));
     assert!(rendered > 50, "{rendered} applications were rendered");
+}
+
+#[test]
+fn kubevelas_own_definitions_can_all_be_published() {
+    let Some(manifests) = support::builtin_manifests() else {
+        return support::skip(
+            "kubevelas_own_definitions_can_all_be_published",
+            "KubeVela's sources are not there; cargo xtask peers gets them",
+        );
+    };
+    let mut refused = Vec::new();
+    let mut count = 0;
+    for manifest in support::rendered(manifests) {
+        let definition = Definition::from_manifest(&manifest).unwrap();
+        let template = Template::compile(definition).unwrap();
+        count += 1;
+        for problems in [template.unusable(), template.too_expensive()]
+            .into_iter()
+            .flatten()
+        {
+            refused.push(format!("{}: {problems}", template.definition().name));
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(count > 40, "{count} definitions");
 }
