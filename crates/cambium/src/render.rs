@@ -172,6 +172,7 @@ fn explain(failure: &Failure) -> Vec<Diagnostic> {
     };
     match &failure.reason {
         Reason::Invalid(diagnostics) | Reason::Missing(diagnostics) => within(diagnostics, ""),
+        Reason::TooExpensive(diagnostics) => within(diagnostics, "the template is too expensive: "),
         Reason::Incomplete { output, diagnostics } => {
             within(diagnostics, &format!("{output} is not concrete: "))
         }

@@ -188,7 +188,7 @@ async fn what_admission_refuses_is_told_in_the_dry_run_too() {
     let shown = sandbox.session(&["upgrade shop --dry-run", "upgrade shop"]);
     assert_eq!(shown.matches("exit 7").count(), 2, "{shown}");
     assert!(
-        shown.contains("spec.components[0].properties.must: expected string, got nothing"),
+        shown.contains("spec.components[0].properties.must: must is required (string)"),
         "{shown}"
     );
     let frozen = json!({"app.oam.dev/publishVersion": "monday"});

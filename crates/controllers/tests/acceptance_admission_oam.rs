@@ -308,7 +308,7 @@ async fn applications_that_could_only_fail_are_refused() -> Result<()> {
         .publish_object(&definition("ComponentDefinition", "needy", Some("1.0.0"), needs))
         .await?;
     let needy = application("shop", none(), &[("first", "a@1"), ("main", "needy@1")]);
-    let place = "spec.components[1].properties.deep.must: expected string, got nothing";
+    let place = "spec.components[1].properties.deep.must: must is required (string)";
     is_refused(&platform, &needy, &["shop-main", place]).await?;
     let mut twice = application("shop", none(), &[("main", "a"), ("main", "a")]);
     is_refused(

@@ -12,6 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Steps enough for every program that ends, few enough that one that does not ends soon.
 pub const LIMITS: Limits = Limits {
     steps: 300_000,
+    bytes: 1 << 30,
     depth: 1_000,
 };
 
@@ -93,7 +94,7 @@ fn answer(result: Result<Data, Diagnostics>) -> Answer {
     };
     let has = |severity| problems.0.iter().any(|problem| problem.severity == severity);
     let message = problems.to_string();
-    if has(Severity::Syntax) || has(Severity::Error) {
+    if has(Severity::Syntax) || has(Severity::Error) || has(Severity::Exhausted) {
         Answer::Error(message)
     } else if has(Severity::Unsupported) {
         Answer::Unsupported(message)

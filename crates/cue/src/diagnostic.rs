@@ -25,6 +25,8 @@ pub enum Severity {
     Unsupported,
     /// The value is wrong and no further information can mend it.
     Error,
+    /// The evaluation costs more than it may: whether the value is wrong is not known.
+    Exhausted,
     /// The value is not known yet: more information could make it so.
     Incomplete,
 }

@@ -98,6 +98,17 @@ impl Number {
         }
     }
 
+    /// How many steps of an evaluation computing with it counts for: little, unless it has thousands of digits.
+    pub(crate) fn weight(&self) -> u64 {
+        match &self.0 {
+            Repr::Small(_) => 0,
+            Repr::Integer(value) | Repr::Float(value) => {
+                let digits = value.coefficient.bits() / 3 + u64::from(value.exponent.unsigned_abs());
+                digits / 64 + digits * digits / 500_000
+            }
+        }
+    }
+
     fn decimal(&self) -> std::borrow::Cow<'_, Decimal> {
         use std::borrow::Cow;
         match &self.0 {

@@ -3,14 +3,18 @@
 //! Nothing here is about which answer: only that there is one, without a panic and within the budget.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use cambium_cue::{EvaluationOptions, Limits, Source, compile};
+use cambium_cue::diagnostic::Severity;
+use cambium_cue::{Data, Diagnostics, EvaluationOptions, Limits, Source, compile, with_deadline};
 use cambium_cue_judge::{Random, generate};
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::path::Path;
+use std::rc::Rc;
 
 /// Enough for every file of the corpus, little enough for thousands of them.
 const LIMITS: Limits = Limits {
     steps: 20_000,
+    bytes: 32 << 20,
     depth: 200,
 };
 
@@ -267,4 +271,231 @@ fn independent_problems_are_reported_together() {
 
     let problems = compile(&Source::new("in.cue", "a: x\nb: y\nc: z\n")).unwrap_err();
     assert_eq!(problems.0.len(), 3);
+}
+
+/// A small budget: the same law holds for a large one, later.
+fn small() -> Limits {
+    Limits::default().divided_by(16)
+}
+
+/// What an evaluation says within a budget, and the steps and bytes that it takes.
+fn spend(text: &str, limits: Limits) -> (Result<Data, Diagnostics>, u64, u64) {
+    let program = compile(&Source::new("in.cue", text)).unwrap();
+    let options = EvaluationOptions {
+        limits,
+        ..EvaluationOptions::default()
+    };
+    let mut instance = program.evaluate(&[], options);
+    let result = instance.export();
+    (result, instance.steps(), instance.bytes())
+}
+
+/// Ends because the budget is used up, says where, and has not used much more than that.
+#[track_caller]
+fn too_expensive(text: &str) {
+    let (result, _, bytes) = spend(text, small());
+    let problems = result.unwrap_err();
+    let problem = &problems.0[0];
+    assert_eq!(problem.severity, Severity::Exhausted, "{text}: {problem}");
+    assert!(!problem.places.is_empty(), "{text}: no place: {problem}");
+    // What was asked for last is counted, and not made.
+    assert!(bytes <= small().bytes + (512 << 20), "{text}: {bytes} bytes");
+}
+
+/// Has an answer that is not about the budget.
+#[track_caller]
+fn affordable(text: &str, within: u64) -> Result<Data, Diagnostics> {
+    let (result, steps, _) = spend(text, Limits::default());
+    if let Err(problems) = &result {
+        let exhausted = problems
+            .0
+            .iter()
+            .find(|problem| problem.severity == Severity::Exhausted);
+        assert!(exhausted.is_none(), "{problems}");
+    }
+    assert!(steps <= within, "{steps} steps");
+    result
+}
+
+/// `count` disjunctions of `width` structs each, unified in one field.
+fn disjunctions(count: usize, width: usize, mark: &str) -> String {
+    let mut text = String::new();
+    for index in 0..count {
+        let structs = (0..width).map(|choice| {
+            let mark = if choice == 0 { mark } else { "" };
+            format!("{mark}{{a{index}_{choice}: {choice}}}")
+        });
+        text.push_str(&format!("x: {}\n", structs.collect::<Vec<_>>().join(" | ")));
+    }
+    text
+}
+
+#[test]
+fn disjunctions_of_structs_do_not_multiply() {
+    for (count, width) in [(8, 3), (40, 3), (8, 8), (3, 100)] {
+        let undecided = affordable(&disjunctions(count, width, ""), 200_000).unwrap_err();
+        assert_eq!(undecided.0[0].severity, Severity::Incomplete, "{undecided}");
+        let decided = affordable(&disjunctions(count, width, "*"), 200_000).unwrap();
+        let Data::Struct(fields) = &decided else {
+            panic!("{decided:?}")
+        };
+        let Data::Struct(x) = &fields[0].1 else {
+            panic!("{decided:?}")
+        };
+        assert_eq!(x.len(), count, "the default of each");
+    }
+}
+
+#[test]
+fn a_default_that_is_ruled_out_gives_way_to_what_is_left() {
+    // 3^8 alternatives, of which one fits.
+    let mut text = String::new();
+    for index in 0..8 {
+        text.push_str(&format!(
+            "x: *{{k{index}: 1}} | {{k{index}: 2}} | {{k{index}: 3}}\n"
+        ));
+        text.push_str(&format!("x: k{index}: 3\n"));
+    }
+    let data = affordable(&text, 100_000).unwrap();
+    assert!(data.to_json().contains(r#""k7":3"#), "{}", data.to_json());
+}
+
+#[test]
+fn alternatives_that_are_the_same_are_one() {
+    let mut text = String::new();
+    for _ in 0..8 {
+        text.push_str("x: {a: 1} | {a: int} | {a: >0}\n");
+    }
+    let problems = affordable(&text, 400_000).unwrap_err();
+    let left = "incomplete value {a:1} | {a:int} | {a:int & >0} | {a:>0}";
+    assert_eq!(problems.0[0].message, left);
+}
+
+#[test]
+fn one_long_disjunction_is_no_product() {
+    let many: Vec<String> = (0..500).map(|index| format!("\"n{index}\"")).collect();
+    let text = format!(
+        "_names: [{}]\n_x: or(_names)\ny: _x & \"n499\"\nz: {{[or(_names)]: int, n3: 4, n498: 5}}",
+        many.join(", ")
+    );
+    let data = affordable(&text, 20_000).unwrap();
+    assert_eq!(data.to_json(), r#"{"y":"n499","z":{"n3":4,"n498":5}}"#);
+}
+
+#[test]
+fn text_that_grows_is_counted() {
+    for (import, step) in [
+        ("", "@ + @"),
+        ("", r#""\(@)\(@)""#),
+        ("", r#"'\(@)\(@)'"#),
+        ("", "2 * @"),
+        ("encoding/json", "json.Marshal(@)"),
+        ("encoding/json", "json.Marshal({a: @, b: @})"),
+        ("encoding/json", r#"json.Indent("[1, [2, [3]]]", @, @ + @)"#),
+        ("encoding/yaml", "yaml.Marshal({a: @, b: @})"),
+        ("encoding/hex", "hex.Encode(@)"),
+        ("strings", "strings.Repeat(@, 2)"),
+        ("strings", r#"strings.Join([@, @], "")"#),
+        ("strings", r#"strings.Replace(@, "0", "00000000", -1)"#),
+        ("regexp", r#"regexp.ReplaceAll("0", @, "000$0")"#),
+    ] {
+        let mut text = match import {
+            "" => String::new(),
+            import => format!("import {import:?}\n"),
+        };
+        text.push_str("a0: \"0123456789abcdef\\\"\"\n");
+        for index in 1..=60 {
+            let before = format!("a{}", index - 1);
+            text.push_str(&format!("a{index}: {}\n", step.replace('@', &before)));
+        }
+        let (result, _, bytes) = spend(&text, small());
+        let problems = result.unwrap_err().to_string();
+        assert!(problems.contains("in.cue:"), "{step}: {problems}");
+        assert!(
+            problems.len() < 10_000,
+            "{step}: {} bytes of problems",
+            problems.len()
+        );
+        assert!(bytes <= small().bytes + (64 << 20), "{step}: {bytes} bytes");
+    }
+}
+
+#[test]
+fn lists_that_grow_are_counted() {
+    too_expensive("import \"list\"\nx: list.Range(0, 100000000, 1)");
+    too_expensive("import \"list\"\nx: list.Repeat([1, 2, 3, 4], 200000)");
+    too_expensive(
+        "import \"list\"\na: list.Repeat([1], 100)\nb: list.Repeat(a, 100)\nc: list.Repeat(b, 100)",
+    );
+    too_expensive("import \"list\"\n_n: list.Range(0, 1000, 1)\nx: [for i in _n for j in _n {i + j}]");
+    too_expensive(
+        "import \"list\"\n_n: list.Range(0, 100, 1)\nx: {for i in _n for j in _n for k in _n {\"\\(i)-\\(j)-\\(k)\": 1}}",
+    );
+    too_expensive("import \"strings\"\nx: strings.Split(strings.Repeat(\"a,\", 4000000), \",\")");
+    too_expensive("import \"strings\"\nx: strings.Runes(strings.Repeat(\"a\", 8000000))");
+    too_expensive(
+        "import \"encoding/json\"\nimport \"strings\"\nx: json.Unmarshal(\"[\" + strings.Repeat(\"1,\", 6000000) + \"1]\")",
+    );
+    too_expensive("import \"list\"\n_n: list.Range(0, 3000, 1)\nx: _n & list.UniqueItems()");
+}
+
+#[test]
+fn structs_that_grow_are_counted() {
+    let mut text = "a0: {x: 1, y: 2}\n".to_owned();
+    for index in 1..=40 {
+        let before = index - 1;
+        text.push_str(&format!("a{index}: {{x: a{before}, y: a{before}}}\n"));
+    }
+    too_expensive(&text);
+}
+
+#[test]
+fn regular_expressions_are_counted() {
+    too_expensive("import \"strings\"\nx: strings.Repeat(\"a\", 400000) =~ \"(a?){1,500}(a?){1,500}$b\"");
+    too_expensive(
+        "import \"list\"\nx: [for i in list.Range(0, 500, 1) {\"a\" =~ \"(\\\\pL{20}){1,\\(mod(i, 90)+1)}x\\(i)\"}]",
+    );
+    too_expensive(
+        "import \"list\"\nimport \"regexp\"\nx: [for i in list.Range(0, 500, 1) {regexp.Match(\"(\\\\pL{20}){9}x\", \"a\")}]",
+    );
+}
+
+#[test]
+fn large_numbers_are_counted() {
+    too_expensive("import \"list\"\nx: [for i in list.Range(0, 100, 1) {1.0e99999 + i}]");
+    let digits = "9".repeat(20_000);
+    too_expensive(&format!(
+        "import \"list\"\nx: [for i in list.Range(0, 1000, 1) {{\"\\(div({digits}, 7))\"}}]"
+    ));
+    too_expensive(&format!(
+        "import \"list\"\nimport \"strconv\"\nx: [for i in list.Range(0, 1000, 1) {{strconv.FormatInt({digits}, 3)}}]"
+    ));
+}
+
+#[test]
+fn the_time_of_whoever_has_a_clock_ends_an_evaluation() {
+    let text = "import \"list\"\nx: [for i in list.Range(0, 10000, 1) {i}]";
+    let program = compile(&Source::new("in.cue", text)).unwrap();
+    let asked = Rc::new(Cell::new(0));
+    let clock = asked.clone();
+    let expired = move || {
+        clock.set(clock.get() + 1);
+        clock.get() > 10
+    };
+    let problems = with_deadline(expired, || {
+        program
+            .evaluate(&[], EvaluationOptions::default())
+            .export()
+            .unwrap_err()
+    });
+    assert_eq!(problems.0[0].message, "evaluation takes too long");
+    assert_eq!(problems.0[0].severity, Severity::Exhausted);
+    assert!(problems.to_string().contains("in.cue:2:"), "{problems}");
+    assert_eq!(asked.get(), 11);
+    assert!(
+        program
+            .evaluate(&[], EvaluationOptions::default())
+            .export()
+            .is_ok()
+    );
 }

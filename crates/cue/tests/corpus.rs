@@ -142,7 +142,7 @@ fn outcome(case: &Case) -> Result<Outcome, Diagnostics> {
 /// The worst of the problems; what is not supported is no outcome.
 fn refused(problems: Diagnostics) -> Result<Outcome, Diagnostics> {
     let has = |severity| problems.0.iter().any(|problem| problem.severity == severity);
-    if has(Severity::Syntax) || has(Severity::Error) {
+    if has(Severity::Syntax) || has(Severity::Error) || has(Severity::Exhausted) {
         Ok(Outcome::Error)
     } else if has(Severity::Unsupported) {
         Err(problems)

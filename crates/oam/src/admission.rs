@@ -49,9 +49,9 @@ pub fn check_definition(
             )),
             Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_)) => {}
             _ => {
-                if let Err(error) = check_template(&artifact, &version.spec) {
-                    let message = format!("{}{error}", place(&version.called));
-                    refused.push(refuse(reason::INVALID_TEMPLATE, message));
+                if let Err(problem) = check_template(&artifact, &version.spec) {
+                    let message = format!("{}{}", place(&version.called), problem.message);
+                    refused.push(refuse(problem.reason, message));
                 }
             }
         }

@@ -4,6 +4,7 @@ use crate::contract::Contract;
 use crate::environment::Context;
 use crate::parameters::{sorted, through_go};
 use crate::patch::{Tree, read};
+use crate::template::within_budget;
 use crate::traits::apply;
 use crate::{
     Application, Component, DefinitionKind, Definitions, Environment, Failure, Failures, Manifest, Origin,
@@ -149,12 +150,17 @@ fn evaluate(template: &Template, component: &Component, context: &Context) -> Re
         .properties
         .as_ref()
         .map_or(Data::Struct(Vec::new()), through_go);
-    let mut instance = template.evaluate(Some(&parameter), &context.data())?;
+    let mut instance = template.evaluate(Some(&parameter), context)?;
+    let made = made(&mut instance);
+    within_budget(&mut instance, made)
+}
+
+fn made(instance: &mut Instance<'_>) -> Result<Work, Reason> {
     let at = instance.lookup(&["output"]).ok_or(Reason::NoOutput)?;
-    let output = concrete(&mut instance, at, "output")?;
+    let output = concrete(instance, at, "output")?;
     let mut outputs = Vec::new();
-    for (name, at) in members(&mut instance) {
-        let value = concrete(&mut instance, at, &format!("outputs.{name}"))?;
+    for (name, at) in members(instance) {
+        let value = concrete(instance, at, &format!("outputs.{name}"))?;
         outputs.push(Output {
             name,
             value,
@@ -198,7 +204,8 @@ pub(crate) fn missing(instance: &mut Instance<'_>) -> Option<Diagnostics> {
     let Diagnostics(mut problems) = instance.export_at(parameter).err()?;
     problems.retain_mut(|problem| {
         let expected = problem.message.strip_prefix("incomplete value ");
-        let told = expected.map(|expected| format!("expected {expected}, got nothing"));
+        let name = problem.path.rsplit('.').next().unwrap_or_default();
+        let told = expected.map(|expected| format!("{name} is required ({expected})"));
         let is_missing = told.is_some() && problem.severity == Severity::Incomplete;
         problem.message = told.unwrap_or_default();
         is_missing

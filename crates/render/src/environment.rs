@@ -2,8 +2,8 @@
 
 use crate::parameters::through_go;
 use crate::{Application, Component};
-use cambium_cue::Data;
 use cambium_cue::number::Number;
+use cambium_cue::{Data, Limits};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ pub struct Environment {
     pub cluster_version: ClusterVersion,
     /// `context.replicaKey`.
     pub replica_key: String,
+    /// How much each evaluation of a template may cost.
+    pub limits: Limits,
 }
 
 impl Environment {
@@ -66,13 +68,20 @@ impl ClusterVersion {
 
 /// The fields of `context`, in the order of their names.
 #[derive(Debug, Clone)]
-pub(crate) struct Context(Vec<(String, Data)>);
+pub(crate) struct Context {
+    fields: Vec<(String, Data)>,
+    /// How much an evaluation that sees it may cost.
+    pub(crate) limits: Limits,
+}
 
 impl Context {
     /// What a component's template sees.
     pub(crate) fn new(application: &Application, component: &Component, environment: &Environment) -> Self {
         let annotation = |name: &str| text(application.annotations.get(name).map_or("", String::as_str));
-        let mut context = Self(Vec::new());
+        let mut context = Self {
+            fields: Vec::new(),
+            limits: environment.limits,
+        };
         context.set("appAnnotations", texts(&application.annotations));
         context.set("appLabels", texts(&application.labels));
         context.set("appName", text(&application.name));
@@ -102,15 +111,18 @@ impl Context {
 
     /// Adds a field, or replaces it.
     pub(crate) fn set(&mut self, name: &str, value: Data) {
-        match self.0.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
-            Ok(index) => self.0[index].1 = value,
-            Err(index) => self.0.insert(index, (name.to_owned(), value)),
+        match self
+            .fields
+            .binary_search_by(|(known, _)| known.as_str().cmp(name))
+        {
+            Ok(index) => self.fields[index].1 = value,
+            Err(index) => self.fields.insert(index, (name.to_owned(), value)),
         }
     }
 
     /// The whole of it.
     pub(crate) fn data(&self) -> Data {
-        Data::Struct(self.0.clone())
+        Data::Struct(self.fields.clone())
     }
 }
 

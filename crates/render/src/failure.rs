@@ -37,6 +37,9 @@ pub enum Reason {
     /// An output needs parameters that are not given, and have no default.
     #[error("{0}")]
     Missing(Diagnostics),
+    /// The template costs more than it may.
+    #[error("the template is too expensive: {0}")]
+    TooExpensive(Diagnostics),
     /// The template has no `output`.
     #[error("the template has no output")]
     NoOutput,

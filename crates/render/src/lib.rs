@@ -18,6 +18,7 @@ mod component;
 mod contract;
 mod definition;
 mod environment;
+mod explanation;
 mod failure;
 mod generated_name;
 mod manifest;
@@ -28,8 +29,9 @@ mod status;
 mod status_text;
 mod template;
 mod traits;
+mod unusable;
 
-pub use cambium_cue::with_deadline;
+pub use cambium_cue::{Limits, with_deadline};
 
 pub use application::{Application, Component, InvalidApplication, TraitUse};
 pub use component::render;

@@ -7,7 +7,7 @@ use crate::template::{Block, evaluate};
 use crate::{Definition, Template};
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::syntax::ast::{Declaration, Label};
-use cambium_cue::{Data, Diagnostic, Diagnostics, Source, syntax};
+use cambium_cue::{Data, Diagnostic, Diagnostics, Limits, Source, syntax};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +123,7 @@ impl Template {
     ) -> Result<(BTreeMap<String, String>, Fields), Diagnostics> {
         let program = block.as_ref().map_err(Clone::clone)?;
         let parameter = live.parameter();
-        let mut instance = evaluate(program, Some(&parameter), context);
+        let mut instance = evaluate(program, Some(&parameter), context, Limits::default());
         let errors = instance.errors(instance.root());
         if !errors.is_empty() {
             return Err(Diagnostics(errors));
@@ -192,7 +192,7 @@ impl Live {
 fn field(block: &Block, name: &str, context: &Data, live: &Live) -> Result<Data, Diagnostics> {
     let program = block.as_ref().map_err(Clone::clone)?;
     let parameter = live.parameter();
-    let mut instance = evaluate(program, Some(&parameter), context);
+    let mut instance = evaluate(program, Some(&parameter), context, Limits::default());
     match instance.lookup(&[name]) {
         Some(at) => instance.export_at(at),
         None => Err(problem(&format!("the block has no {name}"))),
@@ -203,7 +203,7 @@ fn field(block: &Block, name: &str, context: &Data, live: &Live) -> Result<Data,
 fn sound_field(block: &Block, name: &str, context: &Data, live: &Live) -> Result<Data, Diagnostics> {
     let program = block.as_ref().map_err(Clone::clone)?;
     let parameter = live.parameter();
-    let mut instance = evaluate(program, Some(&parameter), context);
+    let mut instance = evaluate(program, Some(&parameter), context, Limits::default());
     match instance.errors(instance.root()) {
         errors if errors.is_empty() => field(block, name, context, live),
         errors => Err(Diagnostics(errors)),

@@ -1,8 +1,10 @@
 //! A definition, compiled once and rendered any number of times.
 
+use crate::environment::Context;
+use crate::explanation::explain;
 use crate::{Definition, Reason};
 use cambium_cue::{
-    CompileOptions, Data, Diagnostics, EvaluationOptions, Instance, Program, Source, compile_with,
+    CompileOptions, Data, Diagnostics, EvaluationOptions, Instance, Limits, Program, Source, compile_with,
 };
 
 /// A compiled definition. It can be shared between threads.
@@ -46,24 +48,56 @@ impl Template {
         &self.definition
     }
 
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// Evaluates the template. What is wrong regardless of what is missing is found here.
-    pub(crate) fn evaluate(&self, parameter: Option<&Data>, context: &Data) -> Result<Instance<'_>, Reason> {
-        let mut instance = evaluate(&self.program, parameter, context);
-        let errors = instance.errors(instance.root());
-        if errors.is_empty() {
-            Ok(instance)
-        } else {
-            Err(Reason::Invalid(Diagnostics(errors)))
+    pub(crate) fn evaluate(
+        &self,
+        parameter: Option<&Data>,
+        context: &Context,
+    ) -> Result<Instance<'_>, Reason> {
+        let seen = context.data();
+        let mut instance = evaluate(&self.program, parameter, &seen, context.limits);
+        let mut errors = instance.errors(instance.root());
+        if let Some(problem) = instance.exhausted() {
+            return Err(Reason::TooExpensive(Diagnostics(vec![problem])));
         }
+        if errors.is_empty() {
+            return Ok(instance);
+        }
+        if let Some(given) = parameter {
+            let mut declared = evaluate(&self.program, None, &seen, context.limits);
+            explain(&mut errors, given, &mut declared);
+        }
+        Err(Reason::Invalid(Diagnostics(errors)))
+    }
+}
+
+/// What an evaluation gave, unless its budget was used up: then nothing that it gave counts.
+pub(crate) fn within_budget<T>(instance: &mut Instance<'_>, result: Result<T, Reason>) -> Result<T, Reason> {
+    match instance.exhausted() {
+        Some(problem) => Err(Reason::TooExpensive(Diagnostics(vec![problem]))),
+        None => result,
     }
 }
 
 /// Evaluates a program with what definitions may refer to.
-pub(crate) fn evaluate<'p>(program: &'p Program, parameter: Option<&Data>, context: &Data) -> Instance<'p> {
+pub(crate) fn evaluate<'p>(
+    program: &'p Program,
+    parameter: Option<&Data>,
+    context: &Data,
+    limits: Limits,
+) -> Instance<'p> {
     let mut inputs = Vec::with_capacity(2);
     inputs.extend(parameter.map(|parameter| ("parameter", parameter)));
     inputs.push(("context", context));
-    program.evaluate(&inputs, as_kubevela())
+    let options = EvaluationOptions {
+        limits,
+        ..as_kubevela()
+    };
+    program.evaluate(&inputs, options)
 }
 
 /// KubeVela carries CUE v0.9.2: lists can be added, fields come in its order, and `_` counts as present.

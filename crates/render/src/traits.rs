@@ -4,6 +4,7 @@ use crate::component::{Output, Work, concrete, members, type_label};
 use crate::environment::Context;
 use crate::parameters::through_go;
 use crate::patch::{Strategy, Tree, merge, read, strategy_of};
+use crate::template::within_budget;
 use crate::{Reason, Template, TraitUse};
 use cambium_cue::{Data, Diagnostic, Diagnostics, Instance, Lookup};
 use std::sync::Arc;
@@ -16,12 +17,22 @@ pub(crate) fn apply(
     context: &Context,
 ) -> Result<(), Reason> {
     let parameter = use_.properties.as_ref().map(through_go);
-    let mut instance = template.evaluate(parameter.as_ref(), &context.data())?;
+    let mut instance = template.evaluate(parameter.as_ref(), context)?;
+    let applied = apply_values(work, template, use_, &mut instance);
+    within_budget(&mut instance, applied)
+}
+
+fn apply_values(
+    work: &mut Work,
+    template: &Arc<Template>,
+    use_: &TraitUse,
+    instance: &mut Instance<'_>,
+) -> Result<(), Reason> {
     if instance.lookup(&["processing"]).is_some() {
         return Err(Reason::Processing);
     }
-    for (name, at) in members(&mut instance) {
-        let value = concrete(&mut instance, at, &format!("outputs.{name}"))?;
+    for (name, at) in members(instance) {
+        let value = concrete(instance, at, &format!("outputs.{name}"))?;
         let kind = type_label(&use_.definition);
         work.outputs.push(Output {
             name,
@@ -32,17 +43,17 @@ pub(crate) fn apply(
     }
     if let Some(at) = instance.lookup(&["patch"]) {
         let strategy = strategy_of(&instance.comments(at));
-        patch(&mut instance, at, &mut work.output, strategy, "output")?;
+        patch(instance, at, &mut work.output, strategy, "output")?;
     }
     if let Some(patches) = instance.lookup(&["patchOutputs"]) {
         for output in &mut work.outputs {
             if let Some(at) = instance.field(patches, &output.name) {
                 let target = format!("outputs.{}", output.name);
-                patch(&mut instance, at, &mut output.value, Strategy::Unify, &target)?;
+                patch(instance, at, &mut output.value, Strategy::Unify, &target)?;
             }
         }
     }
-    refusal(&mut instance).map_or(Ok(()), |message| Err(Reason::Refused(message)))
+    refusal(instance).map_or(Ok(()), |message| Err(Reason::Refused(message)))
 }
 
 fn patch(

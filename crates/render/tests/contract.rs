@@ -147,7 +147,7 @@ fn every_component_that_fails_is_told_with_its_place_in_the_definition() {
     let missing = failures.0[1].reason.to_string();
     assert_eq!(
         missing,
-        "parameter.image: expected string, got nothing\n    web:6:19"
+        "parameter.image: image is required (string)\n    web:6:19"
     );
     assert!(matches!(&failures.0[2].reason, Reason::NotFound { reference, .. } if reference == "nonesuch"));
 }

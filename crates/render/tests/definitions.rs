@@ -4,6 +4,7 @@
 
 mod support;
 
+use cambium_render::{Application, Definition, Environment, Limits, Reason, Template, render};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -192,3 +193,59 @@ outputs: service: {
 }
 parameter: paused: *false | bool
 ";
+
+/// KubeVela's own definitions, where its sources are at hand, and ours.
+#[test]
+fn ordinary_definitions_use_less_than_a_hundredth_of_the_budget() {
+    let environment = Environment {
+        limits: Limits::default().divided_by(100),
+        ..Environment::default()
+    };
+    let Some(manifests) = support::builtin_manifests() else {
+        return support::skip(
+            "ordinary_definitions_use_less_than_a_hundredth_of_the_budget",
+            "KubeVela's sources are not there; cargo xtask peers gets them",
+        );
+    };
+    let definitions = support::compile(&support::rendered(manifests));
+    let (mut rendered, mut expensive) = (0, Vec::new());
+    for application in support::applications() {
+        let application = Application::from_manifest(&application).unwrap();
+        match render(&application, &definitions, &environment) {
+            Ok(_) => rendered += 1,
+            Err(failures) => {
+                expensive.extend(failures.0.into_iter().filter_map(|failure| match failure.reason {
+                    Reason::TooExpensive(_) => Some(failure.to_string()),
+                    _ => None,
+                }))
+            }
+        }
+    }
+    assert!(expensive.is_empty(), "{}", expensive.join("\n"));
+    assert!(rendered > 50, "{rendered} applications were rendered");
+}
+
+#[test]
+fn kubevelas_own_definitions_can_all_be_published() {
+    let Some(manifests) = support::builtin_manifests() else {
+        return support::skip(
+            "kubevelas_own_definitions_can_all_be_published",
+            "KubeVela's sources are not there; cargo xtask peers gets them",
+        );
+    };
+    let mut refused = Vec::new();
+    let mut count = 0;
+    for manifest in support::rendered(manifests) {
+        let definition = Definition::from_manifest(&manifest).unwrap();
+        let template = Template::compile(definition).unwrap();
+        count += 1;
+        for problems in [template.unusable(), template.too_expensive()]
+            .into_iter()
+            .flatten()
+        {
+            refused.push(format!("{}: {problems}", template.definition().name));
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(count > 40, "{count} definitions");
+}

@@ -60,6 +60,9 @@ pub const INVALID_PROPERTIES: &str = "InvalidProperties";
 /// The template gave no manifest.
 pub const RENDER_FAILED: &str = "RenderFailed";
 
+/// A template takes more steps, memory or time than it may. It is not evaluated again before something of it changes.
+pub const TEMPLATE_TOO_EXPENSIVE: &str = "TemplateTooExpensive";
+
 /// The Application asks for a workflow, and nothing here runs one.
 pub const WORKFLOW_NOT_SUPPORTED: &str = "WorkflowNotSupported";
 

@@ -17,6 +17,7 @@ use super::expression::Value;
 use super::kind::Kind;
 use super::node::{NodeId, Source};
 use super::scalar::Scalar;
+use super::unify::UNCOMPILED;
 use crate::number::Number;
 use crate::packages::CallError;
 use crate::program::ir::Position;
@@ -143,6 +144,16 @@ impl Builtin {
         }
     }
 
+    /// How many bytes it takes for each byte of its arguments while it works, roughly.
+    fn growth(&self) -> usize {
+        match (self.package, self.name) {
+            ("strings", "Split" | "SplitN" | "SplitAfter" | "SplitAfterN" | "Fields" | "Runes") => 16,
+            ("encoding/json" | "encoding/yaml", _) => 32,
+            ("regexp", name) if name.starts_with("FindAll") => 64,
+            _ => 2,
+        }
+    }
+
     /// Whether the arguments may be values that are not concrete.
     pub(crate) fn takes_any(&self) -> bool {
         let marshals = matches!(self.package, "encoding/json" | "encoding/yaml") && self.name != "Unmarshal";
@@ -180,7 +191,13 @@ pub(crate) struct Validator {
 impl Validator {
     /// The same constraint.
     pub(crate) fn same(&self, other: &Self) -> bool {
-        std::ptr::eq(self.builtin, other.builtin) && self.shown == other.shown
+        let same = |(one, other): (&Value, &Value)| match (one, other) {
+            (Value::Scalar(one), Value::Scalar(other)) => one.same(other),
+            _ => true,
+        };
+        std::ptr::eq(self.builtin, other.builtin)
+            && self.shown == other.shown
+            && self.arguments.iter().zip(&other.arguments).all(same)
     }
 }
 
@@ -250,12 +267,50 @@ impl<'p> Machine<'p> {
             .chain(validator.arguments.iter().cloned())
             .collect();
         self.validating.push(validator.position);
-        let result = call(self, &arguments, validator.position);
+        let result = self.invoke(validator.builtin, call, &arguments, validator.position);
         self.validating.pop();
         match result? {
             Value::Scalar(Scalar::Bool(true)) => Ok(()),
             _ => Err(self.does_not_satisfy(validator, shown)),
         }
+    }
+
+    /// Calls a function, and counts what it is given and what it makes.
+    pub(super) fn invoke(
+        &mut self,
+        builtin: &'static Builtin,
+        call: Function,
+        arguments: &[Value],
+        position: Position,
+    ) -> Result<Value, Error> {
+        let mut length = 0;
+        for argument in arguments {
+            match argument {
+                Value::Scalar(Scalar::String(text)) => length += text.len(),
+                Value::Scalar(Scalar::Bytes(bytes)) => length += bytes.len(),
+                Value::Scalar(Scalar::Number(number)) => self.spend(number.weight())?,
+                _ => {}
+            }
+        }
+        self.claim(length.saturating_mul(builtin.growth()))?;
+        if let ("regexp", [Value::Scalar(Scalar::String(pattern)), ..]) = (builtin.package, arguments)
+            && builtin.name != "QuoteMeta"
+        {
+            match self.program.regex(pattern) {
+                Ok(regex) => {
+                    self.meter.charge(regex.size());
+                    self.spend(regex.compilation().saturating_add(regex.weight(length)))?;
+                }
+                Err(_) => self.spend(UNCOMPILED)?,
+            }
+        }
+        let value = call(self, arguments, position)?;
+        match &value {
+            Value::Scalar(Scalar::String(text)) => self.claim(text.len())?,
+            Value::Scalar(Scalar::Bytes(bytes)) => self.claim(bytes.len())?,
+            _ => {}
+        }
+        Ok(value)
     }
 
     /// An argument of the wrong kind.
@@ -334,7 +389,11 @@ impl<'p> Machine<'p> {
         position: Position,
     ) -> Result<Vec<NodeId>, Error> {
         match self.elements(&arguments[index]) {
-            Some(elements) => Ok(elements),
+            Some(elements) => {
+                self.claim(elements.len() * size_of::<NodeId>())?;
+                self.spend(elements.len() as u64 / 4)?;
+                Ok(elements)
+            }
             None => Err(self.wrong_argument(&arguments[index], "list", index, position)),
         }
     }
@@ -358,9 +417,14 @@ impl<'p> Machine<'p> {
 
     /// A list of strings.
     pub(crate) fn string_list<'t>(&mut self, texts: impl Iterator<Item = &'t str>) -> Value {
-        let elements: Vec<_> = texts
-            .map(|text| self.scalar_node(Scalar::String(text.into())))
-            .collect();
+        let mut elements = Vec::new();
+        for text in texts {
+            if self.is_exhausted() {
+                break;
+            }
+            self.meter.charge(text.len());
+            elements.push(self.scalar_node(Scalar::String(text.into())));
+        }
         self.list_value(&elements)
     }
 

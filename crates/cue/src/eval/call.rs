@@ -177,13 +177,14 @@ impl<'p> Machine<'p> {
                     return Err(self.wrong_arity(builtin, arguments.len(), position));
                 }
                 let values = self.arguments(env, builtin, arguments)?;
-                call(self, &values, position).map_err(|error| match &error.reason {
-                    Reason::Call(text) => {
-                        let message = format!("error in call to {builtin}: {text}");
-                        self.bottom(error.code, Reason::Text(message), error.positions.clone())
-                    }
-                    _ => error,
-                })
+                self.invoke(builtin, call, &values, position)
+                    .map_err(|error| match &error.reason {
+                        Reason::Call(text) => {
+                            let message = format!("error in call to {builtin}: {text}");
+                            self.bottom(error.code, Reason::Text(message), error.positions.clone())
+                        }
+                        _ => error,
+                    })
             }
             Run::Or => {
                 let [argument] = arguments else {

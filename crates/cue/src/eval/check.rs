@@ -45,7 +45,7 @@ impl<'p> Machine<'p> {
     /// Whether two evaluated values are the same, so that one of two alternatives can go.
     pub(super) fn same_value(&mut self, left: NodeId, right: NodeId) -> bool {
         let (left, right) = (self.expanded(left), self.expanded(right));
-        if left == right {
+        if left == right || self.step().is_err() {
             return true;
         }
         let (a, b) = (self.known(left), self.known(right));
@@ -113,6 +113,7 @@ impl<'p> Machine<'p> {
 
     /// Whether two concrete values are equal in the sense of `==`.
     pub(crate) fn equal(&mut self, left: NodeId, right: NodeId) -> Result<bool, Error> {
+        self.step()?;
         let (left, right) = (self.concrete_node(left)?, self.concrete_node(right)?);
         let (a, b) = (self.known(left), self.known(right));
         if let (Some((one, _)), Some((other, _))) = (&a.atom.scalar, &b.atom.scalar) {

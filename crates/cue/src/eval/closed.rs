@@ -75,7 +75,8 @@ impl Transplanted {
 impl<'p> Machine<'p> {
     pub(super) fn new_group(&mut self, parent: GroupId, link: Link, closing: Closing) -> GroupId {
         let within_closed = closing != Closing::Open || self.group(parent).within_closed;
-        let id = GroupId(u32::try_from(self.groups.len()).expect("the step budget bounds groups"));
+        self.meter.charge(size_of::<Group>());
+        let id = GroupId(u32::try_from(self.groups.len()).expect("the budget bounds groups"));
         self.groups.push(Group {
             parent,
             link,

@@ -76,6 +76,7 @@ impl<'p> Machine<'p> {
         let arcs = self.known(node).arcs.clone();
         let mut pairs = Vec::with_capacity(arcs.len());
         for arc in arcs {
+            self.step()?;
             let key = match arc.label {
                 Label::Index(index) if is_list => Scalar::Number(Number::integer(index)),
                 Label::Regular(symbol) if !is_list && arc.presence == Presence::Member => {

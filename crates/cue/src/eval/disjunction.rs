@@ -2,10 +2,14 @@
 
 use super::Machine;
 use super::atom::Atom;
+use super::budget::CONJUNCT;
 use super::error::{Code, Error, Reason};
 use super::node::{Conjunct, Disjunction, NodeId, Source, State};
+use super::scalar::Scalar;
 use super::unify::literal_scalar;
 use crate::program::ir::{Expr, ExprKind, OrExpr, Presence};
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 /// Whether an alternative is a default. The order is how two combine: the greater wins.
@@ -40,10 +44,11 @@ struct Marked {
 /// Of the disjunctions that are unified with one another, one whose defaults are all gone does not say what is a default. Of
 /// nested ones, what an outer one does not mark is no default, whatever an inner one says.
 fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
-    let has_default = |disjunction: usize| {
-        let is_default = |marked: &Marked| marked.disjunction == disjunction && marked.mark == Mark::Default;
-        branches.iter().any(|branch| branch.marks.iter().any(is_default))
-    };
+    let marks = branches.iter().flat_map(|branch| &branch.marks);
+    let with_default: HashSet<usize> = marks
+        .filter(|marked| marked.mark == Mark::Default)
+        .map(|marked| marked.disjunction)
+        .collect();
     let nested = |branch: &Branch, root: usize| {
         let mut combined = Mark::Unmarked;
         for (depth, marked) in branch
@@ -52,7 +57,7 @@ fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
             .filter(|marked| marked.root == root)
             .enumerate()
         {
-            if depth == 0 || has_default(marked.disjunction) {
+            if depth == 0 || with_default.contains(&marked.disjunction) {
                 combined = combined.max(marked.mark);
             }
         }
@@ -91,6 +96,47 @@ fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
     found
 }
 
+/// From how many alternatives on, beside those that disjunctions offer by themselves, not all products are looked at.
+const MANY: usize = 128;
+
+/// How many different values are enough to say that there are several.
+const ENOUGH: usize = 8;
+
+/// Which alternatives are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    All,
+    /// All, unless more than so many do not fail.
+    AtMost(usize),
+    /// Those that no disjunction with defaults excludes from them, until there are enough different ones.
+    Defaults,
+}
+
+/// A look at the alternatives of a node.
+#[derive(Debug)]
+pub(super) struct Enumeration {
+    of: NodeId,
+    extent: Extent,
+    /// How many have not failed.
+    leaves: usize,
+    /// Those that are different from one another, and miss nothing.
+    there: Vec<NodeId>,
+    /// Some were left out that are no defaults.
+    skipped: bool,
+    /// Some were left out because there are enough.
+    stopped: bool,
+}
+
+fn hash_scalar(scalar: &Scalar, into: &mut impl Hasher) {
+    match scalar {
+        Scalar::Null => {}
+        Scalar::Bool(value) => value.hash(into),
+        Scalar::Number(number) => number.hash(into),
+        Scalar::String(text) => text.hash(into),
+        Scalar::Bytes(bytes) => bytes.hash(into),
+    }
+}
+
 /// What tells a disjunction from others.
 fn key(conjunct: &Conjunct<'_>) -> usize {
     match &conjunct.source {
@@ -106,6 +152,13 @@ enum Choice<'p> {
     Written(&'p OrExpr),
     /// The elements in a call of `or`.
     Nodes(Rc<[NodeId]>),
+}
+
+impl Disjunction<'_> {
+    /// How many alternatives it offers.
+    fn len(&self) -> usize {
+        Choice::of(&self.conjunct).len()
+    }
 }
 
 impl<'p> Choice<'p> {
@@ -205,46 +258,150 @@ impl<'p> Machine<'p> {
         if self.fork_atoms(id) {
             return;
         }
+        if self.node(id).origin.is_some() {
+            let (branches, errors) = self.fork_choices(id);
+            match branches.is_empty() {
+                true => self.settle(id, Vec::new(), errors),
+                false => self.known_mut(id).branches = branches,
+            }
+            return;
+        }
+        let offered: usize = self.known(id).disjunctions.iter().map(Disjunction::len).sum();
+        let few = Extent::AtMost(MANY + 4 * offered);
+        let (mut branches, mut errors, mut enumeration) = self.enumerate(id, few);
+        if enumeration.stopped {
+            // Disjunctions multiply. What is exported is the default, or that there are several: neither needs all products.
+            (branches, errors, enumeration) = self.enumerate(id, Extent::Defaults);
+            if enumeration.there.is_empty() && self.exhausted.is_none() {
+                (branches, errors, enumeration) = self.enumerate(id, Extent::All);
+            }
+        }
+        let survivors = self.distinct(combine(&branches));
+        self.known_mut(id).more = enumeration.stopped || enumeration.skipped;
+        self.settle(id, survivors, errors);
+    }
+
+    /// All alternatives of a node, through all its disjunctions, to some extent.
+    fn enumerate(&mut self, id: NodeId, extent: Extent) -> (Vec<Branch>, Vec<Error>, Enumeration) {
+        self.enumerations.push(Enumeration {
+            of: id,
+            extent,
+            leaves: 0,
+            there: Vec::new(),
+            skipped: false,
+            stopped: false,
+        });
+        let (branches, errors) = self.fork_choices(id);
+        let enumeration = self.enumerations.pop().expect("it was pushed above");
+        (branches, errors, enumeration)
+    }
+
+    /// The enumeration that an alternative is looked at for.
+    fn enumeration(&mut self, id: NodeId) -> Option<&mut Enumeration> {
+        let of = self.node(id).origin.unwrap_or(id);
+        let mut enumerations = self.enumerations.iter_mut().rev();
+        enumerations.find(|enumeration| enumeration.of == of)
+    }
+
+    fn fork_choices(&mut self, id: NodeId) -> (Vec<Branch>, Vec<Error>) {
         let decided = self.node(id).choices.len();
         let Disjunction { conjunct, root, .. } = self.known(id).disjunctions[decided].clone();
         let choice = Choice::of(&conjunct);
         let mut branches: Vec<Branch> = Vec::new();
         let mut errors = Vec::new();
         for index in 0..choice.len() {
-            let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
             let marked = Marked {
                 disjunction: key(&conjunct),
                 root,
                 mark: choice.mark(index),
             };
+            if let Some(enumeration) = self.enumeration(id) {
+                if enumeration.stopped {
+                    break;
+                }
+                if enumeration.extent == Extent::Defaults && marked.mark == Mark::Other {
+                    enumeration.skipped = true;
+                    continue;
+                }
+            }
+            let alternative = self.alternative(id, u32::try_from(index).expect("the source is bounded"));
             self.collect(alternative, marked, &mut branches, &mut errors);
             if self.exhausted.is_some() {
                 break;
             }
         }
-        if decided == 0 || branches.is_empty() {
-            let survivors = self.distinct(combine(&branches));
-            self.settle(id, survivors, errors);
-        } else {
-            self.known_mut(id).branches = branches;
+        (branches, errors)
+    }
+
+    /// Notes an alternative that has not failed; perhaps no more of them are needed.
+    fn note_leaf(&mut self, alternative: NodeId) {
+        let Some(enumeration) = self.enumeration(alternative) else {
+            return;
+        };
+        enumeration.leaves += 1;
+        match enumeration.extent {
+            Extent::All => {}
+            Extent::AtMost(limit) => enumeration.stopped |= enumeration.leaves > limit,
+            Extent::Defaults => {
+                let known = enumeration.there.clone();
+                if !self.is_there(alternative)
+                    || known.iter().any(|known| self.same_value(*known, alternative))
+                {
+                    return;
+                }
+                if let Some(enumeration) = self.enumeration(alternative) {
+                    enumeration.there.push(alternative);
+                    enumeration.stopped |= enumeration.there.len() >= ENOUGH;
+                }
+            }
         }
     }
 
     /// Alternatives with the same value count as one.
     fn distinct(&mut self, found: Vec<(NodeId, Mark)>) -> Vec<(NodeId, Mark)> {
         let mut survivors: Vec<(NodeId, Mark)> = Vec::with_capacity(found.len());
+        // Only those that look the same from afar are compared.
+        let mut alike: HashMap<u64, Vec<usize>> = HashMap::new();
         'found: for (node, mark) in found {
-            for (known, known_mark) in &mut survivors {
-                if self.same_value(*known, node) {
+            let print = self.fingerprint(node);
+            for &known in alike.get(&print).into_iter().flatten() {
+                if self.same_value(survivors[known].0, node) {
                     if mark == Mark::Default {
-                        *known_mark = mark;
+                        survivors[known].1 = mark;
                     }
                     continue 'found;
                 }
             }
+            alike.entry(print).or_default().push(survivors.len());
             survivors.push((node, mark));
         }
         survivors
+    }
+
+    /// The same for values that are the same in the sense of [`Machine::same_value`].
+    fn fingerprint(&mut self, node: NodeId) -> u64 {
+        let node = self.expanded(node);
+        let mut print = DefaultHasher::new();
+        let known = self.known(node);
+        (known.is_struct, known.list.is_some(), known.arcs.len()).hash(&mut print);
+        if let Some((scalar, _)) = &known.atom.scalar {
+            hash_scalar(scalar, &mut print);
+        }
+        // Fields are in whatever order.
+        let mut fields = 0_u64;
+        for arc in known.arcs.clone() {
+            let mut field = DefaultHasher::new();
+            arc.label.hash(&mut field);
+            if arc.presence == Presence::Member {
+                let value = self.expanded(arc.node);
+                if let Some((scalar, _)) = &self.known(value).atom.scalar {
+                    hash_scalar(scalar, &mut field);
+                }
+            }
+            fields = fields.wrapping_add(field.finish());
+        }
+        fields.hash(&mut print);
+        print.finish()
     }
 
     /// The same node with one more choice made.
@@ -254,6 +411,7 @@ impl<'p> Machine<'p> {
         let origin = node.origin.unwrap_or(id);
         let mut choices = node.choices.clone();
         choices.push(choice);
+        self.meter.charge((conjuncts.len() + choices.len()) * CONJUNCT);
         let alternative = self.new_node(parent, label);
         let node = self.node_mut(alternative);
         node.conjuncts = conjuncts;
@@ -281,10 +439,13 @@ impl<'p> Machine<'p> {
         }
         match self.check(alternative) {
             Some(error) => errors.push(error),
-            None => branches.push(Branch {
-                node: alternative,
-                marks: vec![marked],
-            }),
+            None => {
+                branches.push(Branch {
+                    node: alternative,
+                    marks: vec![marked],
+                });
+                self.note_leaf(alternative);
+            }
         }
     }
 
@@ -322,6 +483,11 @@ impl<'p> Machine<'p> {
                     let Source::Expr(disjunct) = choice.source(index) else {
                         continue;
                     };
+                    self.meter.charge(size_of::<(Atom, Vec<Mark>)>() + marks.len());
+                    if let Err(error) = self.spend(1 + next.len() as u64 / 16) {
+                        self.fail(id, error);
+                        return true;
+                    }
                     let mut combined = atom.clone();
                     if let Err(error) = self.meet_simple(&mut combined, disjunct) {
                         errors.push(error);
@@ -427,7 +593,7 @@ impl<'p> Machine<'p> {
                 };
                 self.known_mut(id).error = Some(error);
             }
-            [(only, _)] => self.node_mut(id).forward = Some(*only),
+            [(only, _)] if !self.known(id).more => self.node_mut(id).forward = Some(*only),
             _ => {
                 let (defaults, others): (Vec<_>, Vec<_>) = survivors
                     .into_iter()

@@ -263,6 +263,7 @@ impl<'p> Machine<'p> {
         }
         match (&value, self.elements(&value)) {
             (Value::Scalar(Scalar::Bytes(bytes)), _) => {
+                self.claim(high - low)?;
                 Ok(Value::Scalar(Scalar::Bytes(bytes[low..high].into())))
             }
             (_, elements) => Ok(self.list_value(&elements.unwrap_or_default()[low..high])),
@@ -316,29 +317,46 @@ impl<'p> Machine<'p> {
     fn interpolate(&mut self, env: EnvId, bytes: bool, parts: &'p [Part]) -> Result<Value, Error> {
         let mut text: Vec<u8> = Vec::new();
         for part in parts {
-            match part {
-                Part::Text(literal) => text.extend_from_slice(literal),
-                Part::Expr(expr) => match self.operand(env, expr)? {
-                    Value::Scalar(Scalar::String(string)) => text.extend_from_slice(string.as_bytes()),
-                    Value::Scalar(Scalar::Bytes(raw)) if bytes => text.extend_from_slice(&raw),
-                    Value::Scalar(Scalar::Bytes(raw)) => {
-                        text.extend_from_slice(String::from_utf8_lossy(&raw).as_bytes());
-                    }
-                    Value::Scalar(Scalar::Number(number)) => {
-                        text.extend_from_slice(number.to_string().as_bytes())
-                    }
-                    Value::Scalar(Scalar::Bool(value)) => {
-                        text.extend_from_slice(value.to_string().as_bytes())
-                    }
-                    other => {
-                        let (shown, kind) = (self.show_value(&other), self.kind_of(&other));
-                        let message = format!(
-                            "invalid interpolation: cannot use {shown} (type {kind}) as type (bool|string|bytes|number)"
-                        );
-                        return Err(self.fatal(message, expr.position));
-                    }
+            let expr = match part {
+                Part::Text(literal) => {
+                    text.extend_from_slice(literal);
+                    continue;
+                }
+                Part::Expr(expr) => expr,
+            };
+            let (plain, lossy);
+            let piece: &[u8] = match self.operand(env, expr)? {
+                Value::Scalar(Scalar::String(string)) => {
+                    plain = string;
+                    plain.as_bytes()
+                }
+                Value::Scalar(Scalar::Bytes(raw)) if bytes => {
+                    lossy = raw.to_vec();
+                    &lossy
+                }
+                Value::Scalar(Scalar::Bytes(raw)) => {
+                    lossy = String::from_utf8_lossy(&raw).into_owned().into_bytes();
+                    &lossy
+                }
+                Value::Scalar(Scalar::Number(number)) => {
+                    self.spend(number.weight())?;
+                    lossy = number.to_string().into_bytes();
+                    &lossy
+                }
+                Value::Scalar(Scalar::Bool(value)) => match value {
+                    true => b"true",
+                    false => b"false",
                 },
-            }
+                other => {
+                    let (shown, kind) = (self.show_value(&other), self.kind_of(&other));
+                    let message = format!(
+                        "invalid interpolation: cannot use {shown} (type {kind}) as type (bool|string|bytes|number)"
+                    );
+                    return Err(self.fatal(message, expr.position));
+                }
+            };
+            self.text(text.len() + piece.len(), expr.position)?;
+            text.extend_from_slice(piece);
         }
         Ok(Value::Scalar(if bytes {
             Scalar::Bytes(text.into())

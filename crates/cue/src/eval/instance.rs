@@ -17,6 +17,9 @@ pub struct Instance<'p> {
     root: NodeId,
 }
 
+/// The node that stands above the program.
+const ABOVE: NodeId = NodeId(0);
+
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup(pub(super) NodeId);
@@ -123,7 +126,10 @@ impl<'p> Instance<'p> {
     pub fn errors(&mut self, at: Lookup) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         self.machine.report_all(at.0, &mut Vec::new(), &mut problems);
-        problems
+        match self.exhausted() {
+            Some(problem) => vec![problem],
+            None => problems,
+        }
     }
 
     /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
@@ -170,7 +176,20 @@ impl<'p> Instance<'p> {
 
     /// The steps taken so far, as [`Limits::steps`](super::Limits::steps) counts them.
     pub fn steps(&self) -> u64 {
-        self.machine.steps
+        self.machine.meter.steps()
+    }
+
+    /// The memory taken so far, as [`Limits::bytes`](super::Limits::bytes) counts it.
+    pub fn bytes(&self) -> u64 {
+        self.machine.meter.bytes()
+    }
+
+    /// What is used up of the evaluation's budget, and where. What was found after that means nothing.
+    pub fn exhausted(&mut self) -> Option<Diagnostic> {
+        // Memory that was taken without a step is noticed here.
+        self.machine.spend(0).ok();
+        let error = self.machine.exhausted.clone()?;
+        Some(self.machine.diagnostic(&error, self.root))
     }
 
     /// The whole value as data; every reason why it cannot be.
@@ -182,8 +201,9 @@ impl<'p> Instance<'p> {
     pub fn export_at(&mut self, at: Lookup) -> Result<Data, Diagnostics> {
         let mut problems = Vec::new();
         let data = self.machine.export(at.0, &mut Vec::new(), &mut problems);
-        match data {
-            Some(data) if problems.is_empty() => Ok(data),
+        match (data, self.exhausted()) {
+            (_, Some(problem)) => Err(Diagnostics(vec![problem])),
+            (Some(data), _) if problems.is_empty() => Ok(data),
             _ => Err(Diagnostics(problems)),
         }
     }
@@ -256,15 +276,22 @@ impl<'p> Machine<'p> {
 
     /// Data as a tree of nodes.
     pub(crate) fn data_node(&mut self, data: &Data) -> NodeId {
+        if self.is_exhausted() {
+            return ABOVE;
+        }
         let source = match data {
             Data::Null => Source::Scalar(Scalar::Null),
             Data::Bool(value) => Source::Scalar(Scalar::Bool(*value)),
             Data::Number(number) => Source::Scalar(Scalar::Number(number.clone())),
-            Data::String(text) => Source::Scalar(Scalar::String(text.as_str().into())),
+            Data::String(text) => {
+                self.meter.charge(text.len());
+                Source::Scalar(Scalar::String(text.as_str().into()))
+            }
             Data::List(items) => Source::List(items.iter().map(|item| self.data_node(item)).collect()),
             Data::Struct(fields) => {
                 let mut nodes = Vec::with_capacity(fields.len());
                 for (name, value) in fields {
+                    self.meter.charge(name.len());
                     nodes.push((Label::Regular(self.symbols.intern(name)), self.data_node(value)));
                 }
                 Source::Fields(nodes.into())
@@ -292,6 +319,7 @@ impl<'p> Machine<'p> {
         above: &mut Vec<NodeId>,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Data> {
+        self.visited = Some(id);
         // Small texts can stand for huge values: what is written out is counted, too.
         if let Err(error) = self.step() {
             self.report(&error, id, problems);
@@ -317,6 +345,10 @@ impl<'p> Machine<'p> {
         }
         if let Some((scalar, _)) = known.atom.scalar.clone() {
             self.report_below(node, problems);
+            if let Err(error) = self.claim(written_length(&scalar)) {
+                self.report(&error, id, problems);
+                return None;
+            }
             return Some(match scalar {
                 Scalar::Null => Data::Null,
                 Scalar::Bool(value) => Data::Bool(value),
@@ -334,6 +366,8 @@ impl<'p> Machine<'p> {
             return None;
         }
         above.push(node);
+        self.meter
+            .charge(self.known(node).arcs.len() * size_of::<(String, Data)>());
         let mut items = Vec::new();
         let mut fields = Vec::new();
         let mut index = 0;
@@ -387,6 +421,10 @@ impl<'p> Machine<'p> {
     }
 
     fn report(&mut self, error: &Error, at: NodeId, problems: &mut Vec<Diagnostic>) {
+        // A thousand problems help nobody more than the first of them.
+        if problems.len() >= MAXIMUM_PROBLEMS {
+            return;
+        }
         let diagnostic = self.diagnostic(error, at);
         let is_known = |known: &Diagnostic| {
             *known == diagnostic || (error.code == Code::Exhausted && known.message == diagnostic.message)
@@ -408,6 +446,7 @@ impl<'p> Machine<'p> {
 
     /// Every fatal error at or below a node.
     fn report_all(&mut self, id: NodeId, above: &mut Vec<NodeId>, problems: &mut Vec<Diagnostic>) {
+        self.visited = Some(id);
         let node = self.settled(id);
         if above.contains(&node) || self.step().is_err() {
             return;
@@ -433,5 +472,24 @@ impl<'p> Machine<'p> {
         let conjunct = self.data_conjunct(Source::AnyOf(alternatives.into()));
         self.node_mut(node).conjuncts.push(conjunct);
         node
+    }
+}
+
+/// How many problems of one value are told.
+const MAXIMUM_PROBLEMS: usize = 256;
+
+/// How long a scalar is, at most, when it is written as JSON.
+fn written_length(scalar: &Scalar) -> usize {
+    match scalar {
+        Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) => 0,
+        Scalar::Bytes(bytes) => bytes.len() * 2,
+        Scalar::String(text) => {
+            let escaped = text.bytes().map(|byte| match byte {
+                b'"' | b'\\' => 2,
+                0..0x20 => 6,
+                _ => 1,
+            });
+            escaped.sum()
+        }
     }
 }

@@ -25,6 +25,9 @@ impl<'p> Machine<'p> {
             }
         }
         for (index, conjunct) in elements.into_iter().enumerate() {
+            if self.is_exhausted() {
+                break;
+            }
             let node = self.element(id, index);
             self.add_late(node, conjunct);
         }

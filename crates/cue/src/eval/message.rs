@@ -12,6 +12,12 @@ use crate::program::symbols::Label;
 const SHOWN: usize = 8;
 const SHOWN_DEPTH: usize = 3;
 
+/// How many alternatives a message shows.
+const SHOWN_ALTERNATIVES: usize = 64;
+
+/// How long a value in a message gets.
+const SHOWN_LENGTH: usize = 4096;
+
 impl<'p> Machine<'p> {
     pub(crate) fn show_value(&self, value: &Value) -> String {
         match value {
@@ -22,7 +28,12 @@ impl<'p> Machine<'p> {
 
     /// What is known of a node, briefly.
     pub(crate) fn show(&self, node: NodeId) -> String {
-        self.show_to(node, SHOWN_DEPTH)
+        let mut shown = self.show_to(node, SHOWN_DEPTH);
+        if shown.len() > SHOWN_LENGTH {
+            shown.truncate(shown.floor_char_boundary(SHOWN_LENGTH));
+            shown.push('…');
+        }
+        shown
     }
 
     fn show_to(&self, node: NodeId, depth: usize) -> String {
@@ -36,13 +47,17 @@ impl<'p> Machine<'p> {
                 let mark = if index < known.defaults { "*" } else { "" };
                 format!("{mark}{}", self.show_to(*alternative, depth))
             };
-            return known
+            let mut shown: Vec<String> = known
                 .alternatives
                 .iter()
+                .take(SHOWN_ALTERNATIVES)
                 .enumerate()
                 .map(show)
-                .collect::<Vec<_>>()
-                .join(" | ");
+                .collect();
+            if known.alternatives.len() > SHOWN_ALTERNATIVES || known.more {
+                shown.push("…".to_owned());
+            }
+            return shown.join(" | ");
         }
         if known.error.is_some() {
             return "_|_".to_owned();
@@ -156,7 +171,8 @@ impl<'p> Machine<'p> {
 
     pub(crate) fn diagnostic(&self, error: &Error, at: NodeId) -> Diagnostic {
         let severity = match error.code {
-            Code::Fatal | Code::Exhausted => Severity::Error,
+            Code::Fatal => Severity::Error,
+            Code::Exhausted => Severity::Exhausted,
             Code::Incomplete | Code::Cycle => Severity::Incomplete,
         };
         let mut positions: Vec<Position> = error.positions.clone();

@@ -12,6 +12,7 @@
 //!   provisional and evaluated again later.
 
 pub(crate) mod atom;
+mod budget;
 pub(crate) mod builtin;
 mod call;
 mod check;
@@ -37,7 +38,10 @@ mod shape;
 mod task;
 mod unify;
 
+pub use budget::Limits;
+use budget::Meter;
 use closed::{Group, GroupId};
+use disjunction::Enumeration;
 use error::{Bottom, Code, Error, Reason};
 pub use instance::{Instance, Lookup};
 pub(crate) use node::NodeId;
@@ -45,28 +49,11 @@ use node::{Conjunct, Env, EnvId, Known, Node, Scope, Source, State};
 pub use openapi::{Inexpressible, OpenApi};
 pub use shape::{Member, MemberKind, Shape};
 
-use crate::deadline::{self, Expired};
+use crate::packages::regexp::Pattern;
 use crate::program::Program;
 use crate::program::ir::{Expr, Position};
 use crate::program::symbols::{Label, Symbols};
-
-/// How much work an evaluation may do before it is given up.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Conjuncts unified.
-    pub steps: u64,
-    /// Values nested in the evaluation of one another.
-    pub depth: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            steps: 1_000_000,
-            depth: 500,
-        }
-    }
-}
+use std::collections::HashMap;
 
 /// How an evaluation differs from plain CUE.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,13 +80,18 @@ pub(crate) struct Machine<'p> {
     stack: Vec<NodeId>,
     /// The lowest place in the stack that was asked while being evaluated.
     lowest_touched: u32,
+    /// What is being written out or looked through.
+    visited: Option<NodeId>,
     /// Nothing more will become known: what is missing is missing.
     last_try: bool,
     /// The places of the validators that are being run: what they look at is looked at without them.
     validating: Vec<Position>,
-    steps: u64,
-    /// Says whether the time is up.
-    expired: Option<Expired>,
+    /// The disjunctions whose alternatives are being looked at, outermost first.
+    enumerations: Vec<Enumeration>,
+    /// Regular expressions in use.
+    regexes: HashMap<String, Pattern>,
+    /// What it has cost so far.
+    meter: Meter,
     exhausted: Option<Error>,
 }
 
@@ -114,10 +106,12 @@ impl<'p> Machine<'p> {
             groups: vec![Group::ROOT],
             stack: Vec::new(),
             lowest_touched: u32::MAX,
+            visited: None,
             last_try: false,
             validating: Vec::new(),
-            steps: 0,
-            expired: deadline::current(),
+            enumerations: Vec::new(),
+            regexes: HashMap::new(),
+            meter: Meter::new(options.limits),
             exhausted: None,
         }
     }
@@ -139,7 +133,8 @@ impl<'p> Machine<'p> {
     }
 
     fn new_node(&mut self, parent: Option<NodeId>, label: Option<Label>) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).expect("the step budget bounds nodes"));
+        self.meter.charge(budget::NODE);
+        let id = NodeId(u32::try_from(self.nodes.len()).expect("the budget bounds nodes"));
         self.nodes.push(Node {
             parent,
             label,
@@ -163,7 +158,8 @@ impl<'p> Machine<'p> {
     }
 
     fn new_env(&mut self, up: Option<EnvId>, scope: Scope<'p>) -> EnvId {
-        let id = EnvId(u32::try_from(self.envs.len()).expect("the step budget bounds environments"));
+        self.meter.charge(budget::ENV);
+        let id = EnvId(u32::try_from(self.envs.len()).expect("the budget bounds environments"));
         self.envs.push(Env { up, scope });
         id
     }
@@ -198,6 +194,12 @@ impl<'p> Machine<'p> {
     }
 
     fn bottom(&self, code: Code, reason: Reason, positions: Vec<Position>) -> Error {
+        // Many are kept: alternatives that failed, fields that are missing.
+        let text = match &reason {
+            Reason::Text(text) | Reason::Call(text) => text.len(),
+            _ => 0,
+        };
+        self.meter.charge(size_of::<Bottom>() + text);
         Error::new(Bottom {
             code,
             reason,
@@ -212,23 +214,6 @@ impl<'p> Machine<'p> {
 
     fn incomplete(&self, message: impl Into<String>, position: Position) -> Error {
         self.bottom(Code::Incomplete, Reason::Text(message.into()), vec![position])
-    }
-
-    /// Counts a step; an error once the budget is used up.
-    fn step(&mut self) -> Result<(), Error> {
-        self.steps += 1;
-        if self.exhausted.is_none() {
-            let message = if self.steps > self.options.limits.steps {
-                format!("evaluation takes more than {} steps", self.options.limits.steps)
-            } else if self.steps.is_multiple_of(256) && self.expired.as_ref().is_some_and(|expired| expired())
-            {
-                "evaluation takes too long".to_owned()
-            } else {
-                return Ok(());
-            };
-            self.exhausted = Some(self.bottom(Code::Exhausted, Reason::Text(message), Vec::new()));
-        }
-        self.exhausted.clone().map_or(Ok(()), Err)
     }
 
     /// Evaluates a node as far as its own level: its scalar, its fields, its alternatives, but not the fields' values.
@@ -248,8 +233,8 @@ impl<'p> Machine<'p> {
                 "evaluation is nested more than {} deep",
                 self.options.limits.depth
             );
-            let error = self.bottom(Code::Exhausted, Reason::Text(message), Vec::new());
-            self.exhausted.get_or_insert_with(|| error.clone());
+            let error = self.bottom(Code::Exhausted, Reason::Text(message), self.here());
+            self.exhaust(error.clone());
             self.known_mut(id).error = Some(error);
             self.node_mut(id).state = State::Done;
             return;

@@ -168,6 +168,8 @@ pub(crate) struct Known<'p> {
     /// Alternatives when several are left; the first `defaults` are defaults.
     pub alternatives: Vec<NodeId>,
     pub defaults: usize,
+    /// There may be more alternatives, which decide nothing.
+    pub more: bool,
     pub error: Option<Error>,
     /// Something was said of this node that does not come from what it is part of.
     pub grounded: bool,

@@ -228,6 +228,10 @@ impl Writer<'_, '_> {
     fn disjunction(&mut self, node: NodeId, path: &str) -> Schema {
         let known = self.machine.known(node);
         let (alternatives, defaults) = (known.alternatives.clone(), known.defaults);
+        if known.more {
+            self.cannot(path, "has too many alternatives");
+            return open();
+        }
         let default = match defaults {
             1 => self
                 .machine

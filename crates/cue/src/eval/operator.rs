@@ -1,6 +1,7 @@
 //! Operators on concrete operands.
 
 use super::Machine;
+use super::budget::NODE;
 use super::error::Error;
 use super::expression::Value;
 use super::kind::Kind;
@@ -121,6 +122,9 @@ impl<'p> Machine<'p> {
     ) -> Result<Option<bool>, Error> {
         use BoundOperator as Op;
         let equality = matches!(operator, Op::Equal | Op::NotEqual);
+        if let (Value::Scalar(one), Value::Scalar(other)) = (first, second) {
+            self.spend(one.weight().min(other.weight()))?;
+        }
         match (first, second) {
             (Value::Scalar(subject), Value::Scalar(Scalar::String(pattern)))
                 if matches!(operator, Op::Match | Op::NotMatch) =>
@@ -130,7 +134,9 @@ impl<'p> Machine<'p> {
                     Scalar::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                     _ => return Ok(None),
                 };
-                let matches = self.regex(pattern, position)?.is_match(&text);
+                let regex = self.regex(pattern, position)?;
+                self.spend(regex.weight(text.len()))?;
+                let matches = regex.is_match(&text);
                 Ok(Some(matches == (operator == Op::Match)))
             }
             (Value::Scalar(Scalar::Null), _) | (_, Value::Scalar(Scalar::Null)) if equality => {
@@ -174,9 +180,11 @@ impl<'p> Machine<'p> {
         }
         match (operator, first, second) {
             (Binary::Add, Value::Scalar(Scalar::String(one)), Value::Scalar(Scalar::String(other))) => {
+                self.text(one.len() + other.len(), position)?;
                 return Ok(Value::Scalar(Scalar::String(format!("{one}{other}").into())));
             }
             (Binary::Add, Value::Scalar(Scalar::Bytes(one)), Value::Scalar(Scalar::Bytes(other))) => {
+                self.text(one.len() + other.len(), position)?;
                 return Ok(Value::Scalar(Scalar::Bytes(
                     [one.as_ref(), other.as_ref()].concat().into(),
                 )));
@@ -212,6 +220,7 @@ impl<'p> Machine<'p> {
         other: &Number,
         position: Position,
     ) -> Result<Value, Error> {
+        self.spend(one.weight() + other.weight())?;
         let result = match operator {
             Binary::Add => one.add(other),
             Binary::Subtract => one.subtract(other),
@@ -241,14 +250,20 @@ impl<'p> Machine<'p> {
             Scalar::Bytes(bytes) => bytes.len(),
             _ => 0,
         };
-        if length.saturating_mul(count) > MAXIMUM_TEXT {
-            return Err(self.fatal(format!("text longer than {MAXIMUM_TEXT} bytes"), position));
-        }
+        self.text(length.saturating_mul(count), position)?;
         Ok(Value::Scalar(match text {
             Scalar::Bytes(bytes) => Scalar::Bytes(bytes.repeat(count).into()),
             Scalar::String(text) => Scalar::String(text.repeat(count).into()),
             other => other.clone(),
         }))
+    }
+
+    /// Counts a text of this length that is about to be made.
+    pub(crate) fn text(&mut self, length: usize, position: Position) -> Result<(), Error> {
+        if length > MAXIMUM_TEXT {
+            return Err(self.fatal(format!("text longer than {MAXIMUM_TEXT} bytes"), position));
+        }
+        self.claim(length)
     }
 
     pub(super) fn list_arithmetic(
@@ -270,15 +285,24 @@ impl<'p> Machine<'p> {
             "Repeat"
         };
         let elements = match (operator, one, other, first, second) {
-            (Binary::Add, Some(one), Some(other), ..) => [one, other].concat(),
+            (Binary::Add, Some(one), Some(other), ..) => {
+                if let Err(error) = self.claim(NODE * (one.len() + other.len())) {
+                    return Some(Err(error));
+                }
+                [one, other].concat()
+            }
             (Binary::Multiply, Some(list), None, _, Value::Scalar(Scalar::Number(count)))
             | (Binary::Multiply, None, Some(list), Value::Scalar(Scalar::Number(count)), _) => {
                 let count = count
                     .to_i64()
                     .and_then(|count| usize::try_from(count).ok())
                     .unwrap_or(0);
-                if list.len().saturating_mul(count) > MAXIMUM_TEXT {
+                let length = list.len().saturating_mul(count);
+                if length > MAXIMUM_TEXT {
                     return Some(Err(self.fatal("list is too long", position)));
+                }
+                if let Err(error) = self.claim(NODE * length) {
+                    return Some(Err(error));
                 }
                 list.repeat(count)
             }

@@ -1,6 +1,7 @@
 //! `[pattern]: value`: fields that a struct may have.
 
 use super::Machine;
+use super::error::{Code, Reason};
 use super::kind::Kind;
 use super::node::{Conjunct, NodeId, Pattern, Source};
 use super::scalar::Scalar;
@@ -69,6 +70,13 @@ impl<'p> Machine<'p> {
         let node = self.expanded(node);
         let known = self.known(node);
         if known.error.is_some() {
+            return false;
+        }
+        if known.more {
+            // Nobody knows what they all admit.
+            let message = "a pattern has too many alternatives".to_owned();
+            let error = self.bottom(Code::Exhausted, Reason::Text(message), self.here());
+            self.exhaust(error);
             return false;
         }
         if !known.alternatives.is_empty() {

@@ -99,7 +99,9 @@ impl<'p> Machine<'p> {
             return;
         }
         // Looking through a long trail is work, too.
-        self.steps += u64::from(conjunct.trail.as_ref().map_or(0, |trail| trail.length) / 8);
+        // What is used up is noticed when the conjuncts are added.
+        let length = conjunct.trail.as_ref().map_or(0, |trail| trail.length);
+        self.spend(u64::from(length / 8)).ok();
         let returns = Trail::contains(conjunct.trail.as_ref(), target) || self.is_below(id, target);
         if returns && !self.known(id).grounded {
             self.known_mut(id).returning.push((target, conjunct.clone()));

@@ -28,6 +28,16 @@ impl Scalar {
         }
     }
 
+    /// How many steps it counts for to look at it.
+    pub(crate) fn weight(&self) -> u64 {
+        match self {
+            Self::Null | Self::Bool(_) => 0,
+            Self::Number(number) => number.weight(),
+            Self::String(text) => text.len() as u64 / 256,
+            Self::Bytes(bytes) => bytes.len() as u64 / 256,
+        }
+    }
+
     /// The same value of the same kind: what unification asks.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.kind() == other.kind() && self.compare(other) == Some(Ordering::Equal)
@@ -46,16 +56,25 @@ impl Scalar {
     }
 }
 
+/// How much of a text a message shows.
+const SHOWN: usize = 512;
+
+/// As messages show it: long texts are cut.
 impl fmt::Display for Scalar {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => out.write_str("null"),
             Self::Bool(value) => write!(out, "{value}"),
             Self::Number(number) => write!(out, "{number}"),
-            Self::String(text) => write!(out, "{}", crate::data::Data::String(text.to_string()).to_json()),
+            Self::String(text) => {
+                let shown = &text[..text.floor_char_boundary(SHOWN)];
+                let more = if shown.len() < text.len() { "…" } else { "" };
+                let shown = crate::data::Data::String(format!("{shown}{more}"));
+                write!(out, "{}", shown.to_json())
+            }
             Self::Bytes(bytes) => {
                 out.write_str("'")?;
-                for chunk in bytes.utf8_chunks() {
+                for chunk in bytes[..bytes.len().min(SHOWN)].utf8_chunks() {
                     write!(out, "{}", chunk.valid().escape_debug())?;
                     for byte in chunk.invalid() {
                         write!(out, "\\x{byte:02x}")?;

@@ -2,6 +2,7 @@
 
 use super::Machine;
 use super::atom::{Atom, Bound, Conflict};
+use super::budget::CONJUNCT;
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
 use super::node::{Conjunct, Declares, NodeId, Scope, Source, StructInfo, TaskKind};
@@ -87,6 +88,7 @@ impl<'p> Machine<'p> {
 
     /// Unifies one more conjunct into a node that is being evaluated.
     pub(super) fn add(&mut self, id: NodeId, conjunct: Conjunct<'p>) {
+        self.meter.charge(CONJUNCT);
         if let Err(error) = self.step() {
             self.fail(id, error);
             return;
@@ -131,6 +133,9 @@ impl<'p> Machine<'p> {
                     declares: Declares::Data(Rc::clone(&fields)),
                 });
                 for &(label, node) in fields.iter() {
+                    if self.is_exhausted() {
+                        break;
+                    }
                     let conjunct = Conjunct {
                         source: Source::Node(node),
                         ..conjunct.clone()
@@ -246,15 +251,30 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// A compiled regular expression; each is compiled once per program.
+    /// A compiled regular expression; each is compiled, and counted, once.
     pub(super) fn regex(
         &mut self,
         pattern: &str,
         position: Position,
     ) -> Result<crate::packages::regexp::Pattern, Error> {
+        if let Some(regex) = self.regexes.get(pattern) {
+            return Ok(regex.clone());
+        }
+        self.claim(pattern.len())?;
         match self.program.regex(pattern) {
-            Ok(regex) => Ok(regex),
-            Err(message) => Err(self.fatal(message, position)),
+            Ok(regex) => {
+                self.meter.charge(regex.size());
+                self.spend(regex.compilation())?;
+                self.regexes.insert(pattern.to_owned(), regex.clone());
+                Ok(regex)
+            }
+            Err(message) => {
+                self.spend(UNCOMPILED)?;
+                Err(self.fatal(message, position))
+            }
         }
     }
 }
+
+/// What it counts for that a regular expression could not be compiled, perhaps because it is too large.
+pub(super) const UNCOMPILED: u64 = 20_000;

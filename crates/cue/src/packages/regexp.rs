@@ -12,17 +12,40 @@ pub struct Pattern {
     regex: Regex,
     /// The names of its groups; the first stands for the whole match and has none.
     names: Vec<Option<String>>,
+    /// What it costs to match one byte, at worst, compared with the smallest of patterns.
+    width: u64,
 }
+
+/// How large a compiled pattern may be in memory, from small to large, and what matching a byte with one of that size costs. Matching
+/// takes time for each byte times each state, at worst.
+const SIZES: [(usize, u64); 5] = [
+    (32 << 10, 1),
+    (128 << 10, 4),
+    (512 << 10, 16),
+    (2 << 20, 64),
+    (10 << 20, 320),
+];
 
 impl Pattern {
     /// Compiles a pattern in RE2's syntax; what that refuses, this refuses.
     pub fn compile(pattern: &str) -> Result<Self, CallError> {
         let translated = translate::translate(pattern).map_err(|error| CallError(error.to_string()))?;
-        let regex = RegexBuilder::new(&translated.pattern).nest_limit(1_100).build();
-        match regex {
+        let mut builder = RegexBuilder::new(&translated.pattern);
+        builder.nest_limit(1_100).dfa_size_limit(256 << 10);
+        let mut built = Err(regex::Error::CompiledTooBig(0));
+        let mut width = 0;
+        for (size, cost) in SIZES {
+            built = builder.size_limit(size).build();
+            width = cost;
+            if !matches!(built, Err(regex::Error::CompiledTooBig(_))) {
+                break;
+            }
+        }
+        match built {
             Ok(regex) => Ok(Self {
                 regex,
                 names: translated.names,
+                width,
             }),
             Err(regex::Error::CompiledTooBig(_)) => Err(CallError(format!(
                 "error parsing regexp: expression too large: `{pattern}`"
@@ -31,6 +54,22 @@ impl Pattern {
                 "error parsing regexp: not supported here: `{pattern}`"
             ))),
         }
+    }
+
+    /// What it takes in memory, at most.
+    pub(crate) fn size(&self) -> usize {
+        let size = SIZES.iter().find(|(_, cost)| *cost == self.width);
+        size.map_or(0, |(size, _)| *size)
+    }
+
+    /// How many steps of an evaluation compiling it counts for.
+    pub(crate) fn compilation(&self) -> u64 {
+        self.width * 100
+    }
+
+    /// How many steps of an evaluation matching a text of this length counts for.
+    pub(crate) fn weight(&self, length: usize) -> u64 {
+        self.width.saturating_mul(length as u64) / 16
     }
 
     /// Whether it matches anywhere in a text.

@@ -28,12 +28,13 @@ pub struct Program {
 impl Program {
     /// A compiled regular expression, kept for the next evaluation.
     pub(crate) fn regex(&self, pattern: &str) -> Result<Pattern, String> {
-        let mut regexes = self.regexes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(regex) = regexes.get(pattern) {
+        let kept = || self.regexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(regex) = kept().get(pattern) {
             return Ok(regex.clone());
         }
         let regex = Pattern::compile(pattern).map_err(|error| format!("invalid regexp: {error}"))?;
-        if regexes.len() < MAXIMUM_REGEXES {
+        let mut regexes = kept();
+        if regexes.len() < MAXIMUM_REGEXES && regex.size() <= LARGEST_REGEX {
             regexes.insert(pattern.to_owned(), regex.clone());
         }
         Ok(regex)
@@ -41,7 +42,10 @@ impl Program {
 }
 
 /// How many regular expressions a program keeps compiled.
-const MAXIMUM_REGEXES: usize = 256;
+const MAXIMUM_REGEXES: usize = 64;
+
+/// Regular expressions that take more are compiled anew by each evaluation.
+const LARGEST_REGEX: usize = 128 << 10;
 
 /// What the text may assume, and how strictly it is read.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,7 +10,8 @@ use crate::resolve::place;
 use crate::{Answer, Asked, Catalogue, Follow, HeldBack, Refused, Resolved, Stored, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::{DefinitionType, DefinitionUse};
-use cambium_cue::Diagnostics;
+use cambium_cue::diagnostic::Severity;
+use cambium_cue::{Diagnostic, Diagnostics};
 use cambium_lineage::{Chosen, Digest, Movement, Policy};
 use cambium_render::{
     Application, ClusterVersion, DefinitionKind, Definitions, Environment, Failure, Manifest, Reason,
@@ -610,9 +611,14 @@ fn unfit_policies(snapshot: &Value, answers: &[Answer]) -> Vec<Problem> {
         if let Some(mut problems) = schema.and_then(|schema| schema.problems(properties)) {
             tell_in_properties(&mut problems, &format!("spec.policies[{index}].properties"));
             let text = policy["type"].as_str().unwrap_or_default();
+            let exhausted = |problem: &Diagnostic| problem.severity == Severity::Exhausted;
+            let reason = match problems.0.iter().any(exhausted) {
+                true => reason::TEMPLATE_TOO_EXPENSIVE,
+                false => reason::INVALID_PROPERTIES,
+            };
             refused.push(Problem {
                 refused: Refused {
-                    reason: reason::INVALID_PROPERTIES,
+                    reason,
                     message: format!("{}: {problems}", place("policies", policy, index)),
                 },
                 references: vec![(DefinitionType::Policy, text.to_owned())],
@@ -648,6 +654,7 @@ fn not_rendered(application: &Application, mut failure: Failure) -> Problem {
             tell_in_properties(diagnostics, &properties);
             reason::INVALID_PROPERTIES
         }
+        Reason::TooExpensive(_) => reason::TEMPLATE_TOO_EXPENSIVE,
         _ => reason::RENDER_FAILED,
     };
     Problem {

@@ -264,12 +264,12 @@ fn publish(
             Some("no revision number is left".to_owned()),
         )),
         Next::Issue { number, place } => {
-            if let Err(error) = check_template(artifact, &version.spec) {
+            if let Err(refused) = check_template(artifact, &version.spec) {
                 return Ok(outcome(
                     None,
                     VersionState::Invalid,
-                    reason::INVALID_TEMPLATE,
-                    Some(error),
+                    refused.reason,
+                    Some(refused.message),
                 ));
             }
             let named = revision_name(
@@ -314,8 +314,11 @@ fn publish(
 pub(crate) fn conflict_text(definition: &str, published: &Revision, offered: &str) -> String {
     format!(
         "{definition} {published} is published with digest {} and cannot become {offered}: \
-         a published version never changes; publish the change under a new version",
-        published.digest()
+         a published version never changes; publish the change under a new version. \
+         A version that nobody uses can be published again: declare another version, \
+         delete DefinitionRevision {}, and declare this one",
+        published.digest(),
+        published.name()
     )
 }
 

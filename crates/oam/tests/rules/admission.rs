@@ -180,7 +180,8 @@ fn what_nobody_could_use_is_refused() {
 fn status_blocks_that_could_only_fail_are_refused() {
     for kind in ["ComponentDefinition", "TraitDefinition"] {
         let with = |block: &str, text: &str| {
-            let mut spec = json!({"schematic": {"cue": {"template": "output: {kind: \"ConfigMap\"}"}}});
+            let template = "output: {kind: \"ConfigMap\"}\noutputs: {}";
+            let mut spec = json!({"schematic": {"cue": {"template": template}}});
             spec["status"][block] = json!(text);
             said(kind, spec)
         };
@@ -205,4 +206,48 @@ fn status_blocks_that_could_only_fail_are_refused() {
             );
         }
     }
+}
+
+#[test]
+fn templates_that_can_only_fail_are_refused() {
+    let schematic = |template: &str| json!({"schematic": {"cue": {"template": template}}});
+    for (kind, template, words) in [
+        (
+            "ComponentDefinition",
+            "outptu: {kind: \"ConfigMap\"}",
+            "the template has no output; did you mean output?\n    a:1:1",
+        ),
+        (
+            "ComponentDefinition",
+            "output: {kind: \"ConfigMap\", data: image: parameter.imag}\nparameter: {image: string}",
+            "parameter has no field \"imag\"; did you mean image?\n    a:1:42",
+        ),
+        (
+            "TraitDefinition",
+            "ouputs: {a: {kind: \"ConfigMap\"}}",
+            "the template has neither outputs nor patch; did you mean outputs?\n    a:1:1",
+        ),
+    ] {
+        assert_eq!(said(kind, schematic(template)), words);
+    }
+}
+
+#[test]
+fn templates_that_are_too_expensive_with_their_defaults_are_refused() {
+    let template = "import \"list\"\n_n: list.Range(0, 100, 1)\n\
+        output: {kind: \"ConfigMap\", data: [for i in _n for j in _n for k in _n {i}]}";
+    let definition = json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition",
+        "metadata": {"name": "a", "namespace": "team"},
+        "spec": {"version": "1.0.1", "schematic": {"cue": {"template": template}}},
+    });
+    let refused = check_definition(None, &definition, None, &Uses::default());
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0].reason, "TemplateTooExpensive");
+    let message = &refused[0].message;
+    assert!(
+        message.starts_with("version \"1.0.1\": the template is too expensive: "),
+        "{message}"
+    );
+    assert!(message.contains("\n    a:3:"), "{message}");
 }

@@ -264,7 +264,7 @@ fn policies_are_given_what_their_definitions_take() {
     let catalogue = policy("parameter: zone: string\n");
     assert_eq!(
         refused(&catalogue, json!({})),
-        ["policies[wide]: spec.policies[0].properties.zone: expected string, got nothing\n    spread:1:18"]
+        ["policies[wide]: spec.policies[0].properties.zone: zone is required (string)\n    spread:1:18"]
     );
     let catalogue =
         policy("parameter: {zone: string, home: context.namespace, label: zone + context.name}\n");

@@ -60,6 +60,45 @@ pub(crate) fn our_rendering(application: &Value, definitions: &Definitions) -> R
         .map_err(|failures| failures.to_string())
 }
 
+/// Where KubeVela's own definitions are, if its sources are there.
+fn charts() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME")?);
+    let modules = std::env::var_os("GOMODCACHE").map_or_else(|| home.join("go/pkg/mod"), PathBuf::from);
+    let module = modules.join(format!("github.com/oam-dev/kubevela@{VERSION}"));
+    Some(module.join("charts/vela-core/templates/defwithtemplate"))
+}
+
+/// KubeVela's own definitions of all kinds, if its sources are there.
+pub(crate) fn builtin_manifests() -> Option<Vec<Value>> {
+    charts()
+        .filter(|charts| charts.exists())
+        .map(|charts| manifests(&charts))
+}
+
+/// Those that are rendered.
+pub(crate) fn rendered(mut manifests: Vec<Value>) -> Vec<Value> {
+    manifests.retain(|manifest| {
+        let kind = manifest["kind"].as_str();
+        matches!(kind, Some("ComponentDefinition" | "TraitDefinition"))
+            && manifest["metadata"]["name"] != "helmchart"
+    });
+    manifests
+}
+
+fn manifests(charts: &Path) -> Vec<Value> {
+    let read = |entry: std::io::Result<fs::DirEntry>| {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let lines = text.lines().map(|line| match line.contains("{{") {
+            true => "  namespace: vela-system",
+            false => line,
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let [manifest] = documents(&text).try_into().unwrap();
+        manifest
+    };
+    fs::read_dir(charts).unwrap().map(read).collect()
+}
+
 /// KubeVela's command line, and the definitions that it comes with.
 pub(crate) struct Judge {
     vela: PathBuf,
@@ -77,9 +116,7 @@ impl Judge {
         let cache = variable("CAMBIUM_CACHE").or_else(|| Some(variable("XDG_CACHE_HOME")?.join("cambium")));
         let cache = cache.unwrap_or_else(|| home.join(".cache/cambium"));
         let vela = cache.join(format!("kubevela/{VERSION}/bin/vela"));
-        let modules = variable("GOMODCACHE").unwrap_or_else(|| home.join("go/pkg/mod"));
-        let module = modules.join(format!("github.com/oam-dev/kubevela@{VERSION}"));
-        let charts = module.join("charts/vela-core/templates/defwithtemplate");
+        let charts = charts().ok_or("HOME is not set")?;
         for path in [&vela, &charts] {
             if !path.exists() {
                 return Err(format!(
@@ -95,27 +132,12 @@ impl Judge {
 
     /// The built-in definitions of all kinds.
     pub(crate) fn builtin_manifests(&self) -> Vec<Value> {
-        let read = |entry: std::io::Result<fs::DirEntry>| {
-            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-            let lines = text.lines().map(|line| match line.contains("{{") {
-                true => "  namespace: vela-system",
-                false => line,
-            });
-            let text = lines.collect::<Vec<_>>().join("\n");
-            let [manifest] = documents(&text).try_into().unwrap();
-            manifest
-        };
-        fs::read_dir(&self.charts).unwrap().map(read).collect()
+        manifests(&self.charts)
     }
 
     /// The built-in component and trait definitions, compiled; `vela` finds them too.
     pub(crate) fn builtin_definitions(&self) -> Definitions {
-        let mut manifests = self.builtin_manifests();
-        manifests.retain(|manifest| {
-            let kind = manifest["kind"].as_str();
-            matches!(kind, Some("ComponentDefinition" | "TraitDefinition"))
-                && manifest["metadata"]["name"] != "helmchart"
-        });
+        let mut manifests = rendered(self.builtin_manifests());
         // KubeVela itself fetches what `ref-objects` refers to; under another name the template is on its own.
         let referring = manifests
             .iter()

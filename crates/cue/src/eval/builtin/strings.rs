@@ -51,7 +51,11 @@ pub(super) const BUILTINS: &[Builtin] = &[
     function("Replace", 4, |m, a, at| strings::replace(&m.string(a, 0, at)?, &m.string(a, 1, at)?, &m.string(a, 2, at)?, m.integer(a, 3, at)?).into_value(m, at)),
     function("Runes", 1, |m, a, at| {
         let runes = strings::runes(&m.string(a, 0, at)?);
-        let nodes: Vec<_> = runes.into_iter().map(|rune| m.scalar_node(Scalar::Number(Number::integer(rune)))).collect();
+        let mut nodes = Vec::new();
+        for rune in runes {
+            m.step()?;
+            nodes.push(m.scalar_node(Scalar::Number(Number::integer(rune))));
+        }
         Ok(m.list_value(&nodes))
     }),
 ];
