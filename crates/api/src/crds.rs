@@ -28,7 +28,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
 /// Those of the definition kinds, which have two versions.
 pub fn definitions() -> Vec<CustomResourceDefinition> {
     let mut component: Vec<Column> = DEFINITION.to_vec();
-    component.insert(4, ("Workload", "string", ".spec.workload.definition.kind", 1));
+    component.insert(4, ("Workload", "string", ".status.workload", 1));
     let pairs = [
         (
             v1beta1::ComponentDefinition::crd(),

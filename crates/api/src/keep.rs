@@ -13,6 +13,14 @@ pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", "nullable": true, "x-kubernetes-preserve-unknown-fields": true})
 }
 
+/// The schema of a list of such objects.
+pub(crate) fn any_objects(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "nullable": true,
+        "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+    })
+}
+
 /// The schema of a list of conditions: one of each type.
 pub(crate) fn conditions(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -155,6 +155,9 @@ pub struct DefinitionStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["version"]))]
     pub versions: Vec<PublishedVersion>,
+    /// The kind of the workload that a component definition makes, for a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// The highest release, for a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest_version: Option<String>,

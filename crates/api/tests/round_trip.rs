@@ -111,13 +111,12 @@ fn revisions_with_copies_in_them() {
 fn applications_as_others_write_them() {
     let spec = json!({
         "components": [{"name": "web", "type": "webservice@1.2", "properties": {"image": "nginx", "ports": [{"port": 80}]},
-            "traits": [{"type": "scaler", "properties": {"replicas": 2}, "new": 1}], "dependsOn": ["db"],
+            "traits": [{"type": "scaler", "properties": {"replicas": 2}}], "dependsOn": ["db"],
             "inputs": [{"from": "a", "parameterKey": "b"}], "outputs": [{"name": "o", "valueFrom": "output"}],
             "scopes": {"x": "y"}, "externalRevision": "web-v1"}],
         "policies": [{"name": "p", "type": "topology", "properties": {"clusters": ["local"]}}],
         "workflow": {"mode": {"steps": "DAG"}, "steps": [{"name": "s", "type": "step-group", "if": "always",
             "subSteps": [{"name": "t", "type": "deploy", "timeout": "5m", "meta": {"alias": "x"}}]}]},
-        "new": 1,
     });
     let status = json!({
         "status": "workflowSuspending", "observedGeneration": 2, "healthy": "1/1", "resolved": "web=webservice@1.2.3",

@@ -1,11 +1,15 @@
 //! `cambium render`: an Application and a folder of definitions become manifests, without a cluster.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Result;
+use cambium_api::names::reason;
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Data, Diagnostic, Diagnostics};
+use cambium_oam::application::{Observed, Step, draft};
+use cambium_oam::definition::declared;
+use cambium_oam::rehearsal::additions;
+use cambium_oam::{Answer, Artifact, Catalogue};
 use cambium_render::{
     Application, ClusterVersion, Definition, DefinitionKind, Definitions, Environment, Failure, Reason,
     Template,
@@ -16,50 +20,134 @@ use crate::cli::{Format, Render};
 use crate::exit::UnreadableFile;
 use crate::{caret, cue, output};
 
-/// Renders, or shows everything that stands in the way.
+/// Renders, or shows everything that stands in the way: what a cluster would refuse is refused.
 pub(crate) fn run(options: &Render) -> Result<()> {
     let mut problems = Vec::new();
-    let definitions = definitions(&options.definitions, &mut problems)?;
     let application = application(&options.file, &mut problems)?;
-    let environment = Environment {
-        cluster_version: cluster_version(&options.cluster_version, &mut problems),
-        cluster: "local".to_owned(),
-        ..Environment::default()
+    let namespace = application
+        .as_ref()
+        .map(|application| &application["metadata"]["namespace"]);
+    let namespace = namespace.and_then(Value::as_str).unwrap_or("default").to_owned();
+    let catalogue = published(&options.definitions, &namespace, &mut problems)?;
+    let cluster_version = cluster_version(&options.cluster_version, &mut problems);
+    let Some(mut application) = application.filter(|_| problems.is_empty()) else {
+        return Err(caret::show(&Diagnostics(problems)).into());
     };
-    let rendered =
-        application.map(|application| cambium_render::render(&application, &definitions, &environment));
-    match rendered {
-        Some(Ok(rendered)) if problems.is_empty() => return print(rendered.objects(), options.output),
-        Some(Err(failures)) => problems.extend(failures.0.iter().flat_map(explain)),
-        _ => {}
+    application["metadata"]["namespace"] = Value::String(namespace);
+    let draft = draft(&Observed {
+        application: &application,
+        recorded: &[],
+        catalogue: &catalogue,
+        cluster_version: &cluster_version,
+    });
+    match &draft.outcome {
+        Ok(work) => return print(work.objects().iter(), options.output),
+        Err((Step::Render, refused)) => {
+            // The same failures again, with their places in the templates.
+            let failures = failures(&application, &draft.answers, cluster_version);
+            match failures.is_empty() {
+                true => problems.extend(refused.iter().map(|one| problem(one.message.clone()))),
+                false => problems.extend(failures.iter().flat_map(explain)),
+            }
+        }
+        Err((Step::Resolve, _)) if !draft.answers.is_empty() => {
+            problems.extend(draft.answers.iter().filter_map(unresolved));
+            // What else is wrong is told at once.
+            let failures = failures(&application, &draft.answers, cluster_version);
+            let is_news = |failure: &&Failure| !matches!(failure.reason, Reason::NotFound { .. });
+            problems.extend(failures.iter().filter(is_news).flat_map(explain));
+        }
+        Err((_, refused)) => problems.extend(refused.iter().map(|one| problem(one.message.clone()))),
     }
     Err(caret::show(&Diagnostics(problems)).into())
 }
 
-/// Every definition in the files and directories.
-fn definitions(paths: &[PathBuf], problems: &mut Vec<Diagnostic>) -> Result<Definitions> {
+/// Why a reference gets nothing.
+fn unresolved(answer: &Answer) -> Option<Diagnostic> {
+    let refused = answer.outcome.as_ref().err()?;
+    let asked = &answer.asked;
+    let message = match refused.reason == reason::DEFINITION_NOT_FOUND {
+        true => format!(
+            "no {} {:?} in the definitions that were given",
+            asked.type_.kind(),
+            asked.definition()
+        ),
+        false => refused.message.clone(),
+    };
+    Some(problem(format!("{}: {message}", asked.path)))
+}
+
+/// What templates say against an application whose references are resolved.
+fn failures(application: &Value, answers: &[Answer], cluster_version: ClusterVersion) -> Vec<Failure> {
+    let Ok(application) = Application::from_manifest(application) else {
+        return Vec::new();
+    };
     let mut definitions = Definitions::default();
+    for answer in answers {
+        let template = answer.rendered().and_then(|stored| stored.template().ok());
+        if let Some(template) = template {
+            definitions.insert(answer.asked.text.clone(), template);
+        }
+    }
+    let environment = Environment {
+        cluster_version,
+        cluster: "local".to_owned(),
+        ..Environment::default()
+    };
+    let rendered = cambium_render::render(&application, &definitions, &environment);
+    rendered.err().map(|failures| failures.0).unwrap_or_default()
+}
+
+/// What the definitions in files and directories publish.
+fn published(paths: &[PathBuf], namespace: &str, problems: &mut Vec<Diagnostic>) -> Result<Catalogue> {
+    let mut catalogue = Catalogue::default();
     for file in files(paths)? {
-        for document in documents(&file, problems)? {
-            let is_definition = |kind: &str| matches!(kind, "ComponentDefinition" | "TraitDefinition");
-            if !document["kind"].as_str().is_some_and(is_definition) {
-                continue;
+        for mut document in documents(&file, problems)? {
+            if document["metadata"]["namespace"].is_null() && document["metadata"].is_object() {
+                document["metadata"]["namespace"] = Value::String(namespace.to_owned());
             }
-            let definition = match Definition::from_manifest(&document) {
-                Ok(definition) => definition,
-                Err(error) => {
-                    problems.push(problem(format!("{}: {error}", file.display())));
-                    continue;
-                }
+            let Some(artifact) = Artifact::of(&document) else {
+                continue;
             };
-            let name = definition.name.clone();
-            match Template::compile(definition) {
-                Ok(template) => definitions.insert(name, Arc::new(template)),
-                Err(diagnostics) => problems.extend(diagnostics.0),
+            let declared = declared(&document);
+            for one in &declared.problems {
+                let (path, message) = (&one.path, &one.message);
+                problems.push(problem(format!("{}: {path}: {message}", file.display())));
+            }
+            for version in &declared.versions {
+                problems.extend(not_compiled(&artifact, &version.spec));
+            }
+            // In a cluster, a file with the same definition again publishes a further version, or a further revision.
+            let shelf = catalogue.get(&artifact);
+            let revisions = additions(&artifact, &document, shelf, jiff::Timestamp::UNIX_EPOCH);
+            if revisions.is_empty() && declared.problems.is_empty() && shelf.is_none() && problems.is_empty()
+            {
+                let name = &artifact.name;
+                problems.push(problem(format!(
+                    "{}: {} {name:?} publishes nothing; a cluster would refuse it",
+                    file.display(),
+                    artifact.type_.kind()
+                )));
+            }
+            catalogue.declare(&artifact, declared.scheme, 0);
+            for stored in revisions {
+                catalogue.put(stored);
             }
         }
     }
-    Ok(definitions)
+    Ok(catalogue)
+}
+
+/// Why a template of a component or a trait does not compile, with the places.
+fn not_compiled(artifact: &Artifact, spec: &Value) -> Vec<Diagnostic> {
+    let manifest = serde_json::json!({
+        "kind": artifact.type_.kind(), "metadata": {"name": artifact.name}, "spec": spec,
+    });
+    let compiled = Definition::from_manifest(&manifest).map(Template::compile);
+    match compiled {
+        Ok(Err(diagnostics)) => diagnostics.0,
+        _ => Vec::new(),
+    }
 }
 
 /// The files that are named, and the YAML files in the directories that are named, in the order of their names.
@@ -93,35 +181,35 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 /// The documents of a YAML file.
 pub(crate) fn documents(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Vec<Value>> {
     let source = cue::read(file)?;
-    Ok(serde_saphyr::from_multiple(&source.text).unwrap_or_else(|error| {
+    Ok(yaml(&source.text).unwrap_or_else(|error| {
         problems.push(problem(format!("{}: {error}", source.name)));
         Vec::new()
     }))
 }
 
-fn application(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Option<Application>> {
-    let documents = documents(file, problems)?;
-    let applications: Vec<_> = documents
-        .iter()
-        .filter(|document| document["kind"] == "Application")
-        .collect();
-    let [manifest] = applications.as_slice() else {
-        if problems.is_empty() {
-            let count = applications.len();
-            problems.push(problem(format!(
-                "{} has {count} Applications; give exactly one",
-                file.display()
-            )));
-        }
-        return Ok(None);
+/// The documents of a text, with numbers as kubectl reads them: `0644` is octal.
+fn yaml(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
+    let options = serde_saphyr::options! {
+        legacy_octal_numbers: true,
     };
-    match Application::from_manifest(manifest) {
-        Ok(application) => Ok(Some(application)),
-        Err(error) => {
-            problems.push(problem(format!("{}: {error}", file.display())));
-            Ok(None)
-        }
+    serde_saphyr::from_multiple_with_options(text, options)
+}
+
+fn application(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Option<Value>> {
+    let documents = documents(file, problems)?;
+    let is_application = |document: &Value| document["kind"] == "Application";
+    let mut applications: Vec<_> = documents.into_iter().filter(is_application).collect();
+    if applications.len() == 1 {
+        return Ok(applications.pop());
     }
+    if problems.is_empty() {
+        let count = applications.len();
+        problems.push(problem(format!(
+            "{} has {count} Applications; give exactly one",
+            file.display()
+        )));
+    }
+    Ok(None)
 }
 
 /// `1.36` or `v1.36.4`.

@@ -125,3 +125,51 @@ fn files_that_are_not_there_are_named() {
         ""
     ));
 }
+
+const TWO_VERSIONS: &str = r#"
+apiVersion: core.oam.dev/v2beta1
+kind: ComponentDefinition
+metadata: {name: vault}
+spec:
+  versions:
+  - version: 1.2.3
+    workload: {definition: {apiVersion: v1, kind: Secret}}
+    schematic: {cue: {template: "output: {apiVersion: \"v1\", kind: \"Secret\", stringData: version: \"1.2.3\"}\nparameter: {}\n"}}
+  - version: 1.3.0
+    workload: {definition: {apiVersion: v1, kind: Pod}}
+    schematic: {cue: {template: "output: {apiVersion: \"v1\", kind: \"Pod\", spec: volumes: [{name: \"a\", secret: defaultMode: parameter.mode}]}\nparameter: mode: int\n"}}
+"#;
+
+/// Renders an application with the definition that has two versions.
+fn rendered(spec: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("vault.yaml"), TWO_VERSIONS).unwrap();
+    let definitions = directory.path().to_str().unwrap().to_owned();
+    let application = format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {{name: shop}}\nspec:\n{spec}"
+    );
+    let said = cambium(&["render", "-f", "-", "-d", &definitions], &application);
+    said.replace(&definitions, "<definitions>")
+}
+
+#[test]
+fn versions_are_resolved_among_the_definitions_that_are_given() {
+    insta::assert_snapshot!(rendered("  components: [{name: a, type: vault@1.2}]\n"));
+    insta::assert_snapshot!(rendered("  components: [{name: a, type: vault@2}]\n"));
+}
+
+#[test]
+fn numbers_are_read_as_kubectl_reads_them() {
+    let said = rendered("  components:\n  - name: a\n    type: vault@1.3.0\n    properties: {mode: 0644}\n");
+    assert!(said.contains("defaultMode: 420\n"), "{said}");
+}
+
+#[test]
+fn what_a_cluster_would_not_apply_is_not_rendered() {
+    insta::assert_snapshot!(rendered(
+        "  components: [{name: a, type: vault@1.2}]\n  workflow: {steps: []}\n"
+    ));
+    insta::assert_snapshot!(rendered(
+        "  components: [{name: a, type: vault@1.2}]\n  policies: [{name: b, type: topology}]\n"
+    ));
+}

@@ -7,14 +7,15 @@ use crate::manager::Context;
 use crate::runtime::Key;
 use crate::runtime::pool::Lost;
 use cambium_api::v1beta1::DefinitionType;
+use cambium_lineage::Users;
 use cambium_oam::admission::{
     ApplicationCheck, check_application_deletion, check_definition, check_definition_deletion,
-    check_resolved, check_revision,
+    check_resolved, check_revision, check_revision_deletion,
 };
 use cambium_oam::application::{Observed, Recorded, resolved};
 use cambium_oam::definition::Uses;
 use cambium_oam::rehearsal::{additions, held_back, warning, with_additions};
-use cambium_oam::{Artifact, Refused, Shelf};
+use cambium_oam::{Artifact, Refused, Shelf, Stored};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -34,13 +35,13 @@ const MOMENT: Duration = Duration::from_millis(500);
 pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
     vec![
         Arc::new(Definitions(context.clone())),
-        Arc::new(Revisions),
+        Arc::new(Revisions(context.clone())),
         Arc::new(Applications(context.clone())),
     ]
 }
 
 struct Definitions(Arc<Context>);
-struct Revisions;
+struct Revisions(Arc<Context>);
 struct Applications(Arc<Context>);
 
 impl Validator for Definitions {
@@ -153,17 +154,49 @@ impl Validator for Revisions {
 
     fn rules(&self) -> Vec<RuleWithOperations> {
         let resources = ["definitionrevisions", "applicationrevisions"].map(str::to_owned);
-        vec![rule(&["v1beta1"], &["UPDATE"], resources.to_vec())]
+        vec![
+            rule(&["v1beta1"], &["UPDATE"], resources.to_vec()),
+            rule(&["v1beta1"], &["DELETE"], resources[..1].to_vec()),
+        ]
     }
 
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
             match (&request.old_object, &request.object) {
                 (Some(old), Some(new)) => verdict(check_revision(old, new)),
+                (Some(old), None) if request.operation == Operation::Delete => {
+                    self.0.synced().await;
+                    self.deletion(old)
+                }
                 _ => Verdict::allowed(),
             }
         }
         .boxed()
+    }
+}
+
+impl Revisions {
+    /// Whether a DefinitionRevision may be deleted. What is left of a definition that is gone, or goes, is the garbage collector's:
+    /// it waits for its users.
+    fn deletion(&self, revision: &Value) -> Verdict {
+        let Ok(stored) = Stored::read(revision) else {
+            return Verdict::allowed();
+        };
+        let state = &self.0.state;
+        let catalogue = state.catalogue();
+        let lives = catalogue
+            .get(&stored.artifact)
+            .filter(|shelf| shelf.is_declared());
+        let Some(lineage) = lives.and_then(|shelf| shelf.lineage().ok()) else {
+            return Verdict::allowed();
+        };
+        let uses = state
+            .consumers()
+            .uses(&stored.artifact, Some(lineage), Users::SHOWN);
+        verdict(check_revision_deletion(
+            revision,
+            uses.by.get(stored.revision.name()),
+        ))
     }
 }
 

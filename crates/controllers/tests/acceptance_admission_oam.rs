@@ -299,7 +299,7 @@ async fn applications_that_could_only_fail_are_refused() -> Result<()> {
     is_refused(
         &platform,
         &wrong,
-        &["shop-main", place, "conflicting values string and 7"],
+        &["shop-main", place, "text must be a string, not 7"],
     )
     .await?;
     let needs = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: {a: parameter.given, b: parameter.deep.must}}\n\
@@ -548,4 +548,73 @@ async fn a_publish_that_followers_cannot_take_warns_and_leaves_them_running() ->
             == 2)
     })
     .await
+}
+
+#[tokio::test]
+async fn misspelt_fields_are_refused_and_misspelt_properties_are_told() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("a", "1.0.0").await?;
+    for (place, field) in [
+        ("/spec", "policy"),
+        ("/spec/components/0", "replicas"),
+        ("/spec/components/0", "trait"),
+    ] {
+        let mut shop = application("shop", json!({}), &[("main", "a")]);
+        shop.pointer_mut(place).context("a place")?[field] = json!([]);
+        let path = format!("{}?fieldValidation=Strict", platform.path("applications"));
+        let answer = platform.raw.post(&path, &shop).await?;
+        assert_eq!(answer.code, 400, "{}", answer.body);
+        assert!(answer.message().contains("unknown field"), "{}", answer.message());
+    }
+    let mut shop = application("shop", json!({}), &[("main", "a")]);
+    shop["spec"]["components"][0]["properties"] = json!({"txet": "x"});
+    let answer = platform.apply(&shop).await?;
+    assert!(answer.code < 300, "{}", answer.body);
+    assert_eq!(
+        answer.warnings,
+        ["components[shop-main].properties.txet: no parameter has this name; did you mean \"text\"?"]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_revision_in_use_is_not_deleted_and_its_users_are_named() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.publish("a", "1.0.1").await?;
+    platform.deploy("shop", "a@1.0.0", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.idle().await?;
+    let answer = platform.delete("definitionrevisions", "a-v1.0.0").await?;
+    assert!(answer.code >= 400, "{}", answer.body);
+    let message = answer.message();
+    assert!(
+        message.contains("a-v1.0.0 is in use by Application") && message.contains("/shop"),
+        "{message}"
+    );
+    let revision = platform.get("definitionrevisions", "a-v1.0.0").await?;
+    assert!(revision["metadata"]["deletionTimestamp"].is_null());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_restored_application_is_accepted_before_its_definitions_and_deployed_after_them() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    let marked = json!({"app.oam.dev/restored": "true"});
+    let shop = application("shop", marked, &[("main", "later@1")]);
+    let refused = platform
+        .refused(&application("new", json!({}), &[("main", "later@1")]))
+        .await?;
+    assert!(refused.contains("no ComponentDefinition \"later\""), "{refused}");
+    let answer = platform.apply(&shop).await?;
+    assert!(answer.code < 300, "{}", answer.body);
+    assert!(
+        answer
+            .warnings
+            .join("")
+            .contains("no ComponentDefinition \"later\"")
+    );
+    platform.condition("shop", "Resolved", "False").await?;
+    platform.publish("later", "1.0.0").await?;
+    platform.runs("shop-main", "1.0.0").await
 }

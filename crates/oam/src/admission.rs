@@ -1,13 +1,14 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Observed, Recorded, Step, ToRender, resolved};
+use crate::application::{Draft, Observed, Recorded, Step, ToRender, resolved};
 use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
-use cambium_api::names::{annotation, finalizer, reason};
+use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_api::{GROUP, v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
 use cambium_lineage::{Next, Users, next};
+use cambium_render::DefinitionKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -167,6 +168,7 @@ pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCh
                 annotation::AUTO_UPDATE,
                 annotation::PUBLISH_VERSION,
                 annotation::LOCK,
+                annotation::IGNORE_UNSUPPORTED,
             ]
             .map(of),
         )
@@ -191,7 +193,22 @@ pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCh
             });
         }
     }
-    if let Err((step, problems)) = to_render.render().outcome {
+    let restored = old.is_none() && is_restored(new);
+    let draft = to_render.render();
+    check.warnings.extend(unread(&draft));
+    for answer in &draft.answers {
+        if let (Some(held_back), Ok(resolved)) = (&answer.held_back, &answer.outcome) {
+            check.warnings.push(format!(
+                "{}: {} cannot be rendered with {} and stays at {}: {}",
+                answer.asked.path,
+                answer.asked.text,
+                resolved.stored.revision,
+                held_back.at.revision,
+                held_back.why
+            ));
+        }
+    }
+    if let Err((step, problems)) = draft.outcome {
         let missing = [
             reason::DEFINITION_NOT_FOUND,
             reason::VERSION_NOT_FOUND,
@@ -200,14 +217,78 @@ pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCh
         check.may_come = step == Step::Resolve
             && check.refused.is_empty()
             && problems.iter().all(|problem| missing.contains(&problem.reason));
-        for problem in problems {
-            match problem.reason == reason::WORKFLOW_NOT_SUPPORTED {
-                true => check.warnings.push(problem.message),
-                false => check.refused.push(problem),
-            }
+        if step == Step::Apply {
+            let told = problems.into_iter().map(|problem| problem.message);
+            check.warnings.extend(told);
+        } else if check.may_come && restored {
+            let told = problems.into_iter().map(|problem| problem.message);
+            check.warnings.extend(told);
+            check.may_come = false;
+        } else {
+            check.refused.extend(problems);
         }
     }
     check
+}
+
+/// Whether an application comes out of a backup, where its definitions may come after it.
+fn is_restored(application: &Value) -> bool {
+    let metadata = &application["metadata"];
+    metadata["annotations"][annotation::RESTORED] == "true"
+        || !metadata["labels"][label::VELERO_RESTORE].is_null()
+}
+
+/// Properties that no parameter has the name of.
+fn unread(draft: &Draft) -> Vec<String> {
+    let Ok(work) = &draft.outcome else {
+        return Vec::new();
+    };
+    let unknown = |kind, definition: &str, properties: Option<&Value>, place: &str| {
+        let template = work.definitions.get(kind, definition);
+        let unknown = template.map(|template| template.unknown_properties(properties));
+        let unknown = unknown.into_iter().flatten();
+        unknown
+            .map(|one| format!("{place}.properties.{one}"))
+            .collect::<Vec<_>>()
+    };
+    let mut warnings = Vec::new();
+    for component in &work.application.components {
+        let place = format!("components[{}]", component.name);
+        let properties = component.properties.as_ref();
+        warnings.extend(unknown(
+            DefinitionKind::Component,
+            &component.definition,
+            properties,
+            &place,
+        ));
+        for (index, trait_) in component.traits.iter().enumerate() {
+            let place = format!("{place}.traits[{index}]");
+            let properties = trait_.properties.as_ref();
+            warnings.extend(unknown(
+                DefinitionKind::Trait,
+                &trait_.definition,
+                properties,
+                &place,
+            ));
+        }
+    }
+    warnings
+}
+
+/// Why a revision cannot be deleted now. The finalizer would keep it anyway, for as long as it is in use, and nobody would be told.
+pub fn check_revision_deletion(revision: &Value, users: Option<&Users>) -> Vec<Refused> {
+    let orphan = revision["metadata"]["annotations"][annotation::ORPHAN] == "true";
+    let Some(users) = users.filter(|_| !orphan) else {
+        return Vec::new();
+    };
+    let name = revision["metadata"]["name"].as_str().unwrap_or_default();
+    vec![Refused {
+        reason: reason::IN_USE,
+        message: format!(
+            "{name} is in use by {users}; annotate it with {}=true to have it go as soon as nobody uses it",
+            annotation::ORPHAN
+        ),
+    }]
 }
 
 /// Why an application cannot be deleted like this. What the garbage collector is told comes too late for whoever removes what the

@@ -6,6 +6,7 @@ use crate::{Definition, Reason};
 use cambium_cue::{
     CompileOptions, Data, Diagnostics, EvaluationOptions, Instance, Limits, Program, Source, compile_with,
 };
+use std::sync::OnceLock;
 
 /// A compiled definition. It can be shared between threads.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Template {
     pub(crate) health_policy: Option<Block>,
     pub(crate) custom_status: Option<Block>,
     pub(crate) details: Option<Block>,
+    /// The schema of its parameters, once somebody has asked.
+    pub(crate) parameters: OnceLock<Option<serde_json::Value>>,
 }
 
 /// A compiled status block. One that does not compile is in nobody's way until the status is asked for: what was published can be used.
@@ -38,6 +41,7 @@ impl Template {
             health_policy: block(".healthPolicy", &status.health_policy),
             custom_status: block(".customStatus", &status.custom_status),
             details: block(".details", &status.details),
+            parameters: OnceLock::new(),
             program,
             definition,
         })

@@ -1,6 +1,7 @@
 //! What is wrong with a template whatever properties it is given: found before it is published, when it can still be mended.
 
 use crate::environment::Context;
+use crate::meant::meant;
 use crate::template::evaluate;
 use crate::{Application, Component, DefinitionKind, Environment, Live, Template};
 use cambium_cue::diagnostic::{Place, Severity};
@@ -82,38 +83,6 @@ fn problem(source: &Source, span: Span, message: String) -> Diagnostic {
             span,
         }],
     }
-}
-
-/// The name that was probably meant.
-fn meant<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let close = (written.len() / 3).clamp(1, 3);
-    names
-        .map(|name| (distance(written, name), name))
-        .filter(|(distance, _)| *distance <= close)
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// How many letters are added, dropped, changed or swapped with their neighbours between two names.
-fn distance(left: &str, right: &str) -> usize {
-    let (left, right): (Vec<char>, Vec<char>) = (
-        left.to_lowercase().chars().take(64).collect(),
-        right.to_lowercase().chars().take(64).collect(),
-    );
-    let mut rows: Vec<Vec<usize>> = vec![(0..=right.len()).collect()];
-    for (i, &one) in left.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &other) in right.iter().enumerate() {
-            let changed = rows[i][j] + usize::from(one != other);
-            let mut best = changed.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && one == right[j - 1] && left[i - 1] == other {
-                best = best.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[left.len()][right.len()]
 }
 
 fn name_of<'a>(label: &'a Label<'_>) -> Option<(&'a str, Span)> {

@@ -12,6 +12,10 @@ pub const LOCK: &str = "app.oam.dev/lock";
 /// On an Application: `"true"` applies it without the policies and the workflow that it asks for and Cambium does not carry out.
 pub const IGNORE_UNSUPPORTED: &str = "app.oam.dev/ignore-unsupported";
 
+/// On an Application that is created: `"true"` accepts it though its definitions are not there yet, as in a backup that is restored in
+/// any order.
+pub const RESTORED: &str = "app.oam.dev/restored";
+
 /// On what an Application made: the application revision that it comes from.
 pub const APPLICATION_REVISION: &str = "app.oam.dev/app-revision";
 

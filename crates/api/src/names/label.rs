@@ -66,3 +66,6 @@ pub const CLAIM_NAME: &str = "crossplane.io/claim-name";
 
 /// On a composite resource and what it composed: the claim's namespace.
 pub const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
+
+/// On what Velero restores: which restore brought it.
+pub const VELERO_RESTORE: &str = "velero.io/restore-name";

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ApplicationStatus;
-use crate::Tree;
 
 /// What the application is made of.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
@@ -33,9 +32,6 @@ pub struct ApplicationSpec {
     /// How it is rolled out. Its steps are resolved and checked; Cambium does not run them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
-    /// Fields that we do not know.
-    #[serde(flatten)]
-    pub other: Tree,
 }
 
 /// One component of an application.
@@ -57,9 +53,24 @@ pub struct Component {
     /// The components that must be applied and healthy before this one is applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Fields that we do not know.
-    #[serde(flatten)]
-    pub other: Tree,
+    /// Values that a workflow would pass to it. Cambium runs none, and an application with them is not applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::any_objects")]
+    pub inputs: Vec<Value>,
+    /// Values that a workflow would take from it. Cambium runs none, and an application with them is not applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::any_objects")]
+    pub outputs: Vec<Value>,
+    /// KubeVela's: a revision that is made elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_revision: Option<String>,
+    /// KubeVela's: which copy of a replicated component it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica_key: Option<String>,
+    /// KubeVela's, which does not use them any longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub scopes: Option<Value>,
 }
 
 /// A trait of a component.
@@ -73,9 +84,6 @@ pub struct ComponentTrait {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
-    /// Fields that we do not know.
-    #[serde(flatten)]
-    pub other: Tree,
 }
 
 /// A policy of an application.
@@ -92,9 +100,6 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
-    /// Fields that we do not know.
-    #[serde(flatten)]
-    pub other: Tree,
 }
 
 /// How an application is rolled out.
@@ -104,12 +109,13 @@ pub struct Workflow {
     /// The name of a workflow that is kept elsewhere.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub ref_: Option<String>,
+    /// How steps are run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub mode: Option<Value>,
     /// The steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<WorkflowStep>,
-    /// Fields that we do not know.
-    #[serde(flatten)]
-    pub other: Tree,
 }
 
 /// One step of a workflow.
@@ -129,9 +135,30 @@ pub struct WorkflowStep {
     /// The steps inside a group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sub_steps: Vec<SubStep>,
-    /// Fields that we do not know.
-    #[serde(flatten)]
-    pub other: Tree,
+    /// When it is run.
+    #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
+    pub if_: Option<String>,
+    /// How long it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<String>,
+    /// The steps that come before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// The values that it gets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::any_objects")]
+    pub inputs: Vec<Value>,
+    /// The values that it gives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::any_objects")]
+    pub outputs: Vec<Value>,
+    /// What is said about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub meta: Option<Value>,
+    /// How the steps inside a group are run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
 }
 
 /// A step inside a group.
@@ -148,7 +175,25 @@ pub struct SubStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
-    /// Fields that we do not know.
-    #[serde(flatten)]
-    pub other: Tree,
+    /// When it is run.
+    #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
+    pub if_: Option<String>,
+    /// How long it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<String>,
+    /// The steps that come before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// The values that it gets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::any_objects")]
+    pub inputs: Vec<Value>,
+    /// The values that it gives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "crate::keep::any_objects")]
+    pub outputs: Vec<Value>,
+    /// What is said about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::keep::any_object")]
+    pub meta: Option<Value>,
 }

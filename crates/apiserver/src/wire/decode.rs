@@ -137,6 +137,8 @@ pub(crate) fn decode_yaml(bytes: &[u8]) -> Result<Decoded, String> {
 fn first_document(text: &str, policy: DuplicateKeyPolicy) -> Result<Value, String> {
     let options = serde_saphyr::options! {
         duplicate_keys: policy,
+        // As upstream's reader has it: `0644` is 420.
+        legacy_octal_numbers: true,
         with_snippet: false,
     };
     // A second document is nobody's business, and neither is what is wrong with it.

@@ -13,6 +13,7 @@ use cambium_api::v1beta1::{DefinitionType, DefinitionUse};
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Diagnostic, Diagnostics};
 use cambium_lineage::{Chosen, Digest, Movement, Policy};
+use cambium_objects::lay_over;
 use cambium_render::{
     Application, ClusterVersion, DefinitionKind, Definitions, Environment, Failure, Manifest, Reason,
     Rendered, render,
@@ -88,6 +89,19 @@ impl Work {
                 .into_iter()
                 .map(|manifest| (component.name.as_str(), manifest))
         })
+    }
+
+    /// Its objects, each once: what a component renders again is laid over what it rendered before.
+    pub fn objects(&self) -> Vec<Value> {
+        let mut objects: Vec<Value> = Vec::new();
+        for (_, manifest) in self.manifests() {
+            let object = Object::of(&manifest.object);
+            match objects.iter_mut().find(|known| Object::of(known).is(&object)) {
+                Some(known) => lay_over(known, &manifest.object),
+                None => objects.push(manifest.object.clone()),
+            }
+        }
+        objects
     }
 
     /// The kinds of its objects: API version and kind.

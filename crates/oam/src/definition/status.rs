@@ -43,6 +43,11 @@ pub(super) fn status(
             });
     }
     after.version_summary = summary(&after.versions);
+    let workload = &definition["spec"]["workload"];
+    let kind = workload["definition"]["kind"]
+        .as_str()
+        .or(workload["type"].as_str());
+    after.workload = kind.map(str::to_owned);
     after.consumers = Some(observed.uses.references.values().sum());
     after.conditions = conditions(definition, before, outcomes, contradiction, now);
     after
