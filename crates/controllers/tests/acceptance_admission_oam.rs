@@ -2,7 +2,7 @@
 
 mod platform;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use cambium_testing::eventually;
 use platform::{Platform, application, auto_update, component, definition, saying};
 use serde_json::{Value, json};
@@ -476,4 +476,19 @@ async fn no_version_is_lost_through_the_api_version_that_cannot_show_it() -> Res
     platform.publish_object(&component("leg", None, "second")).await?;
     platform.deploy("old", "leg@v2", json!({})).await?;
     platform.runs("old-main", "second").await
+}
+
+#[tokio::test]
+async fn a_template_that_is_too_expensive_is_refused_while_others_are_answered() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    let template = "import \"list\"\n_n: list.Range(0, 500, 1)\n\
+        output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: {for i in _n for j in _n for k in _n {\"\\(i)-\\(j)-\\(k)\": \"x\"}}}";
+    let greedy = definition("ComponentDefinition", "greedy", Some("1.0.1"), template);
+    let other = component("a", Some("1.0.0"), "1.0.0");
+    let (refused, accepted) = tokio::join!(platform.refused(&greedy), platform.accepted(&other));
+    accepted?;
+    let refused = refused?;
+    ensure!(refused.contains("the template is too expensive"), "{refused}");
+    ensure!(refused.contains("greedy:3:"), "{refused}");
+    Ok(())
 }
