@@ -1,7 +1,8 @@
 //! What is refused before it is stored. Everything that gets past, because nobody asked, is refused again by whoever would use it.
 
 use crate::catalogue::Catalogue;
-use crate::consumers::Consumers;
+use crate::claim::{ATTEMPTS, generated_name, is_claim_of};
+use crate::consumers::{Consumers, Consuming};
 use crate::definition::{self, Definition};
 use crate::revision::{self, LabelEdits, Stored};
 use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
@@ -74,6 +75,17 @@ pub enum Refused {
         /// Who uses it.
         users: String,
     },
+    /// A composition that somebody uses.
+    #[error(
+        "Composition {name:?} is in use by {users}; move or delete them first, or annotate it with {allow}: \"true\": what is composed stays then, and follows nothing",
+        allow = annotation::ALLOW_ORPHANS
+    )]
+    CompositionInUse {
+        /// The composition.
+        name: String,
+        /// Who uses it.
+        users: String,
+    },
     /// Something in a definition that cannot work.
     #[error("{0}")]
     Definition(definition::Problem),
@@ -106,6 +118,22 @@ pub enum Refused {
         path: &'static str,
         /// Why the revision cannot be used.
         why: Refusal,
+    },
+    /// A composite resource that somebody else may not give to a claim.
+    #[error(
+        "spec.resourceRef: {user} may not update {kind} {name:?}, and a claim takes over what it is bound to; leave spec.resourceRef out, or ask for the verb \"update\" on {plural}.{group}"
+    )]
+    Bind {
+        /// Who writes the claim.
+        user: String,
+        /// The kind of the composite resource.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// The resource that rights are needed for.
+        plural: String,
+        /// The group of the resource.
+        group: String,
     },
     /// A policy other than the enforced one.
     #[error(
@@ -233,6 +261,26 @@ pub fn check_revision_deletion(name: &str, catalogue: &Catalogue, consumers: &Co
     })
 }
 
+/// Why a Composition cannot be deleted: somebody uses it, and nobody said that they may be left behind. Users that are going themselves do not need it.
+pub fn check_composition_deletion(
+    composition: &Value,
+    consumers: &Consumers,
+    is_going: impl Fn(&Consuming) -> bool,
+) -> Option<Refused> {
+    let metadata = &composition["metadata"];
+    let name = metadata["name"].as_str()?;
+    if self::is_going(composition) || metadata["annotations"][annotation::ALLOW_ORPHANS] == "true" {
+        return None;
+    }
+    let users = consumers.of_composition(name);
+    let users: Vec<_> = users.iter().filter(|user| !is_going(user)).collect();
+    let shown = users.iter().take(Users::SHOWN).map(ToString::to_string);
+    (!users.is_empty()).then(|| Refused::CompositionInUse {
+        name: name.to_owned(),
+        users: Users::new(shown, users.len()).to_string(),
+    })
+}
+
 /// Everything that is wrong with a CompositeResourceDefinition that is created or changed; or else what it says in vain.
 pub fn check_definition<'d>(
     old: Option<&Value>,
@@ -355,6 +403,47 @@ pub fn check_composite(
         refused.push(Refused::Pin { path, why });
     }
     refused
+}
+
+impl Refused {
+    /// What to warn of instead of refusing: something that is not there may come, from a backup or out of somebody's repository, in any order.
+    pub fn may_come(&self) -> Option<String> {
+        match self {
+            Self::Pin {
+                path,
+                why: Refusal::MissingRevision(name),
+            } => Some(format!(
+                "{path}.name: there is no CompositionRevision {name:?} yet; nothing is composed until it is there"
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The composite resource that a claim is to be bound to, if that is not decided already: whoever writes so must have rights on it. What we name
+/// ourselves is called after the claim, and not there yet.
+pub fn bound_by_hand<'c>(
+    old: Option<&Value>,
+    new: &'c Value,
+    composite: impl Fn(&str) -> Option<Value>,
+) -> Option<&'c str> {
+    let named = |claim: &'c Value| {
+        claim["spec"]["resourceRef"]["name"]
+            .as_str()
+            .filter(|name| !name.is_empty())
+    };
+    let name = named(new)?;
+    if is_going(new) || old.is_some_and(|old| old["spec"]["resourceRef"]["name"] == *name) {
+        return None;
+    }
+    let (found, metadata) = (composite(name), &new["metadata"]);
+    let ours = match &found {
+        Some(found) => is_claim_of(new, found),
+        None => {
+            metadata["uid"].is_string() && (0..ATTEMPTS).any(|attempt| generated_name(new, attempt) == name)
+        }
+    };
+    (!ours).then_some(name)
 }
 
 fn path(layout: Layout, field: Field) -> &'static str {

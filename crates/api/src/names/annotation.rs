@@ -67,3 +67,6 @@ pub const COPIED_LABELS: &str = "composition.cambium.dev/copied-labels";
 
 /// On a composed resource: the first digits of the digest of what was applied.
 pub const APPLIED: &str = "composition.cambium.dev/applied";
+
+/// On whatever is published: `"true"` lets it be deleted while somebody uses it. Who does keeps running as it is, and cannot be changed.
+pub const ALLOW_ORPHANS: &str = "cambium.dev/allow-orphans";
