@@ -25,15 +25,15 @@ mod waiting;
 use crate::kinds::PASSING;
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Glances, Mapper, Resource, Watch};
+use crate::runtime::{Cache, Children, Events, Glances, Key, Mapper, Resource, Watch};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_composites::definition::crd_state;
-use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace};
+use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace, Refusal};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, PatchParams};
+use kube::api::{ApiResource, DynamicObject, PatchParams};
 use kube::{Api, Client};
 use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
@@ -265,6 +265,23 @@ impl Context {
             self.required.forget(group);
         }
         self.state.kind_changed(crd, group);
+    }
+
+    /// Looks for what was not seen, before it is said not to be there: watches come in any order, and may be late. Whether it is there.
+    async fn look_for_missing(&self, refusal: &Refusal) -> kube::Result<bool> {
+        let (cache, name) = match refusal {
+            Refusal::MissingComposition(name) => (&self.compositions, name),
+            Refusal::MissingRevision(name) => (&self.revisions, name),
+            _ => return Ok(false),
+        };
+        if cache.get(&Key::cluster(name)).is_some() {
+            return Ok(false);
+        }
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), cache.resource());
+        let found = api.get_opt(name).await?;
+        let is_there = found.is_some();
+        found.into_iter().for_each(|found| cache.learn(found));
+        Ok(is_there)
     }
 
     /// Whether there is nothing left to do, as far as it knows.
