@@ -32,6 +32,7 @@ mod read;
 mod readiness;
 mod slip;
 mod template;
+mod typed;
 
 pub mod function;
 pub mod gofmt;
@@ -50,3 +51,4 @@ pub use quantity::QuantityError;
 pub use readiness::{Readiness, ReadinessCheck, ReadinessError, ReadinessProblem, readiness};
 pub use slip::distance;
 pub use template::{Composition, Template, validate};
+pub use typed::{Misfit, misfits};

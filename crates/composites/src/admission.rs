@@ -27,6 +27,22 @@ pub enum Refused {
         /// What was meant, probably.
         meant: Option<&'static str>,
     },
+    /// How a composition is to be judged by schemas, which is none of the ways.
+    #[error("metadata.annotations[{name}]: {0:?} is none of \"strict\", \"loose\" and \"warn\"", name = annotation::VALIDATION_MODE)]
+    ValidationMode(String),
+    /// A patch that does not fit the schemas.
+    #[error("{0}")]
+    Misfit(cambium_compose::Misfit),
+    /// A kind without a schema, where all must have one.
+    #[error(
+        "there is no CustomResourceDefinition for the kind {kind:?} of {api_version:?}, by which its patches could be checked"
+    )]
+    NoSchema {
+        /// Group and version.
+        api_version: String,
+        /// The kind.
+        kind: String,
+    },
     /// A number that only revisions have.
     #[error("spec.revision: revisions are numbered when they are issued; remove it")]
     RevisionNumber,
@@ -180,6 +196,42 @@ pub fn check_composition(old: Option<&Value>, new: &Value) -> Vec<Refused> {
             .map(Refused::Composition),
     );
     refused
+}
+
+/// How strictly a composition is judged by schemas, as Crossplane has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValidationMode {
+    /// Schemas must be known, and fit.
+    Strict,
+    /// Schemas that are known must fit.
+    Loose,
+    /// What does not fit, and what is not known, is a warning.
+    Warn,
+}
+
+impl ValidationMode {
+    /// What a composition asks for.
+    pub fn of(composition: &Value) -> Result<Self, Refused> {
+        match composition["metadata"]["annotations"][annotation::VALIDATION_MODE].as_str() {
+            None | Some("warn") => Ok(Self::Warn),
+            Some("loose") => Ok(Self::Loose),
+            Some("strict") => Ok(Self::Strict),
+            Some(other) => Err(Refused::ValidationMode(other.to_owned())),
+        }
+    }
+
+    /// What is refused, and what is warned of.
+    pub fn judge(self, missing: Vec<Refused>, misfits: Vec<Refused>) -> (Vec<Refused>, Vec<String>) {
+        let texts = |found: &[Refused]| -> Vec<String> { found.iter().map(ToString::to_string).collect() };
+        match self {
+            Self::Strict => (missing.into_iter().chain(misfits).collect(), Vec::new()),
+            Self::Loose => (misfits, texts(&missing)),
+            Self::Warn => {
+                let all: Vec<Refused> = missing.into_iter().chain(misfits).collect();
+                (Vec::new(), texts(&all))
+            }
+        }
+    }
 }
 
 /// Why a CompositionRevision cannot be changed so. What was published may be put back.

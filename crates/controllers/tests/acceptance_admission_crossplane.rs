@@ -542,3 +542,55 @@ async fn a_claim_takes_over_only_what_its_author_may_update() -> Result<()> {
     ensure!(stage.get("free").await?["spec"]["claimRef"]["name"] == "mine");
     claims.stage.at_rest().await
 }
+
+#[tokio::test]
+async fn a_composition_is_judged_by_the_schemas_of_what_it_composes() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    let path = stage.composition_path("base");
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["resources"][0]["patches"] = json!([
+        {"fromFieldPath": "spec.txet", "toFieldPath": "data.text"},
+        {"type": "ToCompositeFieldPath", "fromFieldPath": "data.text", "toFieldPath": "status.unknown"},
+    ]);
+    let warned = |answer: &Answer, words: &[&str]| -> Result<()> {
+        ensure!(answer.code < 300, "{answer:?}");
+        let all = answer.warnings.join("; ");
+        words.iter().try_for_each(|word| {
+            ensure!(all.contains(word), "{word:?} is not in: {all}");
+            Ok(())
+        })
+    };
+    let problems = [
+        "spec.resources[main]",
+        "the schema has no field \"txet\"; did you mean \"text\"?",
+        "the schema has no field \"unknown\"",
+    ];
+    // As Crossplane has it: a warning, unless the annotation asks for more.
+    warned(&stage.apply(&path, &composition).await?, &problems)?;
+    let mode = |composition: &Value, mode: &str| {
+        let mut composition = composition.clone();
+        composition["metadata"]["annotations"] =
+            json!({"crossplane.io/composition-schema-aware-validation-mode": mode});
+        composition
+    };
+    for strict in ["strict", "loose"] {
+        is_refused(&stage.apply(&path, &mode(&composition, strict)).await?, &problems)?;
+    }
+    is_refused(
+        &stage.apply(&path, &mode(&composition, "harsh")).await?,
+        &["\"harsh\" is none of"],
+    )?;
+    // A kind that nobody has defined.
+    let mut unknown = stage.composition("base", "one");
+    unknown["spec"]["resources"][0]["base"] = json!({"apiVersion": "nowhere.example.org/v1", "kind": "Box"});
+    let words = ["no CustomResourceDefinition for the kind \"Box\""];
+    warned(&stage.apply(&path, &unknown).await?, &words)?;
+    warned(&stage.apply(&path, &mode(&unknown, "loose")).await?, &words)?;
+    is_refused(&stage.apply(&path, &mode(&unknown, "strict")).await?, &words)?;
+    // What fits says nothing.
+    let answer = stage
+        .apply(&path, &mode(&stage.composition("base", "one"), "strict"))
+        .await?;
+    ensure!(answer.code < 300 && answer.warnings.is_empty(), "{answer:?}");
+    stage.at_rest().await
+}

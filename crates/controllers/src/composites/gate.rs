@@ -6,9 +6,11 @@ use super::Context;
 use super::state::Defined;
 use crate::runtime::Key;
 use cambium_api::crossplane::GROUP;
+use cambium_api::names::annotation;
 use cambium_composites::admission::{
-    Pins, Refused, bound_by_hand, check_composite, check_composition, check_composition_deletion,
-    check_definition, check_number, check_revision, check_revision_deletion, definition_deletion_warning,
+    Pins, Refused, ValidationMode, bound_by_hand, check_composite, check_composition,
+    check_composition_deletion, check_definition, check_number, check_revision, check_revision_deletion,
+    definition_deletion_warning,
 };
 use cambium_composites::revision::Stored;
 use cambium_composites::{Consuming, Refusal, definition};
@@ -20,6 +22,7 @@ use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::Api;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -56,7 +59,13 @@ impl Validator for Compositions {
         async move {
             match (&request.operation, &request.old_object, &request.object) {
                 (Operation::Delete, Some(old), _) => self.delete(old).await,
-                (_, old, Some(new)) => verdict(&check_composition(old.as_ref(), new)),
+                (_, old, Some(new)) => {
+                    let refused = check_composition(old.as_ref(), new);
+                    match refused.is_empty() {
+                        true => self.by_schemas(old.as_ref(), new).await,
+                        false => verdict(&refused),
+                    }
+                }
                 _ => Verdict::allowed(),
             }
         }
@@ -64,7 +73,53 @@ impl Validator for Compositions {
     }
 }
 
+/// The kinds of one composition whose schemas are asked for. More than these are not judged.
+const MOST_SCHEMAS: usize = 100;
+
 impl Compositions {
+    /// Judges the patches of a composition by the schemas of what they are between, as far as these are known.
+    async fn by_schemas(&self, old: Option<&Value>, new: &Value) -> Verdict {
+        let mode = |object: &Value| object["metadata"]["annotations"][annotation::VALIDATION_MODE].clone();
+        let same = |old: &Value| old["spec"] == new["spec"] && mode(old) == mode(new);
+        if old.is_some_and(same) || !new["metadata"]["deletionTimestamp"].is_null() {
+            return Verdict::allowed();
+        }
+        let mode = match ValidationMode::of(new) {
+            Ok(mode) => mode,
+            Err(refused) => return verdict(&[refused]),
+        };
+        let Ok(composition) = cambium_compose::Composition::read(&new["spec"]) else {
+            return Verdict::allowed();
+        };
+        let kind_of = |object: &Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (text(&object["apiVersion"]), text(&object["kind"]))
+        };
+        let composite = kind_of(&new["spec"]["compositeTypeRef"]);
+        let bases = composition
+            .templates()
+            .iter()
+            .filter_map(|template| template.base.as_ref());
+        let kinds: BTreeSet<(String, String)> = bases.map(kind_of).chain([composite.clone()]).collect();
+        let (mut schemas, mut missing) = (BTreeMap::new(), Vec::new());
+        for (api_version, kind) in kinds.into_iter().take(MOST_SCHEMAS) {
+            match self.0.schema(&api_version, &kind).await {
+                Ok(Some(schema)) => drop(schemas.insert((api_version, kind), schema)),
+                // What the API server itself defines has no CRD.
+                Ok(None) => {}
+                Err(_) => missing.push(Refused::NoSchema { api_version, kind }),
+            }
+        }
+        let misfits = cambium_compose::misfits(&composition, schemas.get(&composite), |base| {
+            schemas.get(&kind_of(base))
+        });
+        let (refused, warnings) = mode.judge(missing, misfits.into_iter().map(Refused::Misfit).collect());
+        match refused.is_empty() {
+            true => Verdict::Allowed { warnings },
+            false => verdict(&refused),
+        }
+    }
+
     async fn delete(&self, composition: &Value) -> Verdict {
         let context = &self.0;
         context.synced().await;

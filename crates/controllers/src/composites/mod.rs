@@ -35,6 +35,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, PatchParams};
 use kube::{Api, Client};
+use serde_json::Value;
 use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -217,6 +218,21 @@ impl Context {
                 false
             }
         }
+    }
+
+    /// The schema of a kind that somebody defines; nothing if the API server does so itself.
+    async fn schema(&self, api_version: &str, kind: &str) -> Result<Option<Value>, String> {
+        let resource = self.mapper.resolve(api_version, kind).await;
+        let resource = resource.map_err(|error| error.to_string())?.api_resource;
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let name = format!("{}.{}", resource.plural, resource.group);
+        let found = api.get_opt(&name).await.map_err(|error| error.to_string())?;
+        let versions = found.into_iter().flat_map(|found| found.spec.versions);
+        let version = versions
+            .into_iter()
+            .find(|version| version.name == resource.version);
+        let schema = version.and_then(|version| version.schema?.open_api_v3_schema);
+        Ok(schema.map(|schema| serde_json::json!(schema)))
     }
 
     /// Whether composite resources or claims may use compositions for this kind, and have not been seen.
