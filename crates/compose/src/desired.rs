@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::metadata;
 use crate::patch::{Patch, PatchError};
 use crate::path::Repeats;
@@ -68,14 +69,20 @@ pub fn desired(
     composite: &Value,
     observed: &BTreeMap<String, Value>,
 ) -> Vec<Desired> {
+    let budget = Budget::default();
     let make = |template: &Template| Desired {
         name: template.label.clone(),
-        outcome: render(template, composite, observed.get(&template.label)),
+        outcome: render(template, composite, observed.get(&template.label), &budget),
     };
     composition.templates().iter().map(make).collect()
 }
 
-fn render(template: &Template, composite: &Value, observed: Option<&Value>) -> Result<Value, RenderError> {
+fn render(
+    template: &Template,
+    composite: &Value,
+    observed: Option<&Value>,
+    budget: &Budget,
+) -> Result<Value, RenderError> {
     let mut object = template.base.clone().ok_or(RenderError::NoBase)?;
     metadata::set_text(
         &mut object,
@@ -97,7 +104,7 @@ fn render(template: &Template, composite: &Value, observed: Option<&Value>) -> R
     for (index, patch) in template.patches.iter().enumerate() {
         if patch.kind.is_from_composite() {
             patch
-                .apply(composite, &mut object, Repeats::Append)
+                .apply(composite, &mut object, Repeats::Append, budget)
                 .map_err(|error| RenderError::Patch {
                     kind: patch.kind.name(),
                     index,

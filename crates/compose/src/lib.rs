@@ -18,6 +18,7 @@
 //! Where it differs on purpose: what can only fail is refused when it is read, all of it at once; one resource that cannot be made
 //! does not keep the others from being observed; what merges with its own last result does not grow; formats and expressions are bounded.
 
+mod budget;
 mod connection;
 mod desired;
 mod gojson;
@@ -31,6 +32,7 @@ mod read;
 mod readiness;
 mod slip;
 mod template;
+mod typed;
 
 pub mod function;
 pub mod gofmt;
@@ -38,6 +40,7 @@ pub mod path;
 pub mod regexp;
 pub mod transform;
 
+pub use budget::Budget;
 pub use connection::{ConnectionDetail, ConnectionDetails, DetailSource, connection_details};
 pub use desired::{Desired, RenderError, composed, desired};
 pub use metadata::{CLAIM_NAME_LABEL, CLAIM_NAMESPACE_LABEL, COMPOSITE_LABEL, RESOURCE_NAME_ANNOTATION};
@@ -48,3 +51,4 @@ pub use quantity::QuantityError;
 pub use readiness::{Readiness, ReadinessCheck, ReadinessError, ReadinessProblem, readiness};
 pub use slip::distance;
 pub use template::{Composition, Template, validate};
+pub use typed::{Misfit, misfits};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::connection::{ConnectionDetails, connection_details};
 use crate::desired::RenderError;
 use crate::path::Repeats;
@@ -63,7 +64,7 @@ pub fn observe(
 ) -> Observation {
     let mut composite = composite.clone();
     let mut resources = Vec::with_capacity(composition.templates().len());
-    let mut all = ConnectionDetails::new();
+    let (mut all, budget) = (ConnectionDetails::new(), Budget::default());
     for template in composition.templates() {
         let name = template.label.clone();
         let Some(resource) = observed.get(&name) else {
@@ -82,7 +83,7 @@ pub fn observe(
             name,
             readiness: Some(readiness(&resource.object, &template.readiness_checks)),
             connection_details: details,
-            problem: patch_composite(template, &resource.object, &mut composite).err(),
+            problem: patch_composite(template, &resource.object, &mut composite, &budget).err(),
         });
     }
     Observation {
@@ -92,12 +93,17 @@ pub fn observe(
     }
 }
 
-fn patch_composite(template: &Template, object: &Value, composite: &mut Value) -> Result<(), RenderError> {
+fn patch_composite(
+    template: &Template,
+    object: &Value,
+    composite: &mut Value,
+    budget: &Budget,
+) -> Result<(), RenderError> {
     for (index, patch) in template.patches.iter().enumerate() {
         if patch.kind.is_to_composite() {
             // The composite resource is its own last result: what it has is not appended again.
             patch
-                .apply(object, composite, Repeats::LeaveOut)
+                .apply(object, composite, Repeats::LeaveOut, budget)
                 .map_err(|error| RenderError::Patch {
                     kind: patch.kind.name(),
                     index,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::budget::{self, Budget};
 use crate::gofmt::{self, TooLong};
 use crate::path::{FieldPath, MergeError, MergeOptions, PathError, Repeats};
 use crate::transform::{Transform, TransformError};
@@ -114,6 +115,9 @@ pub enum PatchError {
         #[source]
         error: PathError,
     },
+    /// The patches of a composition cost too much, all together.
+    #[error("the patches of this composition cost more than {} MiB of work for one composite resource; copy less, or to fewer places", budget::BUDGET >> 20)]
+    TooExpensive,
     /// A wildcard names nothing.
     #[error("cannot expand ToFieldPath {path}")]
     Nowhere {
@@ -140,9 +144,15 @@ impl Patch {
     ///
     /// # Errors
     /// When the value cannot be read, transformed or written.
-    pub fn apply(&self, from: &Value, to: &mut Value, repeats: Repeats) -> Result<(), PatchError> {
-        match self.value(from) {
-            Ok(value) => self.place(value, to, repeats),
+    pub fn apply(
+        &self,
+        from: &Value,
+        to: &mut Value,
+        repeats: Repeats,
+        budget: &Budget,
+    ) -> Result<(), PatchError> {
+        match self.value(from, budget) {
+            Ok(value) => self.place(value, to, repeats, budget),
             Err(PatchError::Source(error)) if error.is_not_found() && !self.required => Ok(()),
             Err(error) => Err(error),
         }
@@ -152,9 +162,13 @@ impl Patch {
     ///
     /// # Errors
     /// When it is not there, or cannot be transformed.
-    pub fn value(&self, from: &Value) -> Result<Value, PatchError> {
+    pub fn value(&self, from: &Value, budget: &Budget) -> Result<Value, PatchError> {
         let mut value = match &self.source {
-            Source::Field(path) => path.get(from).map_err(PatchError::Source)?.clone(),
+            Source::Field(path) => {
+                let value = path.get(from).map_err(PatchError::Source)?;
+                budget.spend(budget::size(value), 1)?;
+                value.clone()
+            }
             Source::Combine { variables, format } => {
                 let values: Result<Vec<&Value>, PathError> =
                     variables.iter().map(|path| path.get(from)).collect();
@@ -162,6 +176,8 @@ impl Patch {
             }
         };
         for (index, transform) in self.transforms.iter().enumerate() {
+            let times = if transform.matches() { budget::MATCHED } else { 1 };
+            budget.spend(budget::size(&value), times)?;
             value = transform.apply(value).map_err(|error| PatchError::Transform {
                 index,
                 kind: transform.name(),
@@ -175,9 +191,18 @@ impl Patch {
     ///
     /// # Errors
     /// When there is no such place.
-    pub fn place(&self, value: Value, to: &mut Value, repeats: Repeats) -> Result<(), PatchError> {
+    pub fn place(
+        &self,
+        value: Value,
+        to: &mut Value,
+        repeats: Repeats,
+        budget: &Budget,
+    ) -> Result<(), PatchError> {
+        let size = budget::size(&value);
         // Combined values go to one place: a wildcard is an ordinary name for them.
         if !self.to.expands() || matches!(self.source, Source::Combine { .. }) {
+            budget.spend(size, budget::WRITTEN)?;
+            self.meet(&self.to, to, budget)?;
             return Ok(self.to.merge(to, value, self.merge, repeats)?);
         }
         let places = self.to.expand(to).map_err(|error| PatchError::Expand {
@@ -189,9 +214,19 @@ impl Patch {
                 path: self.to.to_string(),
             });
         }
+        budget.spend(size.saturating_mul(places.len()), budget::WRITTEN)?;
         for place in places {
+            self.meet(&place, to, budget)?;
             place.merge(to, value.clone(), self.merge, repeats)?;
         }
         Ok(())
+    }
+
+    /// What is merged with is looked at, and put back.
+    fn meet(&self, place: &FieldPath, object: &Value, budget: &Budget) -> Result<(), PatchError> {
+        match (self.merge, place.get(object)) {
+            (Some(_), Ok(existing)) => budget.spend(budget::size(existing), 1),
+            _ => Ok(()),
+        }
     }
 }

@@ -233,3 +233,70 @@ proptest! {
         let _ = regexp::compile(&pattern);
     }
 }
+
+/// A patch of the text `spec.a`, transformed by these, to `data.b`.
+fn transformed(transforms: Value) -> Value {
+    json!([{"fromFieldPath": "spec.a", "toFieldPath": "data.b", "transforms": transforms}])
+}
+
+#[test]
+fn a_chain_of_transforms_cannot_grow_a_text_without_end() {
+    let million = "%1000000s";
+    let format = json!({"type": "string", "string": {"type": "Format", "fmt": million}});
+    for (convert, times) in [("ToBase64", 60), ("ToJson", 60)] {
+        let mut transforms = vec![format.clone()];
+        let grow = json!({"type": "string", "string": {"type": "Convert", "convert": convert}});
+        transforms.extend(std::iter::repeat_n(grow, times));
+        let refused = outcome(transformed(json!(transforms)), json!({"a": "\""})).unwrap_err();
+        assert!(refused.contains("fit into no object"), "{convert}: {refused}");
+    }
+    let join =
+        json!([{"type": "string", "string": {"type": "Join", "join": {"separator": "x".repeat(100_000)}}}]);
+    let refused = outcome(transformed(join), json!({"a": vec![0; 100_000]})).unwrap_err();
+    assert!(refused.contains("fit into no object"), "{refused}");
+}
+
+#[test]
+fn a_wildcard_cannot_copy_gigabytes() {
+    let places: Vec<Value> = vec![json!({"b": ""}); 50_000];
+    let composition = Composition::read(&json!({
+        "compositeTypeRef": {"apiVersion": "example.org/v1", "kind": "XThing"},
+        "resources": [{"name": "main", "base": {"apiVersion": "v1", "kind": "Thing", "list": places},
+            "patches": [{"fromFieldPath": "spec.a", "toFieldPath": "list[*].b"}]}],
+    }))
+    .unwrap();
+    let composite = json!({"metadata": {"name": "thing"}, "spec": {"a": "x".repeat(500_000)}});
+    let made = cambium_compose::desired(&composition, &composite, &BTreeMap::new());
+    let refused = made[0].outcome.as_ref().unwrap_err().to_string();
+    assert!(refused.contains("256 MiB of work"), "{refused}");
+}
+
+#[test]
+fn many_patches_cost_one_budget() {
+    let patch = |at: usize| json!({"fromFieldPath": "spec.a", "toFieldPath": format!("data.b{at}")});
+    let patches: Vec<Value> = (0..2_000).map(patch).collect();
+    let refused = outcome(json!(patches), json!({"a": "x".repeat(500_000)})).unwrap_err();
+    assert!(refused.contains("256 MiB of work"), "{refused}");
+    // What people write is far from it.
+    let patches: Vec<Value> = (0..200).map(patch).collect();
+    assert!(outcome(json!(patches), json!({"a": "x".repeat(10_000)})).is_ok());
+}
+
+#[test]
+fn appending_long_lists_compares_nothing_twice() {
+    let patch = json!([{"fromFieldPath": "spec.a", "toFieldPath": "data.b", "policy": {"mergeOptions": {"appendSlice": true}}}]);
+    let list: Vec<usize> = (0..100_000).collect();
+    let composition = composition(patch);
+    let composite = json!({"metadata": {"name": "thing"}, "spec": {"a": list}});
+    let observed =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"b": list}});
+    let name = composition.templates()[0].label.clone();
+    let made = cambium_compose::desired(&composition, &composite, &BTreeMap::from([(name, observed)]));
+    assert_eq!(
+        made[0].outcome.as_ref().unwrap()["data"]["b"]
+            .as_array()
+            .unwrap()
+            .len(),
+        100_000
+    );
+}

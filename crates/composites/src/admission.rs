@@ -1,7 +1,8 @@
 //! What is refused before it is stored. Everything that gets past, because nobody asked, is refused again by whoever would use it.
 
 use crate::catalogue::Catalogue;
-use crate::consumers::Consumers;
+use crate::claim::{ATTEMPTS, generated_name, is_claim_of};
+use crate::consumers::{Consumers, Consuming};
 use crate::definition::{self, Definition};
 use crate::revision::{self, LabelEdits, Stored};
 use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
@@ -25,6 +26,22 @@ pub enum Refused {
         path: String,
         /// What was meant, probably.
         meant: Option<&'static str>,
+    },
+    /// How a composition is to be judged by schemas, which is none of the ways.
+    #[error("metadata.annotations[{name}]: {0:?} is none of \"strict\", \"loose\" and \"warn\"", name = annotation::VALIDATION_MODE)]
+    ValidationMode(String),
+    /// A patch that does not fit the schemas.
+    #[error("{0}")]
+    Misfit(cambium_compose::Misfit),
+    /// A kind without a schema, where all must have one.
+    #[error(
+        "there is no CustomResourceDefinition for the kind {kind:?} of {api_version:?}, by which its patches could be checked"
+    )]
+    NoSchema {
+        /// Group and version.
+        api_version: String,
+        /// The kind.
+        kind: String,
     },
     /// A number that only revisions have.
     #[error("spec.revision: revisions are numbered when they are issued; remove it")]
@@ -74,6 +91,17 @@ pub enum Refused {
         /// Who uses it.
         users: String,
     },
+    /// A composition that somebody uses.
+    #[error(
+        "Composition {name:?} is in use by {users}; move or delete them first, or annotate it with {allow}: \"true\": what is composed stays then, and follows nothing",
+        allow = annotation::ALLOW_ORPHANS
+    )]
+    CompositionInUse {
+        /// The composition.
+        name: String,
+        /// Who uses it.
+        users: String,
+    },
     /// Something in a definition that cannot work.
     #[error("{0}")]
     Definition(definition::Problem),
@@ -106,6 +134,22 @@ pub enum Refused {
         path: &'static str,
         /// Why the revision cannot be used.
         why: Refusal,
+    },
+    /// A composite resource that somebody else may not give to a claim.
+    #[error(
+        "spec.resourceRef: {user} may not update {kind} {name:?}, and a claim takes over what it is bound to; leave spec.resourceRef out, or ask for the verb \"update\" on {plural}.{group}"
+    )]
+    Bind {
+        /// Who writes the claim.
+        user: String,
+        /// The kind of the composite resource.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// The resource that rights are needed for.
+        plural: String,
+        /// The group of the resource.
+        group: String,
     },
     /// A policy other than the enforced one.
     #[error(
@@ -152,6 +196,42 @@ pub fn check_composition(old: Option<&Value>, new: &Value) -> Vec<Refused> {
             .map(Refused::Composition),
     );
     refused
+}
+
+/// How strictly a composition is judged by schemas, as Crossplane has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValidationMode {
+    /// Schemas must be known, and fit.
+    Strict,
+    /// Schemas that are known must fit.
+    Loose,
+    /// What does not fit, and what is not known, is a warning.
+    Warn,
+}
+
+impl ValidationMode {
+    /// What a composition asks for.
+    pub fn of(composition: &Value) -> Result<Self, Refused> {
+        match composition["metadata"]["annotations"][annotation::VALIDATION_MODE].as_str() {
+            None | Some("warn") => Ok(Self::Warn),
+            Some("loose") => Ok(Self::Loose),
+            Some("strict") => Ok(Self::Strict),
+            Some(other) => Err(Refused::ValidationMode(other.to_owned())),
+        }
+    }
+
+    /// What is refused, and what is warned of.
+    pub fn judge(self, missing: Vec<Refused>, misfits: Vec<Refused>) -> (Vec<Refused>, Vec<String>) {
+        let texts = |found: &[Refused]| -> Vec<String> { found.iter().map(ToString::to_string).collect() };
+        match self {
+            Self::Strict => (missing.into_iter().chain(misfits).collect(), Vec::new()),
+            Self::Loose => (misfits, texts(&missing)),
+            Self::Warn => {
+                let all: Vec<Refused> = missing.into_iter().chain(misfits).collect();
+                (Vec::new(), texts(&all))
+            }
+        }
+    }
 }
 
 /// Why a CompositionRevision cannot be changed so. What was published may be put back.
@@ -230,6 +310,26 @@ pub fn check_revision_deletion(name: &str, catalogue: &Catalogue, consumers: &Co
     Some(Refused::InUse {
         name: name.to_owned(),
         users: users.to_string(),
+    })
+}
+
+/// Why a Composition cannot be deleted: somebody uses it, and nobody said that they may be left behind. Users that are going themselves do not need it.
+pub fn check_composition_deletion(
+    composition: &Value,
+    consumers: &Consumers,
+    is_going: impl Fn(&Consuming) -> bool,
+) -> Option<Refused> {
+    let metadata = &composition["metadata"];
+    let name = metadata["name"].as_str()?;
+    if self::is_going(composition) || metadata["annotations"][annotation::ALLOW_ORPHANS] == "true" {
+        return None;
+    }
+    let users = consumers.of_composition(name);
+    let users: Vec<_> = users.iter().filter(|user| !is_going(user)).collect();
+    let shown = users.iter().take(Users::SHOWN).map(ToString::to_string);
+    (!users.is_empty()).then(|| Refused::CompositionInUse {
+        name: name.to_owned(),
+        users: Users::new(shown, users.len()).to_string(),
     })
 }
 
@@ -355,6 +455,47 @@ pub fn check_composite(
         refused.push(Refused::Pin { path, why });
     }
     refused
+}
+
+impl Refused {
+    /// What to warn of instead of refusing: something that is not there may come, from a backup or out of somebody's repository, in any order.
+    pub fn may_come(&self) -> Option<String> {
+        match self {
+            Self::Pin {
+                path,
+                why: Refusal::MissingRevision(name),
+            } => Some(format!(
+                "{path}.name: there is no CompositionRevision {name:?} yet; nothing is composed until it is there"
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The composite resource that a claim is to be bound to, if that is not decided already: whoever writes so must have rights on it. What we name
+/// ourselves is called after the claim, and not there yet.
+pub fn bound_by_hand<'c>(
+    old: Option<&Value>,
+    new: &'c Value,
+    composite: impl Fn(&str) -> Option<Value>,
+) -> Option<&'c str> {
+    let named = |claim: &'c Value| {
+        claim["spec"]["resourceRef"]["name"]
+            .as_str()
+            .filter(|name| !name.is_empty())
+    };
+    let name = named(new)?;
+    if is_going(new) || old.is_some_and(|old| old["spec"]["resourceRef"]["name"] == *name) {
+        return None;
+    }
+    let (found, metadata) = (composite(name), &new["metadata"]);
+    let ours = match &found {
+        Some(found) => is_claim_of(new, found),
+        None => {
+            metadata["uid"].is_string() && (0..ATTEMPTS).any(|attempt| generated_name(new, attempt) == name)
+        }
+    };
+    (!ours).then_some(name)
 }
 
 fn path(layout: Layout, field: Field) -> &'static str {

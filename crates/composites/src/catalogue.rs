@@ -115,6 +115,14 @@ impl Catalogue {
         self.get(self.owners.get(name)?)?.stored.get(name)
     }
 
+    /// Whether a composition is there and what it says has no revision yet.
+    pub fn is_publishing(&self, composition: &str) -> bool {
+        self.get(composition).is_some_and(|shelf| {
+            let mut own = shelf.stored.values().filter(|stored| shelf.is_own(stored));
+            shelf.live().is_some() && !own.any(|stored| shelf.has_live_content(stored))
+        })
+    }
+
     fn drop_if_empty(&mut self, composition: &str) {
         let empty = |shelf: &Shelf| shelf.live.is_none() && shelf.stored.is_empty();
         if self.shelves.get(composition).is_some_and(empty) {

@@ -166,6 +166,14 @@ impl Consumers {
             .collect()
     }
 
+    /// Who uses a composition, by kind and name: composite resources, and claims that name it.
+    pub fn of_composition(&self, composition: &str) -> Vec<Arc<Consuming>> {
+        let keys = self.by_composition.get(composition).into_iter().flatten();
+        let mut keys: Vec<_> = keys.cloned().collect();
+        keys.sort();
+        keys
+    }
+
     /// The revision that a composite resource or a claim names.
     pub fn revision(&self, key: &Consuming) -> Option<&str> {
         self.all.get(key)?.wish.revision.as_deref()

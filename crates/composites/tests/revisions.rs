@@ -315,3 +315,48 @@ fn whose_a_revision_is_stays_on_its_label() {
         assert_eq!(revision["metadata"]["labels"]["theirs"], "stays");
     }
 }
+
+#[test]
+fn a_label_set_by_hand_stays_and_the_others_follow() {
+    let mut world = World::new(LabelEdits::Follow);
+    world.write("content", "dev");
+    world.settle();
+    let set = |world: &mut World, channel: Value| {
+        let revision = world.revisions.values_mut().next().unwrap();
+        let labels = revision["metadata"]["labels"].as_object_mut().unwrap();
+        match channel {
+            Value::Null => drop(labels.remove("channel")),
+            channel => drop(labels.insert("channel".to_owned(), channel)),
+        }
+        world.settle();
+    };
+    let relabel = |world: &mut World, labels: Value| {
+        world.composition.as_mut().unwrap()["metadata"]["labels"] = labels;
+        world.settle();
+    };
+    let labels = |world: &World| {
+        let labels = &world.current()["metadata"]["labels"];
+        (labels["channel"].clone(), labels["team"].clone())
+    };
+    set(&mut world, json!("stable"));
+    assert_eq!(labels(&world), (json!("stable"), Value::Null));
+    relabel(&mut world, json!({"channel": "beta", "team": "blue"}));
+    assert_eq!(
+        labels(&world),
+        (json!("stable"), json!("blue")),
+        "one was set by hand"
+    );
+    relabel(&mut world, json!({"team": "red"}));
+    assert_eq!(labels(&world), (json!("stable"), json!("red")), "and stays");
+    relabel(&mut world, json!({"channel": "dev"}));
+    assert_eq!(labels(&world), (json!("stable"), Value::Null));
+    // Given back, it follows again.
+    set(&mut world, json!("dev"));
+    relabel(&mut world, json!({"channel": "beta"}));
+    assert_eq!(labels(&world), (json!("beta"), Value::Null));
+    // What was taken away by hand stays away.
+    set(&mut world, Value::Null);
+    assert_eq!(labels(&world), (Value::Null, Value::Null));
+    relabel(&mut world, json!({"channel": "gamma"}));
+    assert_eq!(labels(&world), (Value::Null, Value::Null));
+}

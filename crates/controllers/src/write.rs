@@ -98,6 +98,11 @@ pub(crate) fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_conflict())
 }
 
+/// Whether the server takes the object for invalid.
+pub(crate) fn is_invalid(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 422)
+}
+
 /// Whether the server will say the same again: neither a conflict nor a pause that it asked for.
 pub(crate) fn is_refusal(code: u16) -> bool {
     (400..500).contains(&code) && code != 409 && code != 429

@@ -111,7 +111,9 @@ async fn a_revision_cannot_be_edited_and_not_be_deleted_while_it_is_used() -> Re
     // What nobody uses can go.
     stage.delete(&stage.revision_path(&two)).await?;
     stage.gone(&stage.revision_path(&two)).await?;
-    // With its composition goes all, whoever uses it.
+    // With its composition goes all, if users may be left behind.
+    let allow = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
+    stage.edit(&stage.composition_path("base"), allow).await?;
     stage.delete(&stage.composition_path("base")).await?;
     stage.gone(&path).await?;
     stage.at_rest().await
@@ -253,6 +255,9 @@ async fn a_definition_is_refused_with_everything_that_is_wrong_and_warned_about_
 
 /// Pins of composite resources, wherever they keep them.
 async fn pins(stage: Stage, field: &str) -> Result<()> {
+    stage.publish(&stage.composition("base", "zero")).await?;
+    let zero = stage.current("base").await?;
+    let zero = stage.platform.raw.get(&stage.revision_path(&zero)).await?.body;
     stage.publish(&stage.composition("base", "one")).await?;
     stage.publish(&stage.composition("other", "other")).await?;
     let mut alien = stage.composition("alien", "alien");
@@ -261,10 +266,6 @@ async fn pins(stage: Stage, field: &str) -> Result<()> {
     let (base, one) = (stage.called("base"), stage.current("base").await?);
     let field = format!("{field}.compositionRevisionRef.name");
     let attempts = [
-        (
-            pin(&base, "nowhere"),
-            "CompositionRevision.apiextensions.crossplane.io \"nowhere\" not found",
-        ),
         (
             pin(&base, &stage.current("other").await?),
             "belongs to the Composition",
@@ -288,6 +289,27 @@ async fn pins(stage: Stage, field: &str) -> Result<()> {
             .await?;
         is_refused(&answer, &[&field, words])?;
     }
+    // What is not there may come: a backup is restored in any order, and repositories are applied in any.
+    let early = stage.composite("early", pin(&base, "nowhere"));
+    let answer = stage.apply(&stage.path("early"), &early).await?;
+    ensure!(answer.code == 201, "{answer:?}");
+    let warned = |warning: &String| warning.contains(&field) && warning.contains("\"nowhere\"");
+    ensure!(answer.warnings.iter().any(warned), "{:?}", answer.warnings);
+    stage.refused("early", "\"nowhere\" not found").await?;
+    let mut restored = zero;
+    restored["metadata"] = json!({"name": "nowhere", "labels": restored["metadata"]["labels"],
+        "annotations": restored["metadata"]["annotations"]});
+    restored["spec"]["revision"] = json!(100);
+    let revisions = stage.revision_path("");
+    let answer = stage
+        .platform
+        .raw
+        .post(revisions.trim_end_matches('/'), &restored)
+        .await?;
+    ensure!(answer.code == 201, "{answer:?}");
+    stage.uses("early", "nowhere").await?;
+    stage.says("early", "zero").await?;
+    stage.delete(&stage.path("early")).await?;
     // Whoever follows may name what he likes: it is overwritten.
     let mut following = pin(&base, "nowhere");
     following["compositionUpdatePolicy"] = json!("Automatic");
@@ -325,11 +347,13 @@ async fn claims_are_checked_too_and_their_composite_resources_get_through() -> R
     let wrong = claims.object("mine", pin(&base, "nowhere"));
     eventually("claims are checked", || async {
         let path = format!("{}?dryRun=All", claims.path("").trim_end_matches('/'));
-        Ok(stage.platform.raw.post(&path, &wrong).await?.code == 422)
+        Ok(!stage.platform.raw.post(&path, &wrong).await?.warnings.is_empty())
     })
     .await?;
-    let answer = stage.apply(&claims.path("mine"), &wrong).await?;
-    is_refused(&answer, &["spec.compositionRevisionRef.name", "\"nowhere\""])?;
+    let path = format!("{}?dryRun=All", claims.path("").trim_end_matches('/'));
+    let answer = stage.platform.raw.post(&path, &wrong).await?;
+    let warned = |warning: &String| warning.contains("spec.compositionRevisionRef.name");
+    ensure!(answer.warnings.iter().any(warned), "{answer:?}");
     claims.claim("mine", pin(&base, &one)).await?;
     claims.ready("mine").await?;
     claims.uses("mine", &one).await?;
@@ -406,5 +430,167 @@ async fn the_kinds_that_are_checked_are_those_that_are_defined() -> Result<()> {
         Ok(!checked().await?)
     })
     .await?;
+    stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_composition_in_use_is_deleted_only_if_its_users_may_be_left_behind() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let path = stage.composition_path("base");
+    let machinery = json!({"compositionRef": {"name": stage.called("base")}});
+    for name in ["one", "two"] {
+        stage.compose(name, machinery.clone()).await?;
+        stage.says(name, "one").await?;
+    }
+    let answer = stage.platform.raw.delete(&path, &json!({})).await?;
+    is_refused(
+        &answer,
+        &[
+            "is in use by XThing one, XThing two;",
+            "cambium.dev/allow-orphans",
+        ],
+    )?;
+    // Those who are going do not need it.
+    stage
+        .edit(
+            &stage.path("two"),
+            json!({"metadata": {"finalizers": ["example.org/held"]}}),
+        )
+        .await?;
+    stage.delete(&stage.path("two")).await?;
+    let answer = stage.platform.raw.delete(&path, &json!({})).await?;
+    is_refused(&answer, &["is in use by XThing one;"])?;
+    let allow = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
+    stage.edit(&path, allow).await?;
+    stage.delete(&path).await?;
+    stage.gone(&path).await?;
+    stage.refused("one", "not found").await?;
+    stage.says("one", "one").await?;
+    stage
+        .edit(&stage.path("two"), json!({"metadata": {"finalizers": []}}))
+        .await?;
+    stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_claim_takes_over_only_what_its_author_may_update() -> Result<()> {
+    let claims = Claims::on(Stage::checked("LegacyCluster", json!({})).await?);
+    claims.define(json!({})).await?;
+    let stage = &claims.stage;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let machinery = json!({"compositionRef": {"name": stage.called("base")}});
+    stage.compose("free", machinery.clone()).await?;
+    stage.says("free", "one").await?;
+    // Bob may do what he likes with claims, and nothing with composite resources.
+    let (raw, group) = (&stage.platform.raw, &stage.group);
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let allow = async |name: &str, rule: Value| -> Result<()> {
+        let name = stage.called(name);
+        let role = json!({"metadata": {"name": name}, "rules": [rule]});
+        ensure!(raw.post(&format!("{rbac}/clusterroles"), &role).await?.code == 201);
+        let binding = json!({"metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "bob"}]});
+        ensure!(
+            raw.post(&format!("{rbac}/clusterrolebindings"), &binding)
+                .await?
+                .code
+                == 201
+        );
+        Ok(())
+    };
+    allow(
+        "claims",
+        json!({"apiGroups": [group], "resources": ["things"], "verbs": ["*"]}),
+    )
+    .await?;
+    let bob = raw.clone().acting_as("bob");
+    let path = claims.path("");
+    let path = path.trim_end_matches('/');
+    let mut spec = machinery.clone();
+    spec["resourceRef"] = json!({"apiVersion": format!("{group}/v1"), "kind": "XThing", "name": "free"});
+    let taking = claims.object("mine", spec.clone());
+    eventually("claims are checked", || async {
+        let answer = bob.post(&format!("{path}?dryRun=All"), &taking).await?;
+        Ok(answer.code == 422 || answer.code == 403 && answer.message().contains("spec.resourceRef"))
+    })
+    .await?;
+    let answer = bob.post(path, &taking).await?;
+    is_refused(
+        &answer,
+        &["spec.resourceRef", "bob may not update XThing \"free\""],
+    )?;
+    // Nor what is not there yet.
+    let mut absent = taking.clone();
+    absent["spec"]["resourceRef"]["name"] = json!("tomorrow");
+    is_refused(&bob.post(path, &absent).await?, &["\"tomorrow\""])?;
+    // Without naming any, he gets one of his own; and cannot change over afterwards.
+    let own = bob.post(path, &claims.object("own", machinery)).await?;
+    ensure!(own.code == 201, "{own:?}");
+    claims.ready("own").await?;
+    let change = json!({"spec": {"resourceRef": {"name": "free"}}});
+    is_refused(&bob.patch("merge", &claims.path("own"), &change).await?, &[])?;
+    // Whoever may update it may give it away.
+    let rule = json!({"apiGroups": [group], "resources": ["xthings"], "resourceNames": ["free"], "verbs": ["update"]});
+    allow("composites", rule).await?;
+    eventually("bob takes it", || async {
+        Ok(bob.post(path, &taking).await?.code == 201)
+    })
+    .await?;
+    claims.ready("mine").await?;
+    ensure!(stage.get("free").await?["spec"]["claimRef"]["name"] == "mine");
+    claims.stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_composition_is_judged_by_the_schemas_of_what_it_composes() -> Result<()> {
+    let stage = Stage::checked("LegacyCluster", json!({})).await?;
+    let path = stage.composition_path("base");
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["resources"][0]["patches"] = json!([
+        {"fromFieldPath": "spec.txet", "toFieldPath": "data.text"},
+        {"type": "ToCompositeFieldPath", "fromFieldPath": "data.text", "toFieldPath": "status.unknown"},
+    ]);
+    let warned = |answer: &Answer, words: &[&str]| -> Result<()> {
+        ensure!(answer.code < 300, "{answer:?}");
+        let all = answer.warnings.join("; ");
+        words.iter().try_for_each(|word| {
+            ensure!(all.contains(word), "{word:?} is not in: {all}");
+            Ok(())
+        })
+    };
+    let problems = [
+        "spec.resources[main]",
+        "the schema has no field \"txet\"; did you mean \"text\"?",
+        "the schema has no field \"unknown\"",
+    ];
+    // As Crossplane has it: a warning, unless the annotation asks for more.
+    warned(&stage.apply(&path, &composition).await?, &problems)?;
+    let mode = |composition: &Value, mode: &str| {
+        let mut composition = composition.clone();
+        composition["metadata"]["annotations"] =
+            json!({"crossplane.io/composition-schema-aware-validation-mode": mode});
+        composition
+    };
+    for strict in ["strict", "loose"] {
+        is_refused(&stage.apply(&path, &mode(&composition, strict)).await?, &problems)?;
+    }
+    is_refused(
+        &stage.apply(&path, &mode(&composition, "harsh")).await?,
+        &["\"harsh\" is none of"],
+    )?;
+    // A kind that nobody has defined.
+    let mut unknown = stage.composition("base", "one");
+    unknown["spec"]["resources"][0]["base"] = json!({"apiVersion": "nowhere.example.org/v1", "kind": "Box"});
+    let words = ["no CustomResourceDefinition for the kind \"Box\""];
+    warned(&stage.apply(&path, &unknown).await?, &words)?;
+    warned(&stage.apply(&path, &mode(&unknown, "loose")).await?, &words)?;
+    is_refused(&stage.apply(&path, &mode(&unknown, "strict")).await?, &words)?;
+    // What fits says nothing.
+    let answer = stage
+        .apply(&path, &mode(&stage.composition("base", "one"), "strict"))
+        .await?;
+    ensure!(answer.code < 300 && answer.warnings.is_empty(), "{answer:?}");
     stage.at_rest().await
 }

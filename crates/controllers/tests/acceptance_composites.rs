@@ -733,3 +733,163 @@ async fn what_one_resource_says_reaches_the_next_ones_in_every_composite_resourc
     }
     stage.at_rest().await
 }
+
+#[tokio::test]
+async fn labels_set_by_hand_on_the_current_revision_stay_and_are_followed() -> Result<()> {
+    let stage = Stage::start().await?;
+    let one = publish(&stage, "one", "dev").await?;
+    stage.compose("steady", following(&stage, "stable")).await?;
+    stage.refused("steady", "no revision of").await?;
+    let path = stage.revision_path(&one);
+    stage
+        .edit(&path, json!({"metadata": {"labels": {"channel": "stable"}}}))
+        .await?;
+    stage.uses("steady", &one).await?;
+    // Other labels of the composition go on following, and this one stays.
+    let mut composition = stage.composition("base", "one");
+    composition["metadata"]["labels"] = json!({"channel": "dev", "team": "blue"});
+    stage.publish(&composition).await?;
+    eventually("the label of the composition follows", || async {
+        let labels = stage.platform.raw.get(&path).await?.body["metadata"]["labels"].clone();
+        ensure!(labels["channel"] == "stable", "{labels}");
+        Ok(labels["team"] == "blue")
+    })
+    .await?;
+    stage.uses("steady", &one).await?;
+    // A new revision has the labels of the composition.
+    composition["spec"]["resources"][0]["base"]["data"]["says"] = json!("two");
+    stage.publish(&composition).await?;
+    stage.platform.idle().await?;
+    stage.uses("steady", &one).await?;
+    stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_long_name_makes_names_that_each_kind_can_have() -> Result<()> {
+    let stage = Stage::start().await?;
+    let namespace = stage.platform.namespace.clone();
+    let mut composition = stage.composition("base", "one");
+    let service = json!({
+        "name": "service", "readinessChecks": [{"type": "None"}],
+        "base": {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": namespace},
+            "spec": {"ports": [{"port": 80}]}},
+    });
+    composition["spec"]["resources"]
+        .as_array_mut()
+        .context("a list")?
+        .push(service);
+    stage.publish(&composition).await?;
+    let name = "x".repeat(53);
+    stage.compose(&name, automatic(&stage)).await?;
+    let one = stage.current("base").await?;
+    let thing = stage.uses(&name, &one).await?;
+    let references = thing["spec"]["resourceRefs"].as_array().context("references")?;
+    let called = |kind: &str| {
+        let mut found = references.iter().filter(|reference| reference["kind"] == kind);
+        found
+            .next()
+            .and_then(|reference| reference["name"].as_str())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    // Where the whole name fits, it stays whole.
+    assert_eq!(called("ConfigMap").len(), 53 + 1 + 12);
+    assert_eq!(called("Service").len(), 63);
+    stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_secret_that_the_composite_resource_does_not_control_is_not_read() -> Result<()> {
+    let stage = Stage::start().await?;
+    let namespace = stage.platform.namespace.clone();
+    let secrets = format!("/api/v1/namespaces/{namespace}/secrets");
+    let raw = &stage.platform.raw;
+    let secret = |name: &str, owner: Value| {
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "ownerReferences": owner},
+            "data": {"password": "aGlkZGVu"}})
+    };
+    ensure!(raw.post(&secrets, &secret("theirs", json!([]))).await?.code == 201);
+    // Whoever writes the composite resource says where the details are.
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("boxes.{}", stage.group)},
+        "spec": {
+            "group": stage.group, "scope": "Cluster", "names": {"kind": "Box", "plural": "boxes", "singular": "box", "listKind": "BoxList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+        },
+    });
+    let path = format!(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/boxes.{}",
+        stage.group
+    );
+    stage.applied(&path, &crd).await?;
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["writeConnectionSecretsToNamespace"] = json!(namespace);
+    composition["spec"]["resources"] = json!([{
+        "name": "box", "readinessChecks": [{"type": "None"}],
+        "base": {"apiVersion": format!("{}/v1", stage.group), "kind": "Box",
+            "spec": {"writeConnectionSecretToRef": {"namespace": namespace}}},
+        "patches": [{"fromFieldPath": "spec.text", "toFieldPath": "spec.writeConnectionSecretToRef.name"}],
+        "connectionDetails": [{"name": "password", "type": "FromConnectionSecretKey", "fromConnectionSecretKey": "password"}],
+    }]);
+    stage.publish(&composition).await?;
+    let one = stage.current("base").await?;
+    stage.compose("theirs", automatic(&stage)).await?;
+    let thing = stage.uses("theirs", &one).await?;
+    stage.told("theirs", "cannot read connection secret").await?;
+    let details = |thing: &Value| {
+        format!(
+            "{secrets}/{}",
+            thing["metadata"]["uid"].as_str().unwrap_or_default()
+        )
+    };
+    let found = raw.get(&details(&thing)).await?.body;
+    ensure!(found["data"]["password"].is_null(), "{found}");
+    // One that the composed resource controls is read, as providers write them.
+    stage.compose("ours", automatic(&stage)).await?;
+    let thing = stage.uses("ours", &one).await?;
+    let name = thing["spec"]["resourceRefs"][0]["name"]
+        .as_str()
+        .context("a name")?;
+    let path = format!("/apis/{}/v1/boxes/{name}", stage.group);
+    let owner = raw.get(&path).await?.body;
+    let owner = json!([{"apiVersion": owner["apiVersion"], "kind": "Box", "name": name,
+        "uid": owner["metadata"]["uid"], "controller": true}]);
+    ensure!(raw.post(&secrets, &secret("ours", owner)).await?.code == 201);
+    // Secrets wake nobody.
+    stage.edit(&path, json!({"spec": {"seen": true}})).await?;
+    eventually("the details are published", || async {
+        Ok(raw.get(&details(&thing)).await?.body["data"]["password"] == "aGlkZGVu")
+    })
+    .await?;
+    stage.at_rest().await
+}
+
+#[tokio::test]
+async fn what_somebody_else_made_under_a_name_that_we_would_give_is_left_alone() -> Result<()> {
+    let stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    let mut paused = stage.composite("thing", automatic(&stage));
+    paused["metadata"]["annotations"] = json!({"crossplane.io/paused": "true"});
+    let thing = stage.applied(&stage.path("thing"), &paused).await?;
+    // Names can be foretold.
+    let digits = cambium_lineage::Digest::of(&json!([thing["metadata"]["uid"], "main"])).hex();
+    let maps = format!("/api/v1/namespaces/{}/configmaps", stage.platform.namespace);
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}});
+    let owner = stage.platform.raw.post(&maps, &owner).await?.body["metadata"]["uid"].clone();
+    let theirs = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": format!("thing-{}", &digits[..12]), "ownerReferences": [{
+            "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner, "controller": true}]},
+        "data": {"says": "theirs"},
+    });
+    ensure!(stage.platform.raw.post(&maps, &theirs).await?.code == 201);
+    let resume = json!({"metadata": {"annotations": {"crossplane.io/paused": null}}});
+    stage.edit(&stage.path("thing"), resume).await?;
+    stage.refused("thing", "exists and is controlled by").await?;
+    let path = format!("{maps}/thing-{}", &digits[..12]);
+    let found = stage.platform.raw.get(&path).await?.body;
+    ensure!(found["data"] == json!({"says": "theirs"}), "{found}");
+    stage.at_rest().await
+}

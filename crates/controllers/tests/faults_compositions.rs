@@ -162,6 +162,32 @@ impl Scene<'_> {
         Ok(())
     }
 
+    /// All that conditions of composite resources have said since a version.
+    async fn said(&self, since: &Value) -> Result<Vec<String>> {
+        let since = since.as_str().context("a version")?;
+        let path = format!(
+            "{}?watch=1&resourceVersion={since}&timeoutSeconds=1",
+            self.things()
+        );
+        let answer = self.raw.send(http::Method::GET, &path, &[], &Value::Null).await?;
+        let text = match &answer.body {
+            Value::String(text) => text.clone(),
+            one => one.to_string(),
+        };
+        let mut said = Vec::new();
+        for line in text.lines() {
+            let event: Value = serde_json::from_str(line)?;
+            ensure!(event["type"] != "ERROR", "{event}");
+            let conditions = event["object"]["status"]["conditions"].as_array();
+            let messages = conditions
+                .into_iter()
+                .flatten()
+                .filter_map(|known| known["message"].as_str());
+            said.extend(messages.map(str::to_owned));
+        }
+        Ok(said)
+    }
+
     async fn ready(&self, when: &str) -> Result<Value> {
         let thing = self.raw.get(&format!("{}/thing", self.things())).await?.body;
         for type_ in ["Synced", "Ready"] {
@@ -330,5 +356,66 @@ async fn what_never_comes_to_rest_is_composed_less_and_less_often() -> Result<()
     tokio::time::sleep(std::time::Duration::from_secs(600)).await;
     let writes = faults.recorder().writes().len();
     ensure!((20..60).contains(&writes), "{writes} writes in ten minutes");
+    Ok(())
+}
+
+/// A composition that is being published is waited for: whoever uses it does not say that it has no revision.
+#[tokio::test(start_paused = true)]
+async fn a_composition_that_is_being_published_is_waited_for() -> Result<()> {
+    let world = world().await?;
+    let writes = Filter::writes().of("compositionrevisions");
+    let faults = [
+        Fault::Refuse(500),
+        Fault::Refuse(409),
+        Fault::LoseAnswer,
+        Fault::Delay(std::time::Duration::from_secs(1)),
+    ];
+    for_every_call(&writes, &faults, async |faults| {
+        let mut scene = Scene::set(&world, &faults).await?;
+        scene.define().await?;
+        scene.settled().await?;
+        let since = scene.raw.get(&scene.things()).await?.body["metadata"]["resourceVersion"].clone();
+        scene.publish(&[("one", "a")]).await?;
+        scene.compose().await?;
+        scene.settled().await?;
+        scene.ready("created").await?;
+        let said = scene.said(&since).await?;
+        ensure!(
+            !said.iter().any(|said| said.contains("has no revision yet")),
+            "{said:?}"
+        );
+        scene.delete(&format!("{}/thing", scene.things())).await?;
+        scene.settled().await
+    })
+    .await
+}
+
+/// A kind that is deleted and made again, again and again, is composed as fast as the first time.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_comes_and_goes_does_not_get_slower() -> Result<()> {
+    let (world, faults) = (world().await?, Faults::new());
+    let scene = Scene::set(&world, &faults).await?;
+    scene.publish(&[("one", "a")]).await?;
+    let path = format!("{DEFINITIONS}/xthings.{}", scene.group());
+    for cycle in 0..10 {
+        scene.define().await?;
+        let begin = tokio::time::Instant::now();
+        loop {
+            // As soon as the kind is served.
+            let served = scene.raw.get(&scene.things()).await?.code == 200;
+            if served && scene.compose().await.is_ok() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        while scene.data("thing-one").await?.is_null() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            ensure!(begin.elapsed().as_secs() < 3, "cycle {cycle} takes longer");
+        }
+        scene.delete(&path).await?;
+        while scene.raw.get(&scene.things()).await?.code != 404 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    }
     Ok(())
 }

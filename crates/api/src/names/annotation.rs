@@ -67,3 +67,9 @@ pub const COPIED_LABELS: &str = "composition.cambium.dev/copied-labels";
 
 /// On a composed resource: the first digits of the digest of what was applied.
 pub const APPLIED: &str = "composition.cambium.dev/applied";
+
+/// On whatever is published: `"true"` lets it be deleted while somebody uses it. Who does keeps running as it is, and cannot be changed.
+pub const ALLOW_ORPHANS: &str = "cambium.dev/allow-orphans";
+
+/// On a Composition: how it is judged by the schemas of what it composes: `strict`, `loose` or `warn`, which is the default.
+pub const VALIDATION_MODE: &str = "crossplane.io/composition-schema-aware-validation-mode";

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::ENVIRONMENT_KEY;
 use super::message::{Ready, Request, Resource, Response};
+use crate::budget::Budget;
 use crate::connection::{ConnectionDetails, connection_details};
 use crate::metadata;
 use crate::number;
@@ -62,6 +63,7 @@ struct Run<'a> {
     environment: Value,
     desired: BTreeMap<String, Resource>,
     skipped: bool,
+    budget: Budget,
 }
 
 /// A message that ends the run.
@@ -96,6 +98,7 @@ impl<'a> Run<'a> {
             environment,
             desired: request.desired.resources.clone(),
             skipped: false,
+            budget: Budget::default(),
         }
     }
 
@@ -121,16 +124,18 @@ impl<'a> Run<'a> {
             PatchType::FromCompositeFieldPath
             | PatchType::ToEnvironmentFieldPath
             | PatchType::CombineFromComposite => patch.place(
-                patch.value(&self.observed)?,
+                patch.value(&self.observed, &self.budget)?,
                 &mut self.environment,
                 Repeats::Append,
+                &self.budget,
             ),
             PatchType::ToCompositeFieldPath
             | PatchType::FromEnvironmentFieldPath
             | PatchType::CombineToComposite => patch.place(
-                patch.value(&self.environment)?,
+                patch.value(&self.environment, &self.budget)?,
                 &mut self.composite,
                 Repeats::Append,
+                &self.budget,
             ),
             PatchType::CombineFromEnvironment | PatchType::CombineToEnvironment => Ok(()),
         }
@@ -213,7 +218,12 @@ impl<'a> Run<'a> {
                 (existing, &mut self.environment)
             }
         };
-        patch.place(patch.value(from)?, to, Repeats::Append)
+        patch.place(
+            patch.value(from, &self.budget)?,
+            to,
+            Repeats::Append,
+            &self.budget,
+        )
     }
 
     /// Whether a resource that does not exist has to wait for what a patch requires. One that exists does not.
@@ -318,7 +328,7 @@ fn secret_place(composite: &Value, reference: Option<&SecretReference>) -> Resul
             )
         }
     };
-    let mut place = json!({"name": name, "namespace": namespace});
+    let (mut place, budget) = (json!({"name": name, "namespace": namespace}), Budget::default());
     for (index, patch) in reference
         .map(|reference| reference.patches.as_slice())
         .unwrap_or_default()
@@ -326,8 +336,8 @@ fn secret_place(composite: &Value, reference: Option<&SecretReference>) -> Resul
         .enumerate()
     {
         let done = patch
-            .value(composite)
-            .and_then(|value| patch.place(value, &mut place, Repeats::Append));
+            .value(composite, &budget)
+            .and_then(|value| patch.place(value, &mut place, Repeats::Append, &budget));
         match done {
             Err(error) if patch.required || patch.kind == PatchType::CombineFromComposite => {
                 let (kind, error) = (patch.kind.name(), said(patch, &error));

@@ -3,6 +3,8 @@
 //! Crossplane leaves this to a Go library that has its own idea of *empty*: `false`, `0`, `""`, `[]` and `{}` count as absent, so
 //! that keeping existing values never keeps those.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{FieldPath, PathError};
@@ -130,6 +132,7 @@ fn merge_field(
 }
 
 fn leave_out(elements: &mut Vec<Value>, existing: &[Value]) {
+    let existing: HashSet<&Value> = existing.iter().collect();
     elements.retain(|element| !existing.contains(element));
 }
 

@@ -65,6 +65,8 @@ pub enum TransformError {
     Convert { input: String, problem: ConvertProblem },
     #[error(transparent)]
     TooLong(#[from] TooLong),
+    #[error("the text is longer than {limit} bytes, which fit into no object")]
+    Grown { limit: usize },
 }
 
 /// Why a text does not say a value of the type it should become.
@@ -101,6 +103,14 @@ impl Transform {
             Self::String(_) => "string",
             Self::Convert(_) => "convert",
         }
+    }
+
+    /// Whether it looks for an expression in a text, which costs more than anything else.
+    pub(crate) fn matches(&self) -> bool {
+        matches!(
+            self,
+            Self::Match(_) | Self::String(StringTransform::Regexp { .. })
+        )
     }
 
     /// Carries the transform out.

@@ -85,20 +85,44 @@ impl StringTransform {
                 // A group that took no part in the match is empty.
                 groups.get(*group).map_or("", |group| group.as_str()).to_owned()
             }
-            Self::Join(separator) => texts(input)?.join(separator),
+            Self::Join(separator) => {
+                let texts = texts(input)?;
+                fits(joined(&texts, separator))?;
+                texts.join(separator)
+            }
             Self::JoinAndCut(separator) => {
-                let mut text: String = texts(input)?
-                    .iter()
-                    .flat_map(|text| [text, separator.as_str()])
-                    .collect();
+                let texts = texts(input)?;
+                fits(joined(&texts, separator))?;
+                let mut text: String = texts.iter().flat_map(|text| [text, separator.as_str()]).collect();
                 if !separator.is_empty() {
                     cut_one_byte(&mut text);
                 }
                 text
             }
-            Self::Replace { search, replace } => gofmt::plain(input).replace(search, replace),
+            Self::Replace { search, replace } => {
+                let text = gofmt::plain(input);
+                let times = text.matches(search.as_str()).count();
+                fits(text.len().saturating_add(replace.len().saturating_mul(times)))?;
+                text.replace(search, replace)
+            }
         })
     }
+}
+
+/// Texts that are longer do not fit into an object, wherever they go.
+const LONGEST: usize = 4 << 20;
+
+fn fits(length: usize) -> Result<(), TransformError> {
+    (length <= LONGEST)
+        .then_some(())
+        .ok_or(TransformError::Grown { limit: LONGEST })
+}
+
+fn joined(texts: &[String], separator: &str) -> usize {
+    let texts = texts
+        .iter()
+        .map(|text| text.len().saturating_add(separator.len()));
+    texts.fold(0, usize::saturating_add)
 }
 
 fn texts(input: &Value) -> Result<Vec<String>, TransformError> {
@@ -118,7 +142,7 @@ fn cut_one_byte(text: &mut String) {
 
 impl StringConversion {
     fn apply(self, input: &Value) -> Result<String, TransformError> {
-        Ok(match self {
+        let text = match self {
             Self::ToUpper => gofmt::plain(input).chars().map(upper).collect(),
             Self::ToLower => gofmt::plain(input).chars().map(lower).collect(),
             Self::ToJson => gojson::marshal(input),
@@ -128,7 +152,10 @@ impl StringConversion {
             Self::ToSha256 => hexadecimal(&Sha256::digest(hashed(input))),
             Self::ToSha512 => hexadecimal(&Sha512::digest(hashed(input))),
             Self::ToAdler32 => adler32(hashed(input).as_bytes()).to_string(),
-        })
+        };
+        // What grows a little with each transform grows without end in a chain of them.
+        fits(text.len())?;
+        Ok(text)
     }
 }
 

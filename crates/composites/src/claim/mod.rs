@@ -14,6 +14,7 @@ mod plan;
 mod status;
 
 pub use manifest::{Manifest, generated_name, leftover, manifest};
+pub(crate) use plan::ATTEMPTS;
 pub use plan::{Bind, Deletion, Observed, Plan, plan};
 pub use status::{Synced, deleting_status, failed_status, paused_status, synced_status};
 
@@ -38,7 +39,7 @@ fn policy(definition: &Definition, claim: &Value, composite: Option<&Value>) -> 
 }
 
 /// Whether the claim of a composite resource is this one.
-fn is_claim_of(claim: &Value, composite: &Value) -> bool {
+pub(crate) fn is_claim_of(claim: &Value, composite: &Value) -> bool {
     let group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
     Layout::Legacy.claim_ref(composite).is_some_and(|reference| {
         claim["metadata"]["name"] == reference.name

@@ -130,7 +130,7 @@ fn bind(observed: &Observed<'_>, named: Option<&str>, composite: Option<&Value>)
 }
 
 /// How many names are tried. More than one is taken once in millions of claims.
-const ATTEMPTS: usize = 16;
+pub(crate) const ATTEMPTS: usize = 16;
 
 /// A name that no composite resource has, but for one that is this claim's already.
 fn free_name(observed: &Observed<'_>) -> String {

@@ -116,7 +116,12 @@ fn to_be(name: &str, base: &Value, composite: &Value) -> Object {
     let namespace = text(&own["namespace"]).or_else(|| text(&base["metadata"]["namespace"]));
     Object {
         namespace: namespace.unwrap_or_default(),
-        name: generated(&format!("{}-", prefix.unwrap_or_default()), name, composite),
+        name: generated(
+            &format!("{}-", prefix.unwrap_or_default()),
+            name,
+            &Object::of(base),
+            composite,
+        ),
         ..Object::of(base)
     }
 }
@@ -129,7 +134,7 @@ pub(crate) fn name_it(name: String, mut outcome: Result<Value, String>, composit
     {
         named = false;
         let prefix = object["metadata"]["generateName"].as_str().unwrap_or_default();
-        object["metadata"]["name"] = json!(generated(prefix, &name, composite));
+        object["metadata"]["name"] = json!(generated(prefix, &name, &Object::of(object), composite));
     }
     Wanted {
         name,
@@ -139,7 +144,69 @@ pub(crate) fn name_it(name: String, mut outcome: Result<Value, String>, composit
     }
 }
 
-fn generated(prefix: &str, name: &str, composite: &Value) -> String {
+/// A name that is always the same for this resource of this composite resource, and not longer than its kind may have it: what is cut off is in
+/// the digits that follow. A name that was given before stays, whatever its length.
+fn generated(prefix: &str, name: &str, object: &Object, composite: &Value) -> String {
     let identity = Digest::of(&json!([composite["metadata"]["uid"], name])).hex();
-    format!("{prefix}{}", &identity[..SUFFIX])
+    let digits = &identity[..SUFFIX];
+    let whole = format!("{prefix}{digits}");
+    let longest = longest_name(&object.api_version, &object.kind);
+    if whole.len() <= longest || was_given(&whole, object, composite) {
+        return whole;
+    }
+    let kept = &prefix[..prefix.floor_char_boundary(longest - SUFFIX - 1)];
+    format!("{}-{digits}", kept.trim_end_matches(['-', '.']))
+}
+
+/// Whether a composite resource says that it is composed of an object of this kind and name.
+fn was_given(name: &str, object: &Object, composite: &Value) -> bool {
+    let layouts = [Layout::Legacy, Layout::V2].into_iter();
+    let mut references = layouts.flat_map(|layout| layout.resource_refs(composite));
+    references.any(|known| {
+        known.name == Some(name) && known.kind == object.kind && known.api_version == object.api_version
+    })
+}
+
+/// How long the name of an object may be. API servers take up to 253 characters, and less where the name becomes a label, or a part of other names.
+fn longest_name(api_version: &str, kind: &str) -> usize {
+    match (api_version, kind) {
+        ("v1", "Service" | "Namespace") => 63,
+        ("batch/v1", "Job") | ("apps/v1", "ReplicaSet" | "DaemonSet") => 63,
+        // Pods and jobs that are made of it have a suffix of their own.
+        ("batch/v1", "CronJob") | ("apps/v1", "StatefulSet") => 52,
+        _ => 253,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generated_name_fits_its_kind_and_one_that_was_given_stays() {
+        let long = format!("{}-", "x".repeat(60));
+        let object = |api_version: &str, kind: &str| Object {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: String::new(),
+            name: String::new(),
+        };
+        let mut composite = json!({"metadata": {"uid": "one"}});
+        let length = |object: &Object, composite: &Value| generated(&long, "main", object, composite).len();
+        for (api_version, kind, expected) in [
+            ("v1", "ConfigMap", 61 + SUFFIX),
+            ("v1", "Service", 63),
+            ("v1", "Namespace", 63),
+            ("batch/v1", "CronJob", 52),
+            ("example.org/v1", "Service", 61 + SUFFIX),
+        ] {
+            assert_eq!(length(&object(api_version, kind), &composite), expected, "{kind}");
+        }
+        let service = object("v1", "Service");
+        let cut = generated(&long, "main", &service, &composite);
+        assert_ne!(cut, generated(&long, "other", &service, &composite));
+        let whole = generated(&long, "main", &object("v1", "ConfigMap"), &composite);
+        composite["spec"]["resourceRefs"] = json!([{"apiVersion": "v1", "kind": "Service", "name": whole}]);
+        assert_eq!(generated(&long, "main", &service, &composite), whole);
+    }
 }

@@ -74,23 +74,50 @@ pub(super) fn copied(of_composition: &Labels) -> Labels {
         .collect()
 }
 
-/// The labels that a revision does not have as it should, with what they should be; none for those that should go.
+/// How the labels of a revision follow its composition.
+#[derive(Debug, PartialEq)]
+pub(super) struct Relabelled {
+    /// The labels that it does not have as it should, with what they should be; none for those that should go.
+    pub(super) changes: Vec<(String, Option<String>)>,
+    /// The labels that came from the composition, to be remembered: what a revision has instead, people gave it.
+    pub(super) copied: Labels,
+}
+
+/// The labels of a revision that came from the composition follow it. One that somebody has set, or taken away, on the revision itself stays
+/// so, which is how a revision is promoted; it follows again when it is set to what the composition says.
 pub(super) fn relabelled(
     stored: &Stored,
     composition: &str,
     of_composition: &Labels,
     content: Digest,
-) -> Vec<(String, Option<String>)> {
+) -> Relabelled {
     let wanted = labels(composition, of_composition, content);
-    let gone = stored
-        .copied
-        .keys()
-        .filter(|name| !wanted.contains_key(*name) && stored.labels.contains_key(*name));
-    let mut changes: Vec<_> = gone.map(|name| (name.clone(), None)).collect();
+    let theirs = copied(of_composition);
+    let (mut changes, mut remembered) = (Vec::new(), Labels::new());
+    for (name, known) in &stored.copied {
+        if !wanted.contains_key(name) && stored.labels.get(name) == Some(known) {
+            changes.push((name.clone(), None));
+        }
+    }
     for (name, value) in wanted {
-        if stored.labels.get(&name) != Some(&value) {
+        let (known, live) = (stored.copied.get(&name), stored.labels.get(&name));
+        let by_hand = theirs.contains_key(&name) && known != live && live != Some(&value);
+        let now = if by_hand {
+            known.cloned()
+        } else {
+            Some(value.clone())
+        };
+        if theirs.contains_key(&name)
+            && let Some(now) = now
+        {
+            remembered.insert(name.clone(), now);
+        }
+        if !by_hand && live != Some(&value) {
             changes.push((name, Some(value)));
         }
     }
-    changes
+    Relabelled {
+        changes,
+        copied: remembered,
+    }
 }

@@ -1,6 +1,6 @@
 //! What is to be done about one composition and its revisions.
 
-use super::names::{composition_label, copied, labels, relabelled, revision_name};
+use super::names::{Relabelled, composition_label, copied, labels, relabelled, revision_name};
 use super::status::{revision_status, status};
 use super::stored::identity;
 use super::{LabelEdits, Stored};
@@ -239,8 +239,7 @@ fn restored(found: &Value, published: &Value) -> Value {
 
 /// The labels of the current revision are those of the composition, beside those that people gave it.
 fn relabel(observed: &Observed<'_>, live: &Live, stored: &Stored, patch: &mut Map<String, Value>) {
-    let changes = relabelled(stored, observed.name, &live.labels, live.digest);
-    let copied = copied(&live.labels);
+    let Relabelled { changes, copied } = relabelled(stored, observed.name, &live.labels, live.digest);
     if changes.is_empty() && copied == stored.copied {
         return;
     }

@@ -7,7 +7,9 @@ use super::{CompositeKey, Context};
 use crate::kinds::{Kinds, PASSING, Unknown};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
-use crate::write::{delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
+use crate::write::{
+    delete_judged, is_conflict, is_invalid, is_refusal, is_verdict, reference, remove_finalizers,
+};
 use cambium_api::crossplane::Mode;
 use cambium_api::names::{annotation, finalizer, reason};
 use cambium_compose::{Composition, ObservedResource};
@@ -15,8 +17,8 @@ use cambium_composites::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
     conclude, field_manager, has_changed, hold, paused_status, plan, refused_status, wanted,
 };
-use cambium_composites::{Fetched, Wish};
-use cambium_objects::{fit_to_show, merge_patch};
+use cambium_composites::{Fetched, Refusal, Wish};
+use cambium_objects::{controller_of, fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -98,8 +100,7 @@ impl Run<'_> {
         };
         let fetched = match fetched {
             Ok(fetched) => fetched,
-            // Whoever changes that wakes us.
-            Err(refusal) => return self.refuse(&refusal.to_string(), None).await,
+            Err(refusal) => return self.not_fetched(&wish, refusal).await,
         };
         let content = fetched.content.clone();
         let composed = match content.mode() {
@@ -119,6 +120,38 @@ impl Run<'_> {
                 let message = format!("refusing to use invalid Composition: {problems}");
                 self.refuse(&message, Some(&fetched)).await
             }
+        }
+    }
+
+    /// Nothing can be composed, unless what is missing is there already and was not seen, or is about to be made: then nothing is said.
+    async fn not_fetched(&mut self, wish: &Wish, refusal: Refusal) -> kube::Result<Outcome> {
+        let failures = self.context.state.composites.failures(&self.key);
+        if failures < PASSING && self.is_publishing(&refusal) {
+            return Ok(Outcome::Retry);
+        }
+        if self.context.look_for_missing(&refusal).await? {
+            return Ok(Outcome::Again);
+        }
+        let message = refusal.to_string();
+        self.refuse(&message, None).await?;
+        // Whoever changes that wakes us, if we are known to wait. What came before that was known wakes nobody.
+        let fetched = {
+            let catalogue = self.context.state.catalogue();
+            self.context.state.fetcher().fetch(&catalogue, wish)
+        };
+        Ok(match fetched {
+            Err(still) if still.to_string() == message => Outcome::Done,
+            _ => Outcome::Again,
+        })
+    }
+
+    /// Whether the revision that is missing is being published: its composition is there, and what that says has no revision yet.
+    fn is_publishing(&self, refusal: &Refusal) -> bool {
+        match refusal {
+            Refusal::NoRevision(composition) | Refusal::NoMatch { composition, .. } => {
+                self.context.state.catalogue().is_publishing(composition)
+            }
+            _ => false,
         }
     }
 
@@ -232,8 +265,13 @@ impl Run<'_> {
         for apply in &plan.resources {
             let there = match live.get(&apply.object).filter(|_| apply.settled) {
                 Some(live) => live.clone(),
-                None => match self.apply(apply, kinds, &manager).await {
-                    Ok(applied) => applied,
+                None => match self.apply(apply, live.get(&apply.object), kinds, &manager).await {
+                    Ok(Ok(applied)) => applied,
+                    Ok(Err(why)) => {
+                        let why = format!("cannot apply composed resource {:?}: {why}", apply.name);
+                        happened.failed.push((apply.name.clone(), why));
+                        continue;
+                    }
                     // The others do not depend on it.
                     Err(kube::Error::Api(status)) if is_verdict(status.code) => {
                         let said = fit_to_show(&apply.manifest, &status.message);
@@ -253,17 +291,56 @@ impl Run<'_> {
         Ok(happened)
     }
 
-    async fn apply(&self, apply: &Apply, kinds: &Kinds, manager: &str) -> kube::Result<Value> {
+    /// Applies a resource, or says whose it is. What was seen is applied by its identity: another object that has taken its place is not overwritten. What
+    /// was not seen is made without force: what somebody else has made in the meantime is not overwritten either.
+    async fn apply(
+        &self,
+        apply: &Apply,
+        live: Option<&Value>,
+        kinds: &Kinds,
+        manager: &str,
+    ) -> kube::Result<Result<Value, String>> {
         let Some(Ok(resource)) = kinds.get(&apply.object.kind()) else {
-            return Ok(Value::Null);
+            return Ok(Ok(Value::Null));
         };
         // Watched before it is made, so that nothing that happens to it is missed.
         let cache = self.context.composed.ensure(resource).await.ok();
         let api = resource.api(self.context.client.clone(), &apply.object.namespace);
-        let params = PatchParams::apply(manager).force();
-        let applied = api
-            .patch(&apply.object.name, &params, &Patch::Apply(&apply.manifest))
-            .await?;
+        let params = PatchParams::apply(manager);
+        let name = &apply.object.name;
+        let identified = |found: &Value| {
+            let mut manifest = apply.manifest.clone();
+            manifest["metadata"]["uid"] = found["metadata"]["uid"].clone();
+            manifest
+        };
+        let applied = match live {
+            Some(live) => {
+                api.patch(name, &params.force(), &Patch::Apply(&identified(live)))
+                    .await?
+            }
+            None => match api.patch(name, &params, &Patch::Apply(&apply.manifest)).await {
+                // A conflict with whoever has made it, or two controllers of one object.
+                Err(error) if is_conflict(&error) || is_invalid(&error) => {
+                    let Some(found) = api.get_opt(name).await? else {
+                        return Err(error);
+                    };
+                    let found = Record::new(found.into(), &resource.api_resource).value();
+                    let uid = self.composite["metadata"]["uid"].as_str().unwrap_or_default();
+                    if let Some((owner, called)) = controller_of(&found)
+                        && owner != uid
+                    {
+                        let object = &apply.object;
+                        return Ok(Err(format!(
+                            "{object} exists and is controlled by {called} (UID {owner})"
+                        )));
+                    }
+                    let mut manifest = identified(&found);
+                    manifest["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"].clone();
+                    api.patch(name, &params.force(), &Patch::Apply(&manifest)).await?
+                }
+                applied => applied?,
+            },
+        };
         let value = Record::new(applied.clone().into(), &resource.api_resource).value();
         self.context
             .state
@@ -271,7 +348,7 @@ impl Run<'_> {
         if let Some(cache) = cache {
             cache.learn(applied);
         }
-        Ok(value)
+        Ok(Ok(value))
     }
 
     async fn collect(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {

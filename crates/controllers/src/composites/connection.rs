@@ -53,12 +53,47 @@ impl Run<'_> {
         let layout = self.defined.definition.layout();
         match layout.connection_secret_ref(&self.composite) {
             Some(secret) => {
-                let namespace = secret.namespace.unwrap_or_default();
-                let data = self.context.secret(namespace, secret.name).await?;
-                Ok(data.unwrap_or_default())
+                self.details(secret.namespace.unwrap_or_default(), secret.name, &[self.uid()])
+                    .await
             }
             None => Ok(ConnectionDetails::new()),
         }
+    }
+
+    fn uid(&self) -> &str {
+        self.composite["metadata"]["uid"].as_str().unwrap_or_default()
+    }
+
+    /// What a connection secret holds that one of these controls. Whoever writes a composite resource may have it name any Secret of the cluster:
+    /// nobody gets to see one by that.
+    async fn details(
+        &self,
+        namespace: &str,
+        name: &str,
+        controllers: &[&str],
+    ) -> kube::Result<ConnectionDetails> {
+        let api: Api<Secret> = Api::namespaced(self.context.client.clone(), namespace);
+        let Some(secret) = api.get_opt(name).await? else {
+            return Ok(ConnectionDetails::new());
+        };
+        let mut owners = secret.metadata.owner_references.iter().flatten();
+        let controller = owners.find(|owner| owner.controller == Some(true));
+        if controller.is_none_or(|controller| !controllers.contains(&controller.uid.as_str())) {
+            let why = format!(
+                "cannot read connection secret {namespace}/{name}: neither the composite resource nor a resource that it is composed of controls it"
+            );
+            self.context
+                .state
+                .told_of_secrets
+                .is_news(
+                    &self.key,
+                    &[Note::warning(reason::PUBLISH_CONNECTION, why.as_str())],
+                )
+                .then(|| self.tell(Note::warning(reason::PUBLISH_CONNECTION, why)));
+            return Ok(ConnectionDetails::new());
+        }
+        let data = secret.data.unwrap_or_default().into_iter();
+        Ok(data.map(|(key, value)| (key, value.0)).collect())
     }
 
     /// What the connection secret of a composed resource holds. One that names no namespace means its own.
@@ -70,8 +105,8 @@ impl Run<'_> {
             reference["namespace"].as_str().or(own),
         ) {
             (Some(name), Some(namespace)) => {
-                let data = self.context.secret(namespace, name).await?;
-                Ok(data.unwrap_or_default())
+                let resource = object["metadata"]["uid"].as_str().unwrap_or_default();
+                self.details(namespace, name, &[resource, self.uid()]).await
             }
             _ => Ok(ConnectionDetails::new()),
         }

@@ -4,34 +4,39 @@
 
 use super::Context;
 use super::state::Defined;
+use crate::runtime::Key;
 use cambium_api::crossplane::GROUP;
+use cambium_api::names::annotation;
 use cambium_composites::admission::{
-    Pins, Refused, check_composite, check_composition, check_definition, check_number, check_revision,
-    check_revision_deletion, definition_deletion_warning,
+    Pins, Refused, ValidationMode, bound_by_hand, check_composite, check_composition,
+    check_composition_deletion, check_definition, check_number, check_revision, check_revision_deletion,
+    definition_deletion_warning,
 };
 use cambium_composites::revision::Stored;
-use cambium_composites::{Refusal, definition};
+use cambium_composites::{Consuming, Refusal, definition};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::Api;
-use kube::api::DynamicObject;
-use serde_json::Value;
+use kube::api::{DynamicObject, PostParams};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Checks compositions, their revisions, definitions, and whatever they define.
 pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
     vec![
-        Arc::new(Compositions),
+        Arc::new(Compositions(context.clone())),
         Arc::new(Revisions(context.clone())),
         Arc::new(Definitions(context.clone())),
         Arc::new(Composites(context.clone())),
     ]
 }
 
-struct Compositions;
+struct Compositions(Arc<Context>);
 struct Revisions(Arc<Context>);
 struct Definitions(Arc<Context>);
 struct Composites(Arc<Context>);
@@ -45,19 +50,99 @@ impl Validator for Compositions {
         vec![rule(
             GROUP,
             &["v1"],
-            &["CREATE", "UPDATE"],
+            &["CREATE", "UPDATE", "DELETE"],
             vec!["compositions".to_owned()],
         )]
     }
 
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
-            match &request.object {
-                Some(new) => verdict(&check_composition(request.old_object.as_ref(), new)),
-                None => Verdict::allowed(),
+            match (&request.operation, &request.old_object, &request.object) {
+                (Operation::Delete, Some(old), _) => self.delete(old).await,
+                (_, old, Some(new)) => {
+                    let refused = check_composition(old.as_ref(), new);
+                    match refused.is_empty() {
+                        true => self.by_schemas(old.as_ref(), new).await,
+                        false => verdict(&refused),
+                    }
+                }
+                _ => Verdict::allowed(),
             }
         }
         .boxed()
+    }
+}
+
+/// The kinds of one composition whose schemas are asked for. More than these are not judged.
+const MOST_SCHEMAS: usize = 100;
+
+impl Compositions {
+    /// Judges the patches of a composition by the schemas of what they are between, as far as these are known.
+    async fn by_schemas(&self, old: Option<&Value>, new: &Value) -> Verdict {
+        let mode = |object: &Value| object["metadata"]["annotations"][annotation::VALIDATION_MODE].clone();
+        let same = |old: &Value| old["spec"] == new["spec"] && mode(old) == mode(new);
+        if old.is_some_and(same) || !new["metadata"]["deletionTimestamp"].is_null() {
+            return Verdict::allowed();
+        }
+        let mode = match ValidationMode::of(new) {
+            Ok(mode) => mode,
+            Err(refused) => return verdict(&[refused]),
+        };
+        let Ok(composition) = cambium_compose::Composition::read(&new["spec"]) else {
+            return Verdict::allowed();
+        };
+        let kind_of = |object: &Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (text(&object["apiVersion"]), text(&object["kind"]))
+        };
+        let composite = kind_of(&new["spec"]["compositeTypeRef"]);
+        let bases = composition
+            .templates()
+            .iter()
+            .filter_map(|template| template.base.as_ref());
+        let kinds: BTreeSet<(String, String)> = bases.map(kind_of).chain([composite.clone()]).collect();
+        let (mut schemas, mut missing) = (BTreeMap::new(), Vec::new());
+        for (api_version, kind) in kinds.into_iter().take(MOST_SCHEMAS) {
+            match self.0.schema(&api_version, &kind).await {
+                Ok(Some(schema)) => drop(schemas.insert((api_version, kind), schema)),
+                // What the API server itself defines has no CRD.
+                Ok(None) => {}
+                Err(_) => missing.push(Refused::NoSchema { api_version, kind }),
+            }
+        }
+        let misfits = cambium_compose::misfits(&composition, schemas.get(&composite), |base| {
+            schemas.get(&kind_of(base))
+        });
+        let (refused, warnings) = mode.judge(missing, misfits.into_iter().map(Refused::Misfit).collect());
+        match refused.is_empty() {
+            true => Verdict::Allowed { warnings },
+            false => verdict(&refused),
+        }
+    }
+
+    async fn delete(&self, composition: &Value) -> Verdict {
+        let context = &self.0;
+        context.synced().await;
+        let is_going = |user: &Consuming| {
+            let group = user
+                .type_
+                .api_version
+                .split_once('/')
+                .map_or("", |(group, _)| group);
+            let (state, kind) = (&context.state, &user.type_.kind);
+            let composites = state
+                .defined(group, kind)
+                .map(|defined| defined.composite.clone());
+            let resource = composites.or_else(|| state.claimed(group, kind)?.claim.clone());
+            let record = resource.and_then(|resource| {
+                context
+                    .composites(&resource)?
+                    .get(&Key::new(&user.namespace, &user.name))
+            });
+            record.is_none_or(|record| record.terminating())
+        };
+        let refused = check_composition_deletion(composition, &context.state.consumers(), is_going);
+        refused.map_or_else(Verdict::allowed, |refused| forbidden(&refused))
     }
 }
 
@@ -229,7 +314,7 @@ impl Validator for Composites {
                 return Verdict::allowed();
             };
             self.0.synced().await;
-            let refused = self.check(request, new);
+            let mut refused = self.check(request, new);
             // It may have been made a moment ago.
             let missing = refused.iter().find_map(|refused| match refused {
                 Refused::Pin {
@@ -243,16 +328,62 @@ impl Validator for Composites {
                 let api: Api<DynamicObject> = Api::all_with(self.0.client.clone(), revisions.resource());
                 if let Ok(Some(found)) = api.get_opt(&name).await {
                     revisions.learn(found);
-                    return verdict(&self.check(request, new));
+                    refused = self.check(request, new);
                 }
             }
-            verdict(&refused)
+            refused.extend(self.bind(request, new).await);
+            // What is not there may come: a backup is restored in any order.
+            let (warnings, refused): (Vec<_>, Vec<_>) = refused
+                .into_iter()
+                .map(|refused| refused.may_come().ok_or(refused))
+                .partition(Result::is_ok);
+            let refused: Vec<_> = refused.into_iter().filter_map(Result::err).collect();
+            match refused.is_empty() {
+                true => Verdict::Allowed {
+                    warnings: warnings.into_iter().flatten().collect(),
+                },
+                false => verdict(&refused),
+            }
         }
         .boxed()
     }
 }
 
 impl Composites {
+    /// Why whoever writes a claim may not bind it to the composite resource that it names: that gives its connection details, its spec and its
+    /// deletion to the claim.
+    async fn bind(&self, request: &AdmissionRequest, new: &Value) -> Option<Refused> {
+        let (context, kind) = (&self.0, &request.kind);
+        let defined = context.state.claimed(&kind.group, &kind.kind)?;
+        let composites = context.composites(&defined.composite);
+        let known = |name: &str| Some(composites.as_ref()?.get(&Key::cluster(name))?.value());
+        let name = bound_by_hand(request.old_object.as_ref(), new, known)?;
+        let (resource, user) = (&defined.composite.api_resource, &request.user_info);
+        let review = json!({"spec": {
+            "user": user.username, "uid": user.uid, "groups": user.groups,
+            "resourceAttributes": {
+                "verb": "update", "group": resource.group, "version": "*", "resource": resource.plural, "name": name,
+            },
+        }});
+        let allowed = async {
+            let review = serde_json::from_value(review).map_err(kube::Error::SerdeError)?;
+            let api: Api<SubjectAccessReview> = Api::all(context.client.clone());
+            let answer = api.create(&PostParams::default(), &review).await?;
+            Ok::<_, kube::Error>(answer.status.is_some_and(|status| status.allowed))
+        };
+        match allowed.await {
+            Ok(true) => None,
+            // Who cannot be asked about may not.
+            Ok(false) | Err(_) => Some(Refused::Bind {
+                user: user.username.clone(),
+                kind: resource.kind.clone(),
+                name: name.to_owned(),
+                plural: resource.plural.clone(),
+                group: resource.group.clone(),
+            }),
+        }
+    }
+
     fn check(&self, request: &AdmissionRequest, new: &Value) -> Vec<Refused> {
         let (state, kind) = (&self.0.state, &request.kind);
         let defined = state.defined(&kind.group, &kind.kind);

@@ -25,16 +25,17 @@ mod waiting;
 use crate::kinds::PASSING;
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Glances, Mapper, Resource, Watch};
+use crate::runtime::{Cache, Children, Events, Glances, Key, Mapper, Resource, Watch};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_composites::definition::crd_state;
-use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace};
+use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace, Refusal};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, PatchParams};
+use kube::api::{ApiResource, DynamicObject, PatchParams};
 use kube::{Api, Client};
+use serde_json::Value;
 use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -219,6 +220,21 @@ impl Context {
         }
     }
 
+    /// The schema of a kind that somebody defines; nothing if the API server does so itself.
+    async fn schema(&self, api_version: &str, kind: &str) -> Result<Option<Value>, String> {
+        let resource = self.mapper.resolve(api_version, kind).await;
+        let resource = resource.map_err(|error| error.to_string())?.api_resource;
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let name = format!("{}.{}", resource.plural, resource.group);
+        let found = api.get_opt(&name).await.map_err(|error| error.to_string())?;
+        let versions = found.into_iter().flat_map(|found| found.spec.versions);
+        let version = versions
+            .into_iter()
+            .find(|version| version.name == resource.version);
+        let schema = version.and_then(|version| version.schema?.open_api_v3_schema);
+        Ok(schema.map(|schema| serde_json::json!(schema)))
+    }
+
     /// Whether composite resources or claims may use compositions for this kind, and have not been seen.
     fn has_unseen(&self, type_: &TypeReference) -> bool {
         let kinds = self.state.kinds_for(type_);
@@ -265,6 +281,23 @@ impl Context {
             self.required.forget(group);
         }
         self.state.kind_changed(crd, group);
+    }
+
+    /// Looks for what was not seen, before it is said not to be there: watches come in any order, and may be late. Whether it is there.
+    async fn look_for_missing(&self, refusal: &Refusal) -> kube::Result<bool> {
+        let (cache, name) = match refusal {
+            Refusal::MissingComposition(name) => (&self.compositions, name),
+            Refusal::MissingRevision(name) => (&self.revisions, name),
+            _ => return Ok(false),
+        };
+        if cache.get(&Key::cluster(name)).is_some() {
+            return Ok(false);
+        }
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), cache.resource());
+        let found = api.get_opt(name).await?;
+        let is_there = found.is_some();
+        found.into_iter().for_each(|found| cache.learn(found));
+        Ok(is_there)
     }
 
     /// Whether there is nothing left to do, as far as it knows.

@@ -15,6 +15,10 @@ use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long an answer counts at least, whatever its function says.
+const SHORTEST_TTL: Duration = Duration::from_secs(1);
 
 impl Run<'_> {
     /// Composes with functions.
@@ -64,7 +68,8 @@ impl Run<'_> {
             .carry_out(wish, fetched, &wanted, Seen { kinds, live }, composer)
             .await?;
         Ok(match (outcome, done.ttl) {
-            (Outcome::Done, Some(ttl)) => Outcome::After(ttl),
+            // Nobody is asked without a pause.
+            (Outcome::Done, Some(ttl)) if !ttl.is_zero() => Outcome::After(ttl.max(SHORTEST_TTL)),
             (outcome, _) => outcome,
         })
     }

@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub(super) required: Required,
     /// What functions said about composite resources.
     pub(super) told: Told,
+    /// Which connection secrets of composite resources were not read.
+    pub(super) told_of_secrets: Told,
     fetcher: Box<dyn CompositionFetcher + Send + Sync>,
     edits: LabelEdits,
     /// Definitions to look at.
@@ -139,6 +141,7 @@ impl State {
             functions_missed: Waiting::default(),
             required: Required::default(),
             told: Told::default(),
+            told_of_secrets: Told::default(),
             fetcher,
             edits,
             definitions: Queue::default(),
@@ -366,6 +369,7 @@ impl State {
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
                 self.told.forget(&key);
+                self.told_of_secrets.forget(&key);
                 self.required.settle(&key, &[]);
                 let changed = self.consumers_mut().remove(&key);
                 self.uses_changed(&changed);

@@ -212,7 +212,9 @@ impl Trouble {
         self.last = Some(Instant::now());
     }
 
+    /// What failed works again: what comes next is another trouble.
     fn over(&mut self, resource: &ApiResource) {
+        self.pauses = 0;
         if std::mem::take(&mut self.warned) {
             tracing::info!(kind = %resource.kind, api_version = %resource.api_version, "watching again");
         }

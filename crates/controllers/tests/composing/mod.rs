@@ -58,7 +58,7 @@ impl Stage {
         eventually("composite resources are checked", || async {
             let path = stage.path("");
             let path = format!("{}?dryRun=All", path.trim_end_matches('/'));
-            Ok(stage.platform.raw.post(&path, &probe).await?.code == 422)
+            Ok(!stage.platform.raw.post(&path, &probe).await?.warnings.is_empty())
         })
         .await?;
         Ok(stage)
