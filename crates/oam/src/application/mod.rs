@@ -14,6 +14,7 @@ mod order;
 mod plan;
 mod recorded;
 mod status;
+mod stuck;
 mod unsupported;
 
 pub use cambium_objects::Object;
@@ -23,3 +24,4 @@ pub use object::is_made_by;
 pub use plan::{Applied, Plan, Scopes, ever_wanted, is_orphaning, plan, plan_deletion, superfluous};
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};
+pub use stuck::stuck_status;
