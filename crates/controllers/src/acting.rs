@@ -1,14 +1,18 @@
 //! Requests that are made as an identity: the same requests, with headers that say as whom.
 
 use crate::runtime::{Key, Resource};
+use cambium_api::names::FIELD_MANAGER;
 use cambium_oam::application::Object;
 use cambium_oam::identity::Identity;
+use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Request};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{
     DeleteParams, DynamicObject, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy,
 };
 use kube::{Client, Resource as _};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// A client that acts as somebody.
 pub(crate) struct Acting {
@@ -46,6 +50,78 @@ impl Acting {
             Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Ok(None),
             other => other.map(Some),
         }
+    }
+
+    /// Makes an object that is not there; a conflict if somebody was faster. From then on its fields are ours as if it had been applied, so
+    /// that a later apply takes away what is no longer wanted.
+    async fn create(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        manifest: &Value,
+    ) -> kube::Result<DynamicObject> {
+        let body = serde_json::to_vec(manifest).map_err(kube::Error::SerdeError)?;
+        let path = requests(kind, object).url_path;
+        // An apply refuses fields that the kind does not know, too.
+        let uri = format!("{path}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict");
+        let request = Request::post(uri)
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
+        let request = request.map_err(kube::Error::HttpError)?;
+        let created: DynamicObject = self.client.request(self.with_headers(request)).await?;
+        match owned(&created) {
+            // Whoever changed it since may go first: the next apply finds out.
+            Some(change) => match self.own(kind, object, &change).await {
+                Err(kube::Error::Api(status)) if status.is_conflict() => Ok(created),
+                owned => owned,
+            },
+            None => Ok(created),
+        }
+    }
+
+    /// Makes an object, or applies the one that was judged.
+    pub(crate) async fn put(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        manifest: &Value,
+        uid: Option<&str>,
+    ) -> kube::Result<DynamicObject> {
+        match uid {
+            None => self.create(kind, object, manifest).await,
+            Some(uid) => self.apply(kind, object, manifest, uid).await,
+        }
+    }
+
+    /// Applies an object that is there, if it is still the one that was judged.
+    async fn apply(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        manifest: &Value,
+        uid: &str,
+    ) -> kube::Result<DynamicObject> {
+        let mut manifest = manifest.clone();
+        manifest["metadata"]["uid"] = uid.into();
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let patch = Patch::Apply(&manifest);
+        let applied = self.patch(kind, object, &params, &patch).await?;
+        match owned(&applied) {
+            // A crash came between its creation and what follows that.
+            Some(change) => {
+                self.own(kind, object, &change).await?;
+                self.patch(kind, object, &params, &patch).await
+            }
+            None => Ok(applied),
+        }
+    }
+
+    async fn own(&self, kind: &Resource, object: &Object, change: &Value) -> kube::Result<DynamicObject> {
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        };
+        self.patch(kind, object, &params, &Patch::Merge(change)).await
     }
 
     pub(crate) async fn patch<P: Serialize + std::fmt::Debug>(
@@ -91,12 +167,42 @@ impl Acting {
         &self,
         request: Result<Request<Vec<u8>>, kube::core::request::Error>,
     ) -> kube::Result<Request<Vec<u8>>> {
-        let mut request = request.map_err(kube::Error::BuildRequest)?;
+        request
+            .map(|request| self.with_headers(request))
+            .map_err(kube::Error::BuildRequest)
+    }
+
+    fn with_headers(&self, mut request: Request<Vec<u8>>) -> Request<Vec<u8>> {
         for (name, value) in &self.headers {
             request.headers_mut().append(name.clone(), value.clone());
         }
-        Ok(request)
+        request
     }
+}
+
+/// The change that makes fields which we created count as applied. Nothing, if there are none.
+fn owned(object: &DynamicObject) -> Option<Value> {
+    let metadata = &object.metadata;
+    let mut entries = metadata.managed_fields.clone().unwrap_or_default();
+    if !entries.iter().any(|entry| is_entry(entry, "Update")) {
+        return None;
+    }
+    // What was applied since is applied once more.
+    entries.retain(|entry| !is_entry(entry, "Apply"));
+    for entry in &mut entries {
+        if is_entry(entry, "Update") {
+            entry.operation = Some("Apply".to_owned());
+        }
+    }
+    Some(json!({"metadata": {
+        "managedFields": entries, "uid": metadata.uid, "resourceVersion": metadata.resource_version,
+    }}))
+}
+
+fn is_entry(entry: &ManagedFieldsEntry, operation: &str) -> bool {
+    entry.manager.as_deref() == Some(FIELD_MANAGER)
+        && entry.operation.as_deref() == Some(operation)
+        && entry.subresource.as_deref().unwrap_or_default().is_empty()
 }
 
 /// What a deletion left.

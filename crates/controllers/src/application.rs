@@ -15,7 +15,7 @@ use cambium_lineage::RevisionName;
 use cambium_oam::Refused;
 use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, events,
-    ever_wanted, is_orphaning, plan as plan_objects, plan_deletion, resolved, status, stuck_status,
+    ever_wanted, is_orphaning, not_ours, plan as plan_objects, plan_deletion, resolved, status, stuck_status,
     superfluous,
 };
 use cambium_oam::identity::{forbidden, identity};
@@ -358,7 +358,12 @@ impl Run<'_> {
         let lasts = |code: u16| is_verdict(code) && failures >= PASSING;
         for &index in &plan.apply {
             let wanted = &plan.wanted[index];
-            match self.apply(acting, &wanted.object, &wanted.manifest, kinds).await {
+            let live = happened.live.get(&wanted.object);
+            let uid = live.and_then(|live| live["metadata"]["uid"].as_str());
+            match self
+                .apply(acting, &wanted.object, &wanted.manifest, uid, kinds)
+                .await
+            {
                 Ok((applied, ignored)) => {
                     happened.live.insert(wanted.object.clone(), applied);
                     happened.applied.insert(index);
@@ -368,6 +373,10 @@ impl Run<'_> {
                     happened
                         .failed
                         .push(forbidden(&wanted.object, acting.identity(), &status.message));
+                }
+                // Made in between, or where this identity does not see it. What we made ourselves is seen by the next look.
+                Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                    happened.failed.push(not_ours(&wanted.object));
                 }
                 Err(kube::Error::Api(status)) if is_refusal(status.code) || lasts(status.code) => {
                     let said = fit_to_show(&wanted.manifest, &status.message);
@@ -489,13 +498,14 @@ impl Run<'_> {
         acting: &Acting,
         object: &Object,
         manifest: &Value,
+        uid: Option<&str>,
         kinds: &Kinds,
     ) -> kube::Result<(Value, Vec<String>)> {
         let kind = (object.api_version.clone(), object.kind.clone());
         let Some(Ok(resource)) = kinds.get(&kind) else {
             return Ok((Value::Null, Vec::new()));
         };
-        let (applied, ignored) = apply_known_fields(acting, resource, object, manifest).await?;
+        let (applied, ignored) = apply_known_fields(acting, resource, object, manifest, uid).await?;
         let value = crate::runtime::Record::new(applied.clone().into(), &resource.api_resource).value();
         if let Some(cache) = self.context.children.get(&resource.gvk()) {
             cache.learn(applied);

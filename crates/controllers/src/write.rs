@@ -2,7 +2,6 @@
 
 use crate::acting::Acting;
 use crate::runtime::{Cache, Key, Resource};
-use cambium_api::names::FIELD_MANAGER;
 use cambium_oam::application::Object;
 use cambium_objects::{unknown_fields, without_fields};
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -14,18 +13,18 @@ use serde_json::{Value, json};
 /// How often an apply is tried again without fields that the server does not know.
 const ROUNDS: usize = 8;
 
-/// Applies a manifest; the object as it is now, and the fields that were left out because its kind does not know them.
+/// Applies a manifest, to the object with this uid or to none that is there; the object as it is now, and the fields that were left out because its kind does not know them.
 pub(crate) async fn apply_known_fields(
     acting: &Acting,
     kind: &Resource,
     object: &Object,
     manifest: &Value,
+    uid: Option<&str>,
 ) -> kube::Result<(DynamicObject, Vec<String>)> {
-    let params = PatchParams::apply(FIELD_MANAGER).force();
     let mut known = manifest.clone();
     let mut unknown = Vec::new();
     for _ in 0..ROUNDS {
-        let refused = match acting.patch(kind, object, &params, &Patch::Apply(&known)).await {
+        let refused = match acting.put(kind, object, &known, uid).await {
             Err(kube::Error::Api(refused)) => refused,
             applied => return applied.map(|applied| (applied, unknown)),
         };
@@ -36,7 +35,7 @@ pub(crate) async fn apply_known_fields(
         }
         unknown.extend(fields);
     }
-    let applied = acting.patch(kind, object, &params, &Patch::Apply(&known)).await?;
+    let applied = acting.put(kind, object, &known, uid).await?;
     Ok((applied, unknown))
 }
 

@@ -521,3 +521,70 @@ async fn kubernetes_own_roles_cover_our_kinds() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn what_is_there_is_not_adopted_for_its_labels_or_because_nobody_looked() -> Result<()> {
+    let tenancy = Tenancy::start().await?;
+    let platform = &tenancy.platform;
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: parameter.data}\nparameter: data: [string]: string\n";
+    platform
+        .publish_object(&definition(
+            "ComponentDefinition",
+            "keys",
+            Some("1.0.0"),
+            template,
+        ))
+        .await?;
+    let config_maps = format!("/api/v1/namespaces/{}/configmaps", tenancy.team_a);
+    let holding = |name: &str, data: Value| {
+        let mut object = application(name, json!({}), &[("main", "keys")]);
+        object["spec"]["components"][0]["properties"] = json!({"data": data});
+        object
+    };
+    // People and programs copy labels.
+    let labels = json!({"app.oam.dev/name": "copied", "app.oam.dev/namespace": tenancy.team_a});
+    let theirs = json!({"metadata": {"name": "copied-main", "labels": labels}, "data": {"by": "hand"}});
+    assert_eq!(platform.raw.post(&config_maps, &theirs).await?.code, 201);
+    platform
+        .deploy_object(&holding("copied", json!({"by": "us"})))
+        .await?;
+    tenancy.applied("copied", "OwnedByAnother").await?;
+    assert_eq!(
+        platform.config_map("copied-main").await?["data"],
+        json!({"by": "hand"})
+    );
+    // What the identity does not see, and what is made between looking and making, is the same: it is not overwritten.
+    let subject = json!({"kind": "ServiceAccount", "name": "blind", "namespace": tenancy.team_a});
+    let rules =
+        json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch", "delete"]}]);
+    tenancy.grant("blind", subject, rules).await?;
+    let theirs = json!({"metadata": {"name": "hidden-main"}, "data": {"other": "hand"}});
+    assert_eq!(platform.raw.post(&config_maps, &theirs).await?.code, 201);
+    let mut hidden = holding("hidden", json!({"by": "us"}));
+    hidden["metadata"]["annotations"] = json!({"app.oam.dev/service-account-name": "blind"});
+    platform.deploy_object(&hidden).await?;
+    tenancy.applied("hidden", "OwnedByAnother").await?;
+    let found = platform.config_map("hidden-main").await?;
+    assert_eq!(found["data"], json!({"other": "hand"}));
+    assert!(found["metadata"]["labels"].is_null(), "{found}");
+    // Once it is gone, it is made, and owned: what is no longer wanted goes.
+    platform
+        .raw
+        .delete(&format!("{config_maps}/hidden-main"), &json!({}))
+        .await?;
+    platform.condition("hidden", "Ready", "True").await?;
+    hidden["spec"]["components"][0]["properties"] = json!({"data": {"by": "us", "more": "x"}});
+    platform.deploy_object(&hidden).await?;
+    platform.condition("hidden", "Ready", "True").await?;
+    hidden["spec"]["components"][0]["properties"] = json!({"data": {"more": "x"}});
+    platform.deploy_object(&hidden).await?;
+    eventually("the field is gone", || async {
+        Ok(platform.config_map("hidden-main").await?["data"] == json!({"more": "x"}))
+    })
+    .await?;
+    let found = platform.config_map("hidden-main").await?;
+    let managers = found["metadata"]["managedFields"].as_array().unwrap();
+    let ours: Vec<&Value> = managers.iter().map(|entry| &entry["operation"]).collect();
+    assert_eq!(ours, ["Apply"], "{managers:?}");
+    Ok(())
+}
