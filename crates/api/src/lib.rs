@@ -15,6 +15,7 @@
 //! - [`names`]: every label, annotation, finalizer, condition and reason.
 //! - [`v1beta1`], [`v2beta1`]: definitions and applications.
 //! - [`crossplane`]: platform APIs and compositions.
+//! - [`rbac`]: the rights of the manager and of people. `crates/api/rbac` holds them.
 //! - [`crds`]: the `CustomResourceDefinition`s, made from the types. `crates/api/crds` holds them as YAML.
 //!
 //! `docs/design/0004-kinds.md` says why it is so.
@@ -24,6 +25,7 @@ pub mod crossplane;
 mod keep;
 pub mod names;
 mod parts;
+pub mod rbac;
 mod tidy;
 pub mod v1beta1;
 pub mod v2beta1;

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use cambium_api::v1beta1::DefinitionType;
+use cambium_controllers::{Identities, LocalDefinitions, Otherwise};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 /// Version control for Kubernetes platform APIs.
@@ -75,7 +76,7 @@ pub(crate) enum Command {
 
 /// `cambium manager`.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("webhooks").required(true).args(["webhook_service", "webhook_url", "no_webhooks"])))]
+#[command(group(ArgGroup::new("webhooks").required(true).args(["webhook_service", "webhook_url", "no_webhooks", "print_rbac"])))]
 pub(crate) struct Manager {
     /// The kubeconfig, and the context in it.
     #[command(flatten)]
@@ -100,6 +101,12 @@ pub(crate) struct Manager {
     /// Serve no webhooks: definitions have one API version, and wrong input is told in conditions alone.
     #[arg(long)]
     pub(crate) no_webhooks: bool,
+    /// Print the ClusterRoles that the manager and people need, as YAML to apply, and do nothing else.
+    #[arg(long)]
+    pub(crate) print_rbac: bool,
+    /// Answer only API servers whose certificates are signed by an authority in this PEM file; everybody may ask for /healthz.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_webhooks")]
+    pub(crate) webhook_client_ca: Option<PathBuf>,
     /// Do not stand for election: there is no other replica.
     #[arg(long)]
     pub(crate) no_leader_election: bool,
@@ -131,7 +138,55 @@ pub(crate) struct Manager {
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     pub(crate) function_deadline: u64,
     #[command(flatten)]
+    pub(crate) identities: ApplicationIdentities,
+    #[command(flatten)]
     pub(crate) features: Features,
+}
+
+/// Whose rights objects of Applications are applied with.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ApplicationIdentities {
+    /// Applications that name no ServiceAccount and have no recorded author are applied as this ServiceAccount of their namespace.
+    #[arg(long, value_name = "NAME", conflicts_with = "application_identity")]
+    pub(crate) default_service_account: Option<String>,
+    /// Let Applications use shared definitions alone, and not those of their own namespace.
+    #[arg(long)]
+    pub(crate) no_local_definitions: bool,
+    /// Who applies such Applications: nobody (author), or the manager with its own rights (manager).
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = ApplicationIdentity::Author)]
+    pub(crate) application_identity: ApplicationIdentity,
+}
+
+/// Who applies an Application that names no ServiceAccount and has no recorded author.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApplicationIdentity {
+    /// Its author, and nobody if there is none.
+    Author,
+    /// The manager, with its own rights.
+    Manager,
+}
+
+impl ApplicationIdentities {
+    /// Which definitions Applications use.
+    pub(crate) fn local_definitions(&self) -> LocalDefinitions {
+        match self.no_local_definitions {
+            true => LocalDefinitions::Ignored,
+            false => LocalDefinitions::Used,
+        }
+    }
+
+    /// As the controllers take it. Whether authors are believed depends on the webhooks.
+    pub(crate) fn identities(&self) -> Identities {
+        let otherwise = match (&self.default_service_account, self.application_identity) {
+            (Some(name), _) => Otherwise::ServiceAccount(name.clone()),
+            (None, ApplicationIdentity::Manager) => Otherwise::Manager,
+            (None, ApplicationIdentity::Author) => Otherwise::Nobody,
+        };
+        Identities {
+            otherwise,
+            ..Identities::default()
+        }
+    }
 }
 
 /// What can be turned on and off.
@@ -514,4 +569,6 @@ pub(crate) struct Up {
     /// Install an example and show it.
     #[arg(long)]
     pub(crate) demo: bool,
+    #[command(flatten)]
+    pub(crate) identities: ApplicationIdentities,
 }

@@ -3,17 +3,24 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use cambium_api::names::SYSTEM_NAMESPACE;
+use cambium_api::rbac;
 use cambium_composites::revision::LabelEdits;
 use cambium_controllers::{Plain, Settings};
 use cambium_webhooks::registration::Reach;
+use cambium_webhooks::server::Clients;
 
 use crate::cli;
 use crate::client;
+use crate::output;
 use crate::platform::{Plan, Platform, Served};
 use crate::up::stop_signal;
 
 /// Runs until it is told to stop.
 pub(crate) fn run(options: &cli::Manager) -> anyhow::Result<()> {
+    if options.print_rbac {
+        return output::write(&rbac_for(&options.namespace));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(manage(options));
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
@@ -54,12 +61,20 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
             function_deadline: Duration::from_secs(options.function_deadline),
             workers: options.max_concurrent_reconciles,
             automatic_moves_per_second: options.automatic_moves_per_second,
+            identities: options.identities.identities(),
+            local_definitions: options.identities.local_definitions(),
             instance: identity.clone(),
             ..Settings::default()
         },
         webhooks: (!options.no_webhooks).then_some(Served {
             listen: options.webhook_listen,
             reach,
+            clients: match &options.webhook_client_ca {
+                None => Clients::Anybody,
+                Some(path) => std::fs::read(path)
+                    .and_then(|pem| Clients::signed_by(&pem))
+                    .with_context(|| format!("--webhook-client-ca {}", path.display()))?,
+            },
         }),
         identity: (!options.no_leader_election).then_some(identity),
     };
@@ -71,6 +86,15 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
     tracing::info!("stopping");
     platform.stop().await;
     Ok(())
+}
+
+/// What an administrator applies before the manager is started in a cluster.
+fn rbac_for(namespace: &str) -> String {
+    let manager = rbac::MANAGER.replace(
+        &format!("namespace: {SYSTEM_NAMESPACE}\n"),
+        &format!("namespace: {namespace}\n"),
+    );
+    format!("{manager}---\n{}", rbac::PEOPLE)
 }
 
 /// A name that no other replica has: the pod's, or this host's with our process number.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use cambium_controllers::runtime::{Election, lease};
-use cambium_controllers::{Manager, Settings};
+use cambium_controllers::{Authors, Identities, Manager, Settings};
 use cambium_webhooks::registration::Reach;
+use cambium_webhooks::server::Clients;
 use cambium_webhooks::{Options, Webhooks};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ObjectMeta, PostParams};
@@ -31,6 +32,7 @@ pub(crate) struct Served {
     pub(crate) listen: SocketAddr,
     /// By the address that they listen on, if nothing is said.
     pub(crate) reach: Option<Reach>,
+    pub(crate) clients: Clients,
 }
 
 /// Everything at work.
@@ -47,6 +49,13 @@ impl Platform {
         let served = plan.webhooks.is_some();
         let settings = Settings {
             serves_v2beta1: served,
+            identities: Identities {
+                authors: match served {
+                    true => Authors::Recorded,
+                    false => Authors::Unknown,
+                },
+                ..plan.settings.identities
+            },
             namespace: plan.namespace.clone(),
             ..plan.settings
         };
@@ -61,9 +70,11 @@ impl Platform {
                     .with_context(|| format!("cannot listen for webhooks on {}", webhooks.listen))?;
                 let address = listener.local_addr()?;
                 let reach = webhooks.reach.unwrap_or_else(|| Reach::local(address));
-                let options = Options::new(plan.namespace.clone(), reach);
-                let validators = manager.validators();
-                Some(Webhooks::start(client.clone(), listener, options, validators).await?)
+                let options = Options {
+                    clients: webhooks.clients,
+                    ..Options::new(plan.namespace.clone(), reach)
+                };
+                Some(Webhooks::start(client.clone(), listener, options, manager.admission()).await?)
             }
             None => {
                 install(&client).await?;

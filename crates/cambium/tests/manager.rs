@@ -156,11 +156,22 @@ async fn a_manager_serves_kubernetes_itself() {
     }
 }
 
+/// Nobody records who writes applications then, so somebody must be named.
+fn without_webhooks(identity: &str) -> [&str; 5] {
+    [
+        "--no-webhooks",
+        "--application-identity",
+        "manager",
+        "--identity",
+        identity,
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_managers_one_leads_and_the_other_takes_over_when_it_stops() {
     let cluster = NetworkCluster::start(Default::default()).await.unwrap();
     let kubeconfig = cluster.write_kubeconfig().unwrap();
-    let one = Manager::start(&kubeconfig, &["--no-webhooks", "--identity", "one"]);
+    let one = Manager::start(&kubeconfig, &without_webhooks("one"));
     let client = client(&kubeconfig, None).await;
     let leads = |name: &'static str| {
         let client = client.clone();
@@ -170,7 +181,7 @@ async fn of_two_managers_one_leads_and_the_other_takes_over_when_it_stops() {
         })
     };
     leads("one").await.unwrap();
-    let _two = Manager::start(&kubeconfig, &["--no-webhooks", "--identity", "two"]);
+    let _two = Manager::start(&kubeconfig, &without_webhooks("two"));
     namespace(&client, "team").await;
     apply(&client, "team", &version("1.0.0")).await.unwrap();
     ready(&client, "team", "ComponentDefinition", "web").await;

@@ -1,21 +1,25 @@
 //! Applications: resolves, renders, records, applies, prunes, and says how it went.
 
+use crate::acting::{Acting, Left};
 use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{
-    apply_known_fields, delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers,
+    apply_known_fields, delete_judged, is_conflict, is_denied, is_refusal, is_verdict, reference,
+    remove_finalizers,
 };
-use cambium_api::names::{FIELD_MANAGER, finalizer, label, reason};
+use cambium_api::names::{FIELD_MANAGER, condition, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::RevisionName;
 use cambium_oam::Refused;
 use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, events,
-    ever_wanted, is_orphaning, plan as plan_objects, plan_deletion, resolved, status, superfluous,
+    ever_wanted, is_orphaning, not_ours, plan as plan_objects, plan_deletion, resolved, status, stuck_status,
+    superfluous,
 };
+use cambium_oam::identity::{forbidden, identity};
 use cambium_objects::{fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PostParams};
@@ -101,7 +105,8 @@ impl Run<'_> {
         if unseen && self.context.state.applications.failures(&self.key) < PASSING {
             return Ok(Outcome::Retry);
         }
-        let live = self.live(work, &kinds).await?;
+        let acting = self.acting(&work.snapshot)?;
+        let live = self.live(work, &kinds, acting.as_ref().ok()).await?;
         // Which runs health policies.
         let compare = |application: Arc<Value>, live: BTreeMap<Object, Value>| {
             let (recorded, draft, scopes) = (recorded.clone(), draft.clone(), scopes.clone());
@@ -111,9 +116,18 @@ impl Run<'_> {
                 (plan.unwrap_or_default(), live)
             })
         };
-        let (plan, live) = compare(self.application.clone(), live).await?;
-        let plan = Arc::new(plan);
-        let happened = Arc::new(self.act(&recorded, work, &plan, &kinds, live).await?);
+        let (mut plan, live) = compare(self.application.clone(), live).await?;
+        let happened = match &acting {
+            Ok(acting) => self.act(acting, &recorded, work, &plan, &kinds, live).await?,
+            Err(refused) => {
+                plan.refused.push(refused.clone());
+                Happened {
+                    live,
+                    ..Default::default()
+                }
+            }
+        };
+        let (plan, happened) = (Arc::new(plan), Arc::new(happened));
         let after = self.write_status(&draft, Some(plan.clone()), &happened).await?;
         // Nothing tells when somebody else's object goes. What cannot be seen now may hold something to prune.
         if !(plan.refused.is_empty() && happened.failed.is_empty()) || unseen {
@@ -151,12 +165,9 @@ impl Run<'_> {
         }
         let live = self.made();
         let doomed = plan_deletion(&self.application, &recorded, &live);
-        for (object, uid) in &doomed {
-            if is_orphaning(&self.application) {
-                self.let_go(object, uid, &kinds).await?;
-            } else if live[object]["metadata"]["deletionTimestamp"].is_null() {
-                self.prune(object, uid, &kinds).await?;
-            }
+        let refused = self.remove(&doomed, &live, &recorded, &kinds).await?;
+        if !refused.is_empty() {
+            return self.stuck(&refused).await;
         }
         let left = plan_deletion(&self.application, &recorded, &self.made());
         if !left.is_empty() {
@@ -185,6 +196,79 @@ impl Run<'_> {
         done.map_err(|error| kube::Error::Service(error.into()))
     }
 
+    /// Whose rights this application's objects are written with, or why nobody's.
+    fn acting(&self, rendered: &Value) -> kube::Result<Result<Acting, Refused>> {
+        let rules = &self.context.settings.identities;
+        match identity(&self.application, rendered, rules) {
+            Ok(identity) => Acting::new(self.context.client.clone(), identity).map(Ok),
+            Err(refused) => Ok(Err(refused)),
+        }
+    }
+
+    /// Removes what a deleted application made, or lets go of it; all that is refused.
+    async fn remove(
+        &self,
+        doomed: &[(Object, String)],
+        live: &BTreeMap<Object, Value>,
+        recorded: &[Recorded],
+        kinds: &Kinds,
+    ) -> kube::Result<Vec<Refused>> {
+        let orphaning = is_orphaning(&self.application);
+        let marked = |object: &Object| !live[object]["metadata"]["deletionTimestamp"].is_null();
+        let left: Vec<&(Object, String)> = doomed
+            .iter()
+            .filter(|(object, _)| orphaning || !marked(object))
+            .collect();
+        if left.is_empty() {
+            return Ok(Vec::new());
+        }
+        let acting = match self.acting(current(&self.application, recorded))? {
+            Ok(acting) => acting,
+            Err(refused) => return Ok(vec![refused]),
+        };
+        let mut refused = Vec::new();
+        for (object, uid) in left {
+            let removed = match orphaning {
+                true => self.let_go(&acting, object, uid, kinds).await,
+                false => self.prune(&acting, object, uid, kinds).await,
+            };
+            match removed {
+                Err(kube::Error::Api(status)) if is_denied(&status) => {
+                    refused.push(forbidden(object, acting.identity(), &status.message));
+                }
+                removed => removed?,
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Says that what a deleted application made may not be removed. It is tried again: rights can be given back.
+    async fn stuck(&self, refused: &[Refused]) -> kube::Result<Outcome> {
+        let status = stuck_status(&self.application, refused, self.context.now());
+        let ready = |status: &Value| {
+            let mut all = status["conditions"].as_array().into_iter().flatten();
+            all.find(|one| one["type"] == condition::READY)
+                .map(|one| one["message"].clone())
+        };
+        let told = json!(status);
+        if ready(&told) != ready(&self.application["status"]) {
+            self.context.events.record(Event {
+                regarding: reference(&self.application),
+                severity: Severity::Warning,
+                reason: refused
+                    .first()
+                    .map_or(reason::FORBIDDEN, |one| one.reason)
+                    .to_owned(),
+                action: "Delete".to_owned(),
+                note: ready(&told)
+                    .and_then(|message| message.as_str().map(str::to_owned))
+                    .unwrap_or_default(),
+            });
+        }
+        self.patch_status(told).await?;
+        Ok(Outcome::Retry)
+    }
+
     fn recorded(&self) -> Vec<Recorded> {
         let uid = self.application["metadata"]["uid"].as_str();
         self.context.recorded(&self.key, uid)
@@ -205,9 +289,18 @@ impl Run<'_> {
         find(&self.context.mapper, &self.context.children, wanted, misses).await
     }
 
-    /// Everything that is wanted and exists, whoever made it, and everything else that this application made.
-    async fn live(&self, work: &Work, kinds: &Kinds) -> kube::Result<BTreeMap<Object, Value>> {
+    /// Everything that is wanted and exists, whoever made it, and everything else that this application made. What somebody else
+    /// made is there only if the application's identity may see it: nobody is told of more.
+    async fn live(
+        &self,
+        work: &Work,
+        kinds: &Kinds,
+        acting: Option<&Acting>,
+    ) -> kube::Result<BTreeMap<Object, Value>> {
         let mut live = self.made();
+        let Some(acting) = acting else {
+            return Ok(live);
+        };
         for (_, manifest) in work.manifests() {
             let mut object = Object::of(&manifest.object);
             let kind = (object.api_version.clone(), object.kind.clone());
@@ -221,8 +314,7 @@ impl Run<'_> {
                 continue;
             }
             // Ours are watched: what is not among them is not there, or somebody else's.
-            let api = resource.api(self.context.client.clone(), &object.namespace);
-            if let Some(found) = api.get_opt(&object.name).await? {
+            if let Some(found) = acting.visible(resource, &object).await? {
                 // With its managed fields, which tell whether we applied it.
                 live.insert(
                     object,
@@ -249,6 +341,7 @@ impl Run<'_> {
     /// Record, then act: the revision is durable before anything is applied, and nothing is pruned before all is applied.
     async fn act(
         &self,
+        acting: &Acting,
         recorded: &[Recorded],
         work: &Work,
         plan: &Plan,
@@ -279,11 +372,25 @@ impl Run<'_> {
         let lasts = |code: u16| is_verdict(code) && failures >= PASSING;
         for &index in &plan.apply {
             let wanted = &plan.wanted[index];
-            match self.apply(&wanted.object, &wanted.manifest, kinds).await {
+            let live = happened.live.get(&wanted.object);
+            let uid = live.and_then(|live| live["metadata"]["uid"].as_str());
+            match self
+                .apply(acting, &wanted.object, &wanted.manifest, uid, kinds)
+                .await
+            {
                 Ok((applied, ignored)) => {
                     happened.live.insert(wanted.object.clone(), applied);
                     happened.applied.insert(index);
                     happened.ignored.insert(index, ignored);
+                }
+                Err(kube::Error::Api(status)) if is_denied(&status) => {
+                    happened
+                        .failed
+                        .push(forbidden(&wanted.object, acting.identity(), &status.message));
+                }
+                // Made in between, or where this identity does not see it. What we made ourselves is seen by the next look.
+                Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                    happened.failed.push(not_ours(&wanted.object));
                 }
                 Err(kube::Error::Api(status)) if is_refusal(status.code) || lasts(status.code) => {
                     let said = fit_to_show(&wanted.manifest, &status.message);
@@ -299,8 +406,21 @@ impl Run<'_> {
             return Ok(happened);
         }
         for (object, uid) in &plan.prune {
-            self.prune(object, uid, kinds).await?;
-            happened.live.remove(object);
+            match self.prune(acting, object, uid, kinds).await {
+                Ok(()) => {
+                    happened.live.remove(object);
+                }
+                Err(kube::Error::Api(status)) if is_denied(&status) => {
+                    happened
+                        .failed
+                        .push(forbidden(object, acting.identity(), &status.message));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !happened.failed.is_empty() {
+            // What could not be pruned is found by the revision that made it: that one stays.
+            return Ok(happened);
         }
         let current = work.record.name();
         for (name, uid) in superfluous(
@@ -389,16 +509,17 @@ impl Run<'_> {
     /// Applies an object; the object as it is now, and the fields that its kind does not know.
     async fn apply(
         &self,
+        acting: &Acting,
         object: &Object,
         manifest: &Value,
+        uid: Option<&str>,
         kinds: &Kinds,
     ) -> kube::Result<(Value, Vec<String>)> {
         let kind = (object.api_version.clone(), object.kind.clone());
         let Some(Ok(resource)) = kinds.get(&kind) else {
             return Ok((Value::Null, Vec::new()));
         };
-        let api = resource.api(self.context.client.clone(), &object.namespace);
-        let (applied, ignored) = apply_known_fields(&api, &object.name, manifest).await?;
+        let (applied, ignored) = apply_known_fields(acting, resource, object, manifest, uid).await?;
         let value = crate::runtime::Record::new(applied.clone().into(), &resource.api_resource).value();
         if let Some(cache) = self.context.children.get(&resource.gvk()) {
             cache.learn(applied);
@@ -406,29 +527,36 @@ impl Run<'_> {
         Ok((value, ignored))
     }
 
-    async fn prune(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
+    async fn prune(&self, acting: &Acting, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
         let kind = (object.api_version.clone(), object.kind.clone());
         let Some(Ok(resource)) = kinds.get(&kind) else {
             return Ok(());
         };
-        let api = resource.api(self.context.client.clone(), &object.namespace);
-        let cache = self.context.children.get(&resource.gvk());
-        let key = Key::new(&object.namespace, &object.name);
-        delete_judged(&api, cache.as_deref(), &key, uid).await
+        let left = acting.delete(resource, object, uid).await?;
+        if let Some(cache) = self.context.children.get(&resource.gvk()) {
+            match left {
+                Left::Marked(marked) => cache.learn(*marked),
+                Left::Nothing(key) => cache.learn_gone(&key, uid),
+                Left::Unknown => {}
+            }
+        }
+        Ok(())
     }
 
     /// Takes off an object that stays what says whose it is.
-    async fn let_go(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
+    async fn let_go(&self, acting: &Acting, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {
         let kind = (object.api_version.clone(), object.kind.clone());
         let Some(Ok(resource)) = kinds.get(&kind) else {
             return Ok(());
         };
-        let api = resource.api(self.context.client.clone(), &object.namespace);
         let patch = json!({"metadata": {"uid": uid, "labels": {
             (label::APPLICATION): null, (label::APPLICATION_NAMESPACE): null,
         }}});
         let params = self.context.merge_params();
-        match api.patch(&object.name, &params, &Patch::Merge(patch)).await {
+        match acting
+            .patch(resource, object, &params, &Patch::Merge(patch))
+            .await
+        {
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
             Err(error) => Err(error),
             // The watch tells when it has ceased to be ours.
@@ -496,4 +624,16 @@ impl Run<'_> {
     fn api(&self, cache: &crate::runtime::Cache) -> Api<DynamicObject> {
         Api::namespaced_with(self.context.client.clone(), &self.key.namespace, cache.resource())
     }
+}
+
+/// What an application's objects were rendered from: the revision that it is frozen at, or what it is.
+fn current<'a>(application: &'a Value, recorded: &'a [Recorded]) -> &'a Value {
+    let status = &application["status"];
+    let frozen = status["publishVersion"].as_str().and_then(|_| {
+        let name = status["latestRevision"]["name"].as_str();
+        recorded
+            .iter()
+            .find(|recorded| Some(recorded.revision.name().as_str()) == name)
+    });
+    frozen.map_or(application, |frozen| &frozen.application)
 }

@@ -14,9 +14,12 @@ use cambium_oam::admission::{
 };
 use cambium_oam::application::{Observed, Recorded, resolved};
 use cambium_oam::definition::Uses;
+use cambium_oam::identity::{Writer, record, with_author};
 use cambium_oam::rehearsal::{additions, held_back, warning, with_additions};
 use cambium_oam::{Artifact, Refused, Shelf, Stored};
-use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
+use cambium_webhooks::admission::{
+    AdmissionRequest, Mutation, Mutator, Operation, Unanswered, Validator, Verdict,
+};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
@@ -40,9 +43,43 @@ pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
     ]
 }
 
+/// Records who writes applications.
+pub(crate) fn mutators() -> Vec<Arc<dyn Mutator>> {
+    vec![Arc::new(RecordAuthor)]
+}
+
+struct RecordAuthor;
 struct Definitions(Arc<Context>);
 struct Revisions(Arc<Context>);
 struct Applications(Arc<Context>);
+
+impl Mutator for RecordAuthor {
+    fn path(&self) -> &'static str {
+        "author"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        vec![rule(
+            &["v1beta1"],
+            &["CREATE", "UPDATE"],
+            vec!["applications".to_owned()],
+        )]
+    }
+
+    fn mutate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Mutation> {
+        let Some(application) = &request.object else {
+            return std::future::ready(Mutation::unchanged()).boxed();
+        };
+        let writer = Writer {
+            username: &request.user_info.username,
+            groups: &request.user_info.groups,
+        };
+        let record = record(request.old_object.as_ref(), application, writer);
+        let written = with_author(application, &record);
+        let mutation = Mutation::between(application, &written).with_warnings(record.warnings);
+        std::future::ready(mutation).boxed()
+    }
+}
 
 impl Validator for Definitions {
     fn path(&self) -> &'static str {
@@ -59,6 +96,11 @@ impl Validator for Definitions {
             &["CREATE", "UPDATE", "DELETE"],
             resources,
         )]
+    }
+
+    /// Revisions in use have a finalizer.
+    fn unanswered_deletions(&self) -> Unanswered {
+        Unanswered::Allow
     }
 
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
@@ -160,6 +202,11 @@ impl Validator for Revisions {
         ]
     }
 
+    /// Those in use have a finalizer.
+    fn unanswered_deletions(&self) -> Unanswered {
+        Unanswered::Allow
+    }
+
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
             match (&request.old_object, &request.object) {
@@ -211,6 +258,11 @@ impl Validator for Applications {
             &["CREATE", "UPDATE", "DELETE"],
             vec!["applications".to_owned()],
         )]
+    }
+
+    /// An application that made something has a finalizer.
+    fn unanswered_deletions(&self) -> Unanswered {
+        Unanswered::Allow
     }
 
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {

@@ -10,6 +10,7 @@
 //!  what applications made ─────────────► Made ──────┘
 //! ```
 
+mod acting;
 mod application;
 mod composites;
 mod definition;
@@ -22,4 +23,6 @@ mod write;
 pub mod runtime;
 
 pub use cambium_functions::Plain;
+pub use cambium_oam::LocalDefinitions;
+pub use cambium_oam::identity::{Authors, Identities, Otherwise};
 pub use manager::{Manager, Settings};

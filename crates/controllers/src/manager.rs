@@ -11,9 +11,11 @@ use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision,
 use cambium_composites::revision::LabelEdits;
 use cambium_functions::Plain;
 use cambium_lineage::Retention;
+use cambium_oam::LocalDefinitions;
 use cambium_oam::application::Recorded;
+use cambium_oam::identity::Identities;
 use cambium_render::ClusterVersion;
-use cambium_webhooks::admission::Validator;
+use cambium_webhooks::admission::Admission;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::{ApiResource, PatchParams};
@@ -56,6 +58,10 @@ pub struct Settings {
     pub function_deadline: Duration,
     /// Whether the API server serves definitions at v2beta1, which needs the webhook.
     pub serves_v2beta1: bool,
+    /// Whether applications use definitions of their own namespace.
+    pub local_definitions: LocalDefinitions,
+    /// Whose rights objects of applications are applied with.
+    pub identities: Identities,
     /// What its events say it is.
     pub instance: String,
     /// What time it is.
@@ -80,6 +86,8 @@ impl Default for Settings {
             plain_functions: Plain::default(),
             function_deadline: Duration::from_secs(20),
             serves_v2beta1: true,
+            local_definitions: LocalDefinitions::Used,
+            identities: Identities::default(),
             instance: "cambium".to_owned(),
             clock: Arc::new(Timestamp::now),
         }
@@ -180,7 +188,7 @@ impl Manager {
     pub async fn new(client: Client, settings: Settings) -> kube::Result<Self> {
         let limited = patience(&client, settings.patience);
         let version = limited.apiserver_version().await?;
-        let state = Arc::new(State::default());
+        let state = Arc::new(State::new(settings.local_definitions));
         let caches = caches(&state);
         let children = {
             let state = state.clone();
@@ -221,10 +229,13 @@ impl Manager {
     }
 
     /// What is asked at admission.
-    pub fn validators(&self) -> Vec<Arc<dyn Validator>> {
+    pub fn admission(&self) -> Admission {
         let mut validators = gate::validators(&self.context);
         validators.extend(composites::validators(&self.composites));
-        validators
+        Admission {
+            mutators: gate::mutators(),
+            validators,
+        }
     }
 
     /// Begins to watch, unless it does already, and waits until everything has been seen once.

@@ -5,7 +5,7 @@ use cambium_api::names::label;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_oam::application::Recorded;
 use cambium_oam::definition::scheme_of;
-use cambium_oam::{Artifact, Catalogue, Consumers, Consuming, Place, Stored};
+use cambium_oam::{Artifact, Catalogue, Consumers, Consuming, LocalDefinitions, Place, Stored};
 use kube::core::GroupVersionKind;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,13 @@ pub(crate) struct State {
 }
 
 impl State {
+    pub(crate) fn new(local: LocalDefinitions) -> Self {
+        Self {
+            catalogue: RwLock::new(Catalogue::default().with_local(local)),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn catalogue(&self) -> RwLockReadGuard<'_, Catalogue> {
         self.catalogue.read().unwrap_or_else(PoisonError::into_inner)
     }

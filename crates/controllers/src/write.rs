@@ -1,7 +1,8 @@
 //! Writes that both controllers make, each with what it teaches the caches.
 
-use crate::runtime::{Cache, Key};
-use cambium_api::names::FIELD_MANAGER;
+use crate::acting::Acting;
+use crate::runtime::{Cache, Key, Resource};
+use cambium_oam::application::Object;
 use cambium_objects::{unknown_fields, without_fields};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
@@ -12,17 +13,18 @@ use serde_json::{Value, json};
 /// How often an apply is tried again without fields that the server does not know.
 const ROUNDS: usize = 8;
 
-/// Applies a manifest; the object as it is now, and the fields that were left out because its kind does not know them.
+/// Applies a manifest, to the object with this uid or to none that is there; the object as it is now, and the fields that were left out because its kind does not know them.
 pub(crate) async fn apply_known_fields(
-    api: &Api<DynamicObject>,
-    name: &str,
+    acting: &Acting,
+    kind: &Resource,
+    object: &Object,
     manifest: &Value,
+    uid: Option<&str>,
 ) -> kube::Result<(DynamicObject, Vec<String>)> {
-    let params = PatchParams::apply(FIELD_MANAGER).force();
     let mut known = manifest.clone();
     let mut unknown = Vec::new();
     for _ in 0..ROUNDS {
-        let refused = match api.patch(name, &params, &Patch::Apply(&known)).await {
+        let refused = match acting.put(kind, object, &known, uid).await {
             Err(kube::Error::Api(refused)) => refused,
             applied => return applied.map(|applied| (applied, unknown)),
         };
@@ -33,7 +35,7 @@ pub(crate) async fn apply_known_fields(
         }
         unknown.extend(fields);
     }
-    let applied = api.patch(name, &params, &Patch::Apply(&known)).await?;
+    let applied = acting.put(kind, object, &known, uid).await?;
     Ok((applied, unknown))
 }
 
@@ -106,6 +108,11 @@ pub(crate) fn is_invalid(error: &kube::Error) -> bool {
 /// Whether the server will say the same again: neither a conflict nor a pause that it asked for.
 pub(crate) fn is_refusal(code: u16) -> bool {
     (400..500).contains(&code) && code != 409 && code != 429
+}
+
+/// Whether somebody has no right to do something, as authorization says it. Quotas and policies are refusals of another kind, and say 403, too.
+pub(crate) fn is_denied(status: &kube::core::Status) -> bool {
+    status.code == 403 && status.message.contains("User \"") && status.message.contains("\" cannot ")
 }
 
 /// Whether the server has judged what it was sent, or failed over it: neither a conflict, nor a pause that it asked for, nor that it was

@@ -633,3 +633,39 @@ async fn a_template_that_is_too_expensive_is_refused_while_others_are_answered()
     ensure!(refused.contains("greedy:3:"), "{refused}");
     Ok(())
 }
+
+#[tokio::test]
+async fn what_a_finalizer_protects_can_be_deleted_while_nobody_answers() -> Result<()> {
+    let mut platform = Platform::with_admission().await?;
+    platform.publish("bad", "1.0.0").await?;
+    platform.publish("used", "1.0.0").await?;
+    platform.deploy("shop", "used@1.0.0", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.condition("shop", "Ready", "True").await?;
+    platform.idle().await?;
+    platform.stop_manager().await;
+    platform.stop_webhooks().await;
+    let answer = platform.apply(&component("bad", Some("1.0.1"), "1.0.1")).await?;
+    assert_eq!(
+        answer.code, 500,
+        "writes wait for somebody who checks them: {answer:?}"
+    );
+    for name in ["bad", "used"] {
+        let answer = platform.delete("componentdefinitions", name).await?;
+        assert_eq!(answer.code, 200, "{answer:?}");
+    }
+    // What is in use is kept by its finalizer.
+    let answer = platform.delete("definitionrevisions", "used-v1.0.0").await?;
+    assert!(answer.code < 300, "{answer:?}");
+    let kept = platform.get("definitionrevisions", "used-v1.0.0").await?;
+    assert_eq!(kept["spec"]["revision"], 1, "{kept}");
+    let answer = platform.delete("applications", "shop").await?;
+    assert_eq!(answer.code, 200, "{answer:?}");
+    let kept = platform.application("shop").await?;
+    assert!(kept["metadata"]["deletionTimestamp"].is_string(), "{kept}");
+    assert_eq!(
+        platform.config_map("shop-main").await?["data"]["version"],
+        "1.0.0"
+    );
+    Ok(())
+}

@@ -166,8 +166,9 @@ async fn a_definition_at_home_wins_over_the_systems_and_the_status_says_from_whe
     platform.condition("near", "Ready", "True").await?;
     let from = platform.application("near").await?["status"]["references"][0]["namespace"].clone();
     assert_eq!(from, platform.namespace.as_str());
-    // Whoever follows a name follows it home.
-    platform.runs("far-main", "our own").await
+    // Whoever uses what everybody shares goes on doing so.
+    platform.idle().await?;
+    platform.runs("far-main", "the system's").await
 }
 
 #[tokio::test]
@@ -503,7 +504,7 @@ async fn a_definition_that_comes_back_with_other_content_is_flagged_and_never_sw
 #[tokio::test]
 async fn an_edited_definition_revision_is_not_used_and_gets_its_content_back() -> Result<()> {
     let mut platform = Platform::without_manager(settings()).await?;
-    platform.start_manager(platform.cluster.client()).await?;
+    platform.start_manager(platform.cluster.manager().await?).await?;
     platform.publish("a", "1.0.0").await?;
     platform.publish("a", "1.1.0").await?;
     platform.deploy("old", "a@1.0.0", json!({})).await?;
@@ -814,7 +815,7 @@ async fn publish_far(platform: &Platform, name: &str, version: &str) -> Result<(
 }
 
 #[tokio::test]
-async fn whoever_publishes_nearer_by_moves_nobody_who_is_pinned() -> Result<()> {
+async fn whoever_publishes_nearer_by_moves_nobody_who_uses_what_is_shared() -> Result<()> {
     let platform = Platform::start().await?;
     let name = platform.cluster.unique("shared");
     publish_far(&platform, &name, "1.2.2").await?;
@@ -837,9 +838,11 @@ async fn whoever_publishes_nearer_by_moves_nobody_who_is_pinned() -> Result<()> 
     platform
         .publish_object(&component(&name, Some("1.2.2"), "near"))
         .await?;
-    // Who follows looks here first.
-    platform.runs("series-main", "near").await?;
+    // Who comes now looks here first; who uses what everybody shares, and is applied as its author, is not handed to whoever may publish here.
+    platform.deploy("new", &format!("{name}@1"), json!({})).await?;
+    platform.runs("new-main", "near").await?;
     platform.idle().await?;
+    platform.runs("series-main", "1.10.0").await?;
     for application in &before {
         let found = platform
             .application(application["metadata"]["name"].as_str().context("a name")?)
@@ -858,6 +861,7 @@ async fn whoever_publishes_nearer_by_moves_nobody_who_is_pinned() -> Result<()> 
         .await?;
     platform.runs("near-main", "near").await?;
     platform.delete("componentdefinitions", &name).await?;
+    platform.runs("new-main", "1.10.0").await?;
     platform.runs("series-main", "1.10.0").await?;
     platform.deploy("late", &name, json!({})).await?;
     platform.runs("late-main", "1.10.0").await?;

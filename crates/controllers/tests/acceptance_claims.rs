@@ -668,7 +668,7 @@ async fn a_crash_at_any_write_leaves_one_composite_resource() -> Result<()> {
         .stage
         .publish(&claims.stage.composition("base", "one"))
         .await?;
-    let client = claims.stage.platform.cluster.client();
+    let client = claims.stage.platform.cluster.manager().await?;
     let mut crashed = 0;
     for k in 1.. {
         let writes = Filter::writes().without("events");
@@ -709,7 +709,7 @@ async fn an_unchanged_world_is_not_written() -> Result<()> {
     }
     claims.stage.platform.idle().await?;
     let faults = Faults::new();
-    let client = faults.client(&claims.stage.platform.cluster.client());
+    let client = faults.client(&claims.stage.platform.cluster.manager().await?);
     claims.stage.platform.start_manager(client).await?;
     claims.stage.platform.idle().await?;
     let writes = faults.recorder().writes();

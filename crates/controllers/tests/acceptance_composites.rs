@@ -646,7 +646,7 @@ async fn a_restart_and_an_idle_world_write_nothing() -> Result<()> {
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
     stage.platform.idle().await?;
     let before = versions(&stage).await?;
-    let client = stage.platform.cluster.client();
+    let client = stage.platform.cluster.manager().await?;
     stage.platform.start_manager(client).await?;
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
     stage.platform.idle().await?;

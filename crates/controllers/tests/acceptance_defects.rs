@@ -331,7 +331,7 @@ async fn a_publish_reaches_those_who_follow_and_asks_nothing_about_the_others() 
     let mut platform = Platform::without_manager(settings()).await?;
     let faults = Faults::new();
     platform
-        .start_manager(faults.client(&platform.cluster.client()))
+        .start_manager(faults.client(&platform.cluster.manager().await?))
         .await?;
     platform.publish("a", "1.0.0").await?;
     platform.publish("b", "1.0.0").await?;

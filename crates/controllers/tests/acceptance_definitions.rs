@@ -151,7 +151,7 @@ async fn what_is_pinned_stays_though_its_definition_is_not_established() -> Resu
     stage.edit(&path, without).await?;
     waits(&stage, &path, "storedVersions").await?;
 
-    let client = stage.platform.cluster.client();
+    let client = stage.platform.cluster.manager().await?;
     stage.platform.start_manager(client).await?;
     let pin = json!({"spec": {"compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": one}}});
     stage.edit(&stage.path("thing"), pin).await?;

@@ -13,6 +13,17 @@ pub struct Catalogue {
     shelves: BTreeMap<Artifact, Shelf>,
     /// Whose a revision is, by its namespace and name.
     owners: BTreeMap<(String, String), Artifact>,
+    local: LocalDefinitions,
+}
+
+/// Whether Applications use definitions of their own namespace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LocalDefinitions {
+    /// They do, before those of the system's namespace.
+    #[default]
+    Used,
+    /// They use those of the system's namespace alone.
+    Ignored,
 }
 
 /// One definition and its revisions.
@@ -67,6 +78,13 @@ impl Catalogue {
         Some(artifact)
     }
 
+    /// The same, whose names lead to these places.
+    #[must_use]
+    pub fn with_local(mut self, local: LocalDefinitions) -> Self {
+        self.local = local;
+        self
+    }
+
     /// One definition.
     pub fn get(&self, artifact: &Artifact) -> Option<&Shelf> {
         self.shelves.get(artifact)
@@ -84,6 +102,7 @@ impl Catalogue {
         let found = || {
             places
                 .iter()
+                .filter(|place| self.is_used(&place.namespace))
                 .filter_map(|place| self.shelves.get_key_value(place))
         };
         found()
@@ -93,7 +112,19 @@ impl Catalogue {
 
     /// Where a name leads in this namespace alone.
     pub fn find_in(&self, namespace: &str, type_: DefinitionType, name: &str) -> Option<(&Artifact, &Shelf)> {
-        self.shelves.get_key_value(&Artifact::new(type_, namespace, name))
+        self.shelves
+            .get_key_value(&Artifact::new(type_, namespace, name))
+            .filter(|_| self.is_used(namespace))
+    }
+
+    /// Whether a definition of an Application's own namespace hides the one of that name that everybody shares.
+    pub fn hides_shared(&self, artifact: &Artifact) -> bool {
+        let shared = Artifact::new(artifact.type_, SYSTEM_NAMESPACE, &artifact.name);
+        artifact.namespace != SYSTEM_NAMESPACE && self.shelves.get(&shared).is_some_and(Shelf::is_declared)
+    }
+
+    fn is_used(&self, namespace: &str) -> bool {
+        self.local == LocalDefinitions::Used || namespace == SYSTEM_NAMESPACE
     }
 
     /// Whose a revision is.

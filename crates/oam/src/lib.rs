@@ -24,11 +24,12 @@ mod stored;
 pub mod admission;
 pub mod application;
 pub mod definition;
+pub mod identity;
 pub mod moves;
 pub mod rehearsal;
 
 pub use artifact::Artifact;
-pub use catalogue::{Catalogue, Shelf};
+pub use catalogue::{Catalogue, LocalDefinitions, Shelf};
 pub use consumers::{Consumers, Consuming, Place};
 pub use names::{application_revision_name, revision_name};
 pub use resolve::{Answer, Asked, Follow, HeldBack, Refused, Resolved, Using, asked, follow, resolve};

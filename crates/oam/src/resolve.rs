@@ -276,11 +276,18 @@ impl<'a> Inquiry<'a> {
                 }
             }
         };
+        // Whoever may publish in a namespace does not thereby put templates under Applications that use what everybody shares, and
+        // are applied with the rights of their authors.
+        let shared = |shelf: &Shelf| {
+            using.is_some_and(|using| using.namespace == SYSTEM_NAMESPACE)
+                && locked.is_none()
+                && shelf.is_declared()
+        };
         // Who does not follow is not moved by somebody who publishes nearer by, or stops doing so.
         let place = using
             .filter(|using| [namespace, SYSTEM_NAMESPACE].contains(&using.namespace.as_str()))
             .and_then(|using| catalogue.find_in(&using.namespace, asked.type_, reference.artifact()))
-            .filter(|(_, shelf)| stays(shelf))
+            .filter(|(_, shelf)| stays(shelf) || shared(shelf))
             .or_else(|| catalogue.find(namespace, asked.type_, reference.artifact()));
         let Some((artifact, shelf)) = place else {
             return Err(refuse(

@@ -7,8 +7,20 @@ use serde_json::{Deserializer, Value};
 
 const NOT_DECLARED: &str = ": field not declared in schema";
 
-/// The paths of the fields that a refused apply names as unknown.
+/// What a strict create says of them: `strict decoding error: unknown field "spec.a", unknown field "spec.b[0].c"`.
+const STRICT: &str = "strict decoding error: ";
+const UNKNOWN: &str = "unknown field \"";
+const QUOTE: char = '"';
+
+/// The paths of the fields that a refused apply, or a refused create that is strict about them, names as unknown.
 pub fn unknown_fields(said: &str) -> Vec<String> {
+    if let Some((_, fields)) = said.split_once(STRICT) {
+        let named = fields.split(UNKNOWN).skip(1);
+        return named
+            .filter_map(|rest| rest.split_once(QUOTE))
+            .map(|(path, _)| format!(".{path}"))
+            .collect();
+    }
     said.lines()
         .filter_map(|line| {
             let (head, _) = line.split_once(NOT_DECLARED)?;

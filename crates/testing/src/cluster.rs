@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
-use cambium_apiserver::ApiServer;
+use cambium_apiserver::{ApiServer, User};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
-use crate::{Raw, real};
+use crate::{Raw, real, rights};
 
 /// Which cluster tests run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,29 @@ impl TestCluster {
     /// A client with all rights.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// A client with the rights that the manager's ClusterRole gives, and no others. [`crate::rights::refused`] tells what was missing.
+    pub async fn manager(&self) -> Result<Client> {
+        let client = match &self.server {
+            Some(server) => {
+                let user = User {
+                    name: rights::MANAGER.to_owned(),
+                    groups: vec!["system:authenticated".to_owned()],
+                    ..User::default()
+                };
+                Client::new(server.as_user(Some(user)), "default")
+            }
+            None => real::manager().await?,
+        };
+        rights::grant(&self.raw()).await?;
+        // A server hears of a role a little later than it is told.
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        crate::eventually("the manager has its rights", || async {
+            Ok(namespaces.get_opt("default").await.is_ok())
+        })
+        .await?;
+        Ok(rights::watched(&client))
     }
 
     /// A client that shows no credentials but those that its requests carry.

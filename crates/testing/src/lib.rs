@@ -15,6 +15,7 @@ mod network;
 mod peer;
 mod raw;
 mod real;
+pub mod rights;
 mod skip;
 mod wait;
 mod watch;

@@ -13,6 +13,8 @@ use kube::config::{
 };
 use kube::{Client, Config};
 
+use crate::rights;
+
 /// The one control plane of this process, or why there is none.
 static CONTROL_PLANE: Mutex<Option<Result<ControlPlane, String>>> = Mutex::new(None);
 
@@ -45,6 +47,21 @@ pub async fn kubernetes_kubeconfig(directory: &Path) -> Result<PathBuf> {
 /// A client to it.
 pub(crate) async fn client() -> Result<Client> {
     client_with(ask(ControlPlane::kubeconfig).await?).await
+}
+
+/// A client to it that is the manager's user.
+pub(crate) async fn manager() -> Result<Client> {
+    let mut kubeconfig = ask(ControlPlane::kubeconfig).await?;
+    for user in &mut kubeconfig.auth_infos {
+        let token = ask(|plane| format!("{}-manager", plane.token)).await?;
+        user.auth_info = Some(AuthInfo {
+            token: Some(token.into()),
+            ..AuthInfo::default()
+        });
+    }
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    config.default_retry = false;
+    Ok(Client::try_from(config)?)
 }
 
 /// A client to it that shows no credentials of its own.
@@ -114,7 +131,10 @@ impl ControlPlane {
         let token = format!("test-{}", std::process::id());
         std::fs::write(
             root.join("tokens.csv"),
-            format!("{token},admin,admin,\"system:masters\"\n"),
+            format!(
+                "{token},admin,admin,\"system:masters\"\n{token}-manager,{manager},{manager}\n",
+                manager = rights::MANAGER
+            ),
         )?;
         let now = jiff::Timestamp::now();
         let authority = cambium_apiserver::pki::Authority::generate(now)?;

@@ -1,8 +1,9 @@
 //! Conversion and admission over HTTPS, with certificates that it makes and rotates itself.
 //!
 //! ```text
-//!    API server ──HTTPS──► server ─┬─ /convert ──────► cambium_convert
-//!        ▲                   ▲     └─ /admit/<path> ─► a Validator
+//!    API server ──HTTPS──► server ─┬─ /convert ───────► cambium_convert
+//!        ▲                   ▲     ├─ /admit/<path> ──► a Validator
+//!        │                   │     └─ /mutate/<path> ─► a Mutator
 //!        │                   │ leaf
 //!        │ caBundle, URL   keeper ── observe ─► certificates::plan ─► act
 //!        └───────────────────┘  └── Secret: the authority of all replicas

@@ -12,11 +12,11 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::admission::Validator;
+use crate::admission::Admission;
 use crate::certificates::{Lifetimes, Resolver};
 use crate::keeper::{Clock, Extent, KeepError, Keeper};
 use crate::registration::{Reach, ReachError, Registration};
-use crate::server::{Converter, Hooks, Limits, Server};
+use crate::server::{Clients, Converter, Hooks, Limits, Server};
 
 /// What a user of this crate decides.
 #[derive(Clone)]
@@ -25,13 +25,13 @@ pub struct Options {
     pub namespace: String,
     /// The name of that Secret.
     pub secret: String,
-    /// The name of the `ValidatingWebhookConfiguration`.
+    /// The name of the `ValidatingWebhookConfiguration` and of the `MutatingWebhookConfiguration`.
     pub configuration: String,
     /// How the API server reaches us. The same for all replicas: there is one address in a CRD.
     pub reach: Reach,
     /// The CRDs to install and to convert.
     pub crds: Vec<CustomResourceDefinition>,
-    /// Validators see only objects in these namespaces. All, if there is none.
+    /// Validators and mutators see only objects in these namespaces. All, if there is none.
     pub namespace_selector: Option<LabelSelector>,
     /// How long the API server waits for a validator. More than [`Limits::validation`].
     pub timeout_seconds: i32,
@@ -39,6 +39,8 @@ pub struct Options {
     pub lifetimes: Lifetimes,
     /// What clients may take.
     pub limits: Limits,
+    /// Who is answered.
+    pub clients: Clients,
     /// How objects are converted.
     pub converter: Converter,
     /// What time it is.
@@ -60,7 +62,8 @@ impl Options {
             timeout_seconds: 10,
             lifetimes: Lifetimes::default(),
             limits: Limits::default(),
-            converter: Hooks::new(Vec::new()).converter,
+            clients: Clients::Anybody,
+            converter: Hooks::new(Admission::default()).converter,
             clock: Arc::new(jiff::Timestamp::now),
             patience: Duration::from_secs(60),
         }
@@ -79,8 +82,8 @@ pub enum StartError {
     /// The address.
     #[error(transparent)]
     Reach(#[from] ReachError),
-    /// A validator's path.
-    #[error("the path of a validator, {path:?}, is not a DNS label, or there are two of it")]
+    /// A validator's or a mutator's path.
+    #[error("the path of a webhook, {path:?}, is not a DNS label, or there are two of it")]
     Path {
         /// The path.
         path: &'static str,
@@ -105,9 +108,10 @@ impl Webhooks {
         client: Client,
         listener: TcpListener,
         options: Options,
-        validators: Vec<Arc<dyn Validator>>,
+        admission: Admission,
     ) -> Result<Self, StartError> {
-        check_paths(&validators)?;
+        check_paths(admission.validators.iter().map(|one| one.path()))?;
+        check_paths(admission.mutators.iter().map(|one| one.path()))?;
         let wake = Arc::new(Notify::new());
         let keeper = Arc::new(Keeper {
             client,
@@ -118,11 +122,12 @@ impl Webhooks {
                 reach: options.reach,
                 configuration: options.configuration,
                 crds: options.crds.into_iter().map(Arc::new).collect(),
-                webhooks: Vec::new(),
+                validating: Vec::new(),
+                mutating: Vec::new(),
                 timeout_seconds: options.timeout_seconds,
                 namespace_selector: options.namespace_selector,
             },
-            validators: validators.clone(),
+            admission: admission.clone(),
             lifetimes: options.lifetimes,
             resolver: Arc::default(),
             clock: options.clock,
@@ -134,10 +139,10 @@ impl Webhooks {
         kept(Extent::Certificates).await?;
         let hooks = Hooks {
             converter: options.converter,
-            validators,
+            admission,
         };
         let resolver = keeper.resolver.clone();
-        let server = Server::start(listener, resolver.clone(), hooks, options.limits)?;
+        let server = Server::start_for(listener, resolver.clone(), hooks, options.limits, options.clients)?;
         let watching = keeper.clone();
         let mut webhooks = Self {
             address: server.address(),
@@ -216,10 +221,9 @@ async fn patiently(
     }
 }
 
-fn check_paths(validators: &[Arc<dyn Validator>]) -> Result<(), StartError> {
+fn check_paths(paths: impl Iterator<Item = &'static str>) -> Result<(), StartError> {
     let mut seen = std::collections::BTreeSet::new();
-    for validator in validators {
-        let path = validator.path();
+    for path in paths {
         let mut letters = path.chars();
         let is_label = letters.all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '-')
             && !path.is_empty()

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result};
 use cambium_testing::{eventually, eventually_some};
+use cambium_webhooks::admission::Admission;
 use cambium_webhooks::certificates::{Fingerprint, Lifetimes, Stored, bundle_ids};
 use cambium_webhooks::registration::Reach;
 use cambium_webhooks::{Options, Webhooks};
@@ -144,7 +145,7 @@ async fn a_whole_rotation_is_noticed_by_nobody() -> Result<()> {
         stage.cluster.client(),
         listener,
         options,
-        vec![Arc::new(AsAnnotated)],
+        Admission::validating(vec![Arc::new(AsAnnotated)]),
     )
     .await?;
     let (first, _) = authorities(&stage).await?;
@@ -241,7 +242,7 @@ async fn a_leaf_is_renewed_without_anybody_noticing() -> Result<()> {
         stage.cluster.client(),
         listener,
         options,
-        vec![Arc::new(AsAnnotated)],
+        Admission::validating(vec![Arc::new(AsAnnotated)]),
     )
     .await?;
     let (old, before) = (webhooks.resolver().leaf().unwrap(), authorities(&stage).await?);
@@ -280,7 +281,7 @@ async fn replicas_that_start_at_once_share_one_authority() -> Result<()> {
             client,
             listener,
             options,
-            vec![Arc::new(AsAnnotated)],
+            Admission::validating(vec![Arc::new(AsAnnotated)]),
         ))
     });
     let mut replicas = Vec::new();
@@ -303,7 +304,9 @@ async fn replicas_that_start_at_once_share_one_authority() -> Result<()> {
 #[tokio::test]
 async fn a_damaged_secret_is_replaced_and_somebody_is_told() -> Result<()> {
     let stage = Stage::set().await?;
-    let webhooks = stage.webhooks(vec![Arc::new(AsAnnotated)]).await?;
+    let webhooks = stage
+        .webhooks(Admission::validating(vec![Arc::new(AsAnnotated)]))
+        .await?;
     let path = format!("/api/v1/namespaces/{}/secrets/cambium-webhooks", stage.namespace);
     let (first, _) = authorities(&stage).await?;
     let damaged = stage
@@ -374,7 +377,7 @@ async fn a_secret_that_cannot_be_used_is_left_alone_in_words() -> Result<()> {
     let made = stage.raw.post(&path, &secret).await?;
     assert_eq!(made.code, 201);
     let refused = stage
-        .webhooks(Vec::new())
+        .webhooks(Admission::default())
         .await
         .err()
         .context("it must not start")?
@@ -392,7 +395,7 @@ async fn a_secret_that_cannot_be_used_is_left_alone_in_words() -> Result<()> {
         namespace: "nowhere".to_owned(),
         ..stage.options(&listener)?
     };
-    let started = Webhooks::start(stage.cluster.client(), listener, options, Vec::new()).await;
+    let started = Webhooks::start(stage.cluster.client(), listener, options, Admission::default()).await;
     let refused = started.err().context("it must not start")?.to_string();
     assert!(
         refused.contains("write the Secret") && refused.contains("nowhere"),
@@ -415,7 +418,7 @@ async fn an_authority_that_expired_is_replaced_at_the_next_start() -> Result<()>
                 stage.cluster.client(),
                 listener,
                 options,
-                vec![Arc::new(AsAnnotated)],
+                Admission::validating(vec![Arc::new(AsAnnotated)]),
             )
             .await?,
         )

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, Result};
 use cambium_apiserver::ApiServer;
 use cambium_testing::{TestCluster, eventually};
+use cambium_webhooks::admission::Admission;
 use cambium_webhooks::names;
 use cambium_webhooks::registration::Reach;
 use cambium_webhooks::{Options, Webhooks};
@@ -49,13 +50,19 @@ async fn an_unchanged_world_is_not_written() -> Result<()> {
         stage.cluster.client(),
         listener,
         options.clone(),
-        vec![Arc::new(AsAnnotated)],
+        Admission::validating(vec![Arc::new(AsAnnotated)]),
     )
     .await?;
     first.stop().await;
     let (client, writes) = counting(stage.cluster.client());
     let listener = TcpListener::bind(address).await?;
-    let second = Webhooks::start(client, listener, options, vec![Arc::new(AsAnnotated)]).await?;
+    let second = Webhooks::start(
+        client,
+        listener,
+        options,
+        Admission::validating(vec![Arc::new(AsAnnotated)]),
+    )
+    .await?;
     // And not when it looks again, either.
     let before = Arc::new(AtomicUsize::new(0));
     for _ in 0..3 {
@@ -84,7 +91,9 @@ async fn an_unchanged_world_is_not_written() -> Result<()> {
 #[tokio::test]
 async fn what_others_take_away_is_put_back_and_what_they_add_is_kept() -> Result<()> {
     let stage = Stage::set().await?;
-    let webhooks = stage.webhooks(vec![Arc::new(AsAnnotated)]).await?;
+    let webhooks = stage
+        .webhooks(Admission::validating(vec![Arc::new(AsAnnotated)]))
+        .await?;
     let crd_path = format!("{CRDS}/componentdefinitions.core.oam.dev");
     let configuration_path = format!("{CONFIGURATIONS}/{}", stage.configuration);
     let conversion = stage.raw.get(&crd_path).await?.body["spec"]["conversion"].clone();
@@ -175,7 +184,7 @@ async fn what_others_take_away_is_put_back_and_what_they_add_is_kept() -> Result
 async fn schemas_of_an_older_program_are_renewed_and_of_a_newer_one_kept() -> Result<()> {
     let stage = Stage::set().await?;
     let path = format!("{CRDS}/traitdefinitions.core.oam.dev");
-    stage.webhooks(Vec::new()).await?.stop().await;
+    stage.webhooks(Admission::default()).await?.stop().await;
     let edit = |version: &str, column: &str| {
         let (version, column) = (version.to_owned(), column.to_owned());
         let (raw, path) = (stage.raw.clone(), path.clone());
@@ -191,7 +200,7 @@ async fn schemas_of_an_older_program_are_renewed_and_of_a_newer_one_kept() -> Re
     };
     for (version, kept) in [("0.0.1", "Version"), ("99.0.0", "Edited")] {
         edit(version, "Edited").await?;
-        let webhooks = stage.webhooks(Vec::new()).await?;
+        let webhooks = stage.webhooks(Admission::default()).await?;
         let crd = stage.raw.get(&path).await?.body;
         assert_eq!(
             crd["spec"]["versions"][0]["additionalPrinterColumns"][0]["name"],
@@ -223,7 +232,13 @@ async fn by_a_service() -> Result<()> {
         port: 8443,
     };
     let options = Options::new("default", reach);
-    let webhooks = Webhooks::start(cluster.client(), listener, options, vec![Arc::new(AsAnnotated)]).await?;
+    let webhooks = Webhooks::start(
+        cluster.client(),
+        listener,
+        options,
+        Admission::validating(vec![Arc::new(AsAnnotated)]),
+    )
+    .await?;
     let path = "/apis/core.oam.dev/v2beta1/namespaces/default/componentdefinitions";
     let raw = cluster.raw();
     let made = raw
@@ -255,7 +270,13 @@ async fn what_cannot_be_registered_is_said_at_once() -> Result<()> {
             let mut options = stage.options(&listener)?;
             options.reach = reach.unwrap_or(options.reach);
             let validators = (0..validators).map(|_| Arc::new(AsAnnotated) as _).collect();
-            let started = Webhooks::start(stage.cluster.client(), listener, options, validators).await;
+            let started = Webhooks::start(
+                stage.cluster.client(),
+                listener,
+                options,
+                Admission::validating(validators),
+            )
+            .await;
             Ok::<_, anyhow::Error>(started.err().context("it must not start")?.to_string())
         }
     };

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use cambium_testing::{eventually, eventually_some};
 use cambium_webhooks::Webhooks;
+use cambium_webhooks::admission::Admission;
 use http::Method;
 use serde_json::{Value, json};
-use support::{AsAnnotated, Stage, definition};
+use support::{AsAnnotated, MUTATING, Stage, definition, signing};
 
 const KINDS: [&str; 4] = [
     "ComponentDefinition",
@@ -21,7 +23,7 @@ const KINDS: [&str; 4] = [
 #[tokio::test]
 async fn definitions_are_read_at_both_versions() -> Result<()> {
     let stage = Stage::set().await?;
-    let webhooks = stage.webhooks(Vec::new()).await?;
+    let webhooks = stage.webhooks(Admission::default()).await?;
     let versions = json!([
         {"version": "1.0.0", "schematic": {"cue": {"template": "one"}}, "unknown": [1, {"a": null}]},
         {"version": "1.1.0", "schematic": {"cue": {"template": "two"}}},
@@ -102,7 +104,7 @@ async fn definitions_are_read_at_both_versions() -> Result<()> {
 #[tokio::test]
 async fn a_validator_is_heard_by_the_client() -> Result<()> {
     let stage = Stage::set().await?;
-    let webhooks = stage.webhooks(vec![Arc::new(AsAnnotated)]).await?;
+    let webhooks = stage.webhooks(checked()).await?;
     let annotated = |version: &str, name: &str, annotations: Value| {
         let mut object = definition(version, "ComponentDefinition", name, json!({}));
         object["metadata"]["annotations"] = annotations;
@@ -153,6 +155,59 @@ async fn a_validator_is_heard_by_the_client() -> Result<()> {
     Ok(())
 }
 
+fn checked() -> Admission {
+    Admission::validating(vec![Arc::new(AsAnnotated)])
+}
+
+#[tokio::test]
+async fn a_mutator_changes_what_is_stored_and_its_configuration_is_kept() -> Result<()> {
+    let stage = Stage::set().await?;
+    let admission = Admission {
+        mutators: signing().mutators,
+        ..checked()
+    };
+    let webhooks = stage.webhooks(admission).await?;
+    let path = format!("{MUTATING}/{}", stage.configuration);
+    let registered = stage.raw.get(&path).await?.body["webhooks"][0].clone();
+    assert_eq!(
+        (&registered["sideEffects"], &registered["reinvocationPolicy"]),
+        (&json!("None"), &json!("Never")),
+        "{registered}"
+    );
+    let mut object = definition("v1beta1", "ComponentDefinition", "signed", json!({}));
+    object["metadata"]["annotations"] = json!({"example.dev/signed": "somebody else", "warn": "hm"});
+    let signer = eventually_some("mutators are asked", || async {
+        let answer = stage.create(&object).await?;
+        assert_eq!(answer.code, 201, "{answer:?}");
+        stage
+            .raw
+            .delete(
+                &stage.path("v1beta1", "ComponentDefinition", "signed"),
+                &Value::Null,
+            )
+            .await?;
+        let signer = answer.body["metadata"]["annotations"]["example.dev/signed"].clone();
+        // An API server hears of a webhook a little later than we tell it.
+        Ok((signer != "somebody else").then_some(signer))
+    })
+    .await?;
+    assert_ne!(signer, "");
+    // Asked at every version, and before validators.
+    object["metadata"]["annotations"] = json!({"deny": "no"});
+    object["apiVersion"] = json!("core.oam.dev/v2beta1");
+    let answer = stage.create(&object).await?;
+    let message = "admission webhook \"signs.webhooks.cambium.dev\" denied the request: no";
+    assert_eq!((answer.code, answer.message()), (403, message));
+    // Whoever removes the configuration gets it back.
+    assert_eq!(stage.raw.delete(&path, &Value::Null).await?.code, 200);
+    eventually("the configuration is back", || async {
+        Ok(stage.raw.get(&path).await?.body["webhooks"][0]["name"] == registered["name"])
+    })
+    .await?;
+    webhooks.stop().await;
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_validator_that_does_not_decide_is_a_no_in_words() -> Result<()> {
     let stage = Stage::set().await?;
@@ -160,7 +215,7 @@ async fn a_validator_that_does_not_decide_is_a_no_in_words() -> Result<()> {
     let mut options = stage.options(&listener)?;
     options.limits.validation = Duration::from_millis(100);
     let client = stage.cluster.client();
-    let webhooks = Webhooks::start(client, listener, options, vec![Arc::new(AsAnnotated)]).await?;
+    let webhooks = Webhooks::start(client, listener, options, checked()).await?;
     let mut object = definition("v1beta1", "ComponentDefinition", "slow", json!({}));
     object["metadata"]["annotations"] = json!({"hang": ""});
     let answer = stage.create(&object).await?;
@@ -186,7 +241,7 @@ async fn a_panic_in_conversion_names_the_object_and_spares_the_others() -> Resul
         }
         convert(object, desired)
     });
-    let webhooks = Webhooks::start(stage.cluster.client(), listener, options, Vec::new()).await?;
+    let webhooks = Webhooks::start(stage.cluster.client(), listener, options, Admission::default()).await?;
     for name in ["fine", "bad"] {
         let made = stage
             .create(&definition("v1beta1", "PolicyDefinition", name, json!({})))

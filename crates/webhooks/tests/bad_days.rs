@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Result;
 use cambium_apiserver::ApiServer;
 use cambium_testing::TestCluster;
+use cambium_webhooks::admission::Admission;
 use cambium_webhooks::certificates::Stored;
 use cambium_webhooks::registration::Reach;
 use cambium_webhooks::{Options, Webhooks};
@@ -69,7 +70,13 @@ async fn survive(trouble: Trouble) -> Result<()> {
         let mut options = Options::new("default", Reach::local(listener.local_addr()?));
         // The others are the same again.
         options.crds.truncate(1);
-        let started = Webhooks::start(client, listener, options, vec![Arc::new(AsAnnotated)]).await;
+        let started = Webhooks::start(
+            client,
+            listener,
+            options,
+            Admission::validating(vec![Arc::new(AsAnnotated)]),
+        )
+        .await;
         let webhooks = started.map_err(|error| anyhow::anyhow!("{trouble:?} {number}: {error}"))?;
         let secrets: Api<Secret> = Api::namespaced(cluster.client(), "default");
         let secret = secrets.get("cambium-webhooks").await?;

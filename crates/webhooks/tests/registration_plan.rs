@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use cambium_api::crds;
 use cambium_webhooks::names;
-use cambium_webhooks::registration::{Reach, Registration, Target, Webhook, Write, plan};
+use cambium_webhooks::registration::{Asks, Reach, Registration, Target, Webhook, Write, plan};
 use serde_json::{Value, json};
 
 fn registration(webhooks: &[&str]) -> Registration {
+    let webhooks: Vec<Webhook> = webhooks
+        .iter()
+        .map(|path| Webhook::new(path, Some(Vec::new())))
+        .collect();
     Registration {
         reach: Reach::Service {
             namespace: "system".to_owned(),
@@ -16,13 +20,8 @@ fn registration(webhooks: &[&str]) -> Registration {
         },
         configuration: "cambium".to_owned(),
         crds: crds::all().into_iter().map(Arc::new).collect(),
-        webhooks: webhooks
-            .iter()
-            .map(|path| Webhook {
-                path: (*path).to_owned(),
-                rules: Some(Vec::new()),
-            })
-            .collect(),
+        mutating: webhooks.clone(),
+        validating: webhooks,
         timeout_seconds: 10,
         namespace_selector: None,
     }
@@ -121,33 +120,98 @@ fn versions_that_we_do_not_know_stay_and_ours_are_served() {
 #[test]
 fn webhooks_that_we_no_longer_have_go_and_an_empty_configuration_is_not_made() {
     let both = registration(&["one", "two"]);
-    let configuration = |of: &Registration| Target::Configuration(of.configuration.clone());
-    let observed = made(&both, &configuration(&both), "bundle");
-    let one = registration(&["two"]);
-    let result = replaced(&one, &configuration(&one), &observed, "bundle");
-    let left: Vec<&Value> = result["webhooks"]
+    for asks in [Asks::Validators, Asks::Mutators] {
+        let configuration = |of: &Registration| Target::Configuration(asks, of.configuration.clone());
+        let observed = made(&both, &configuration(&both), "bundle");
+        let one = registration(&["two"]);
+        let result = replaced(&one, &configuration(&one), &observed, "bundle");
+        let left: Vec<&Value> = result["webhooks"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|one| &one["name"])
+            .collect();
+        assert_eq!(left, [&json!(format!("two{}", names::WEBHOOK_SUFFIX))]);
+        let none = registration(&[]);
+        assert_eq!(plan(&none, &configuration(&none), None, "bundle"), Write::Nothing);
+        assert_eq!(
+            replaced(&none, &configuration(&none), &observed, "bundle")["webhooks"],
+            json!([])
+        );
+    }
+}
+
+#[test]
+fn deletions_go_on_while_nobody_answers_where_that_is_wished() {
+    let mut registration = registration(&[]);
+    let rule = json!({"apiGroups": ["a"], "apiVersions": ["*"], "operations": ["CREATE", "DELETE"], "resources": ["bs"]});
+    let rules = serde_json::from_value(json!([rule])).ok();
+    registration.validating = Webhook::new("one", rules).letting_go().into();
+    let target = Target::Configuration(Asks::Validators, "cambium".to_owned());
+    let object = made(&registration, &target, "bundle");
+    let told: Vec<[&Value; 3]> = object["webhooks"]
         .as_array()
         .into_iter()
         .flatten()
-        .map(|one| &one["name"])
+        .map(|one| {
+            [
+                &one["name"],
+                &one["failurePolicy"],
+                &one["rules"][0]["operations"][0],
+            ]
+        })
         .collect();
-    assert_eq!(left, [&json!(format!("two{}", names::WEBHOOK_SUFFIX))]);
-    let none = registration(&[]);
-    assert_eq!(plan(&none, &configuration(&none), None, "bundle"), Write::Nothing);
     assert_eq!(
-        replaced(&none, &configuration(&none), &observed, "bundle")["webhooks"],
-        json!([])
+        told,
+        [
+            ["one.webhooks.cambium.dev", "Fail", "CREATE"],
+            ["one-deletion.webhooks.cambium.dev", "Ignore", "DELETE"]
+        ]
     );
+    let paths = |index: usize| &object["webhooks"][index]["clientConfig"]["service"]["path"];
+    assert_eq!(paths(0), paths(1), "the same validator decides");
+    assert_eq!(
+        plan(&registration, &target, Some(&object), "bundle"),
+        Write::Nothing
+    );
+}
+
+#[test]
+fn mutators_have_a_configuration_of_their_own() {
+    let registration = registration(&["author"]);
+    let target = Target::Configuration(Asks::Mutators, "cambium".to_owned());
+    let object = made(&registration, &target, "bundle");
+    assert_eq!(
+        (target.collection(), &object["kind"]),
+        (
+            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+            &json!("MutatingWebhookConfiguration")
+        )
+    );
+    let webhook = &object["webhooks"][0];
+    assert_eq!(webhook["clientConfig"]["service"]["path"], "/mutate/author");
+    assert_eq!(
+        [
+            &webhook["failurePolicy"],
+            &webhook["sideEffects"],
+            &webhook["reinvocationPolicy"]
+        ],
+        ["Fail", "None", "Never"]
+    );
+    // A validating webhook has no such field, and an API server that is strict would say so.
+    let validating = Target::Configuration(Asks::Validators, "cambium".to_owned());
+    let validating = made(&registration, &validating, "bundle");
+    assert!(validating["webhooks"][0]["reinvocationPolicy"].is_null());
 }
 
 #[test]
 fn rules_that_are_not_known_yet_stay_as_they_are_registered() {
     let mut known = registration(&["one", "two"]);
     let rule = json!({"apiGroups": ["a"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["bs"], "scope": "*"});
-    known.webhooks[1].rules = serde_json::from_value(json!([rule])).ok();
+    known.validating[1].rules = serde_json::from_value(json!([rule])).ok();
     let mut unknown = known.clone();
-    unknown.webhooks[1].rules = None;
-    let target = Target::Configuration("cambium".to_owned());
+    unknown.validating[1].rules = None;
+    let target = Target::Configuration(Asks::Validators, "cambium".to_owned());
     let names = |object: &Value| -> Vec<String> {
         let webhooks = object["webhooks"].as_array().into_iter().flatten();
         webhooks.map(|webhook| webhook["name"].to_string()).collect()

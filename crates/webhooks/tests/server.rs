@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use bytes::Bytes;
-use cambium_webhooks::admission::{AdmissionRequest, Validator, Verdict};
+use cambium_apiserver::pki::{self, Identity};
+use cambium_webhooks::admission::{Admission, AdmissionRequest, Validator, Verdict};
 use cambium_webhooks::certificates::{Authority, Leaf, Resolver};
-use cambium_webhooks::server::{Hooks, Limits, Server};
+use cambium_webhooks::server::{Clients, Hooks, Limits, Server};
 use futures::future::{BoxFuture, FutureExt};
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -20,9 +21,9 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde_json::{Value, json};
-use support::AsAnnotated;
+use support::{AsAnnotated, signing};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -34,6 +35,8 @@ struct Play {
     server: Server,
     resolver: Arc<Resolver>,
     authority: Authority,
+    /// What the client shows.
+    shows: Option<Identity>,
 }
 
 /// Times that a test can wait for.
@@ -50,21 +53,26 @@ fn impatient() -> Limits {
 
 impl Play {
     async fn start(limits: Limits, hooks: Hooks) -> Result<Self> {
+        Self::start_for(limits, hooks, Clients::Anybody).await
+    }
+
+    async fn start_for(limits: Limits, hooks: Hooks, clients: Clients) -> Result<Self> {
         let now = Timestamp::now();
         let authority = Authority::generate(now, SignedDuration::from_hours(24))?;
         let resolver = Arc::new(Resolver::default());
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let play = Self {
-            server: Server::start(listener, resolver.clone(), hooks, limits)?,
+            server: Server::start_for(listener, resolver.clone(), hooks, limits, clients)?,
             resolver,
             authority,
+            shows: None,
         };
         play.renew()?;
         Ok(play)
     }
 
     async fn usual() -> Result<Self> {
-        Self::start(Limits::default(), Hooks::new(vec![Arc::new(AsAnnotated)])).await
+        Self::start(Limits::default(), Hooks::new(annotated_only())).await
     }
 
     fn renew(&self) -> Result<()> {
@@ -82,10 +90,16 @@ impl Play {
             self.authority.certificate().pem().as_bytes(),
         )?)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        let config = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+            .with_root_certificates(roots);
+        let mut config = match &self.shows {
+            None => config.with_no_client_auth(),
+            Some(identity) => config.with_client_auth_cert(
+                vec![CertificateDer::from_pem_slice(identity.certificate.as_bytes())?],
+                PrivateKeyDer::from_pem_slice(identity.key.as_bytes())?,
+            )?,
+        };
         config.alpn_protocols = vec![protocol.to_vec()];
         let stream = TcpStream::connect(self.server.address()).await?;
         let name = ServerName::try_from("127.0.0.1")?;
@@ -149,6 +163,10 @@ fn admission(version: &str, object: &Value) -> Value {
         "request": {"uid": "42", "operation": "CREATE", "object": object, "somethingNew": {}}})
 }
 
+fn annotated_only() -> Admission {
+    Admission::validating(vec![Arc::new(AsAnnotated)])
+}
+
 fn annotated(annotation: &str, text: &str) -> Value {
     json!({"metadata": {"annotations": {annotation: text}}})
 }
@@ -192,6 +210,87 @@ async fn reviews_are_answered_in_their_own_version() -> Result<()> {
                 {"status": "Failure", "code": 422, "reason": "Invalid", "message": "no, because"}}});
         assert_eq!((code, serde_json::from_str::<Value>(&answer)?), (200, expected));
     }
+    play.server.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_mutator_answers_with_a_patch_or_a_denial() -> Result<()> {
+    let play = Play::start(impatient(), Hooks::new(signing())).await?;
+    let ask = async |object: Value| -> Result<Value> {
+        let (code, answer) = play
+            .post("/mutate/signs", admission("v1", &object).to_string())
+            .await?;
+        assert_eq!(code, 200, "{answer}");
+        Ok(serde_json::from_str::<Value>(&answer)?["response"].clone())
+    };
+    let answer = ask(annotated("warn", "mind the step")).await?;
+    assert_eq!(
+        (&answer["allowed"], &answer["patchType"], &answer["warnings"]),
+        (&json!(true), &json!("JSONPatch"), &json!(["mind the step"]))
+    );
+    let patch: k8s_openapi::ByteString = serde_json::from_value(answer["patch"].clone())?;
+    // What separates the parts of a JSON pointer is escaped in a key.
+    assert_eq!(
+        serde_json::from_slice::<Value>(&patch.0)?,
+        json!([{"op": "add", "path": "/metadata/annotations/example.dev~1signed", "value": ""}])
+    );
+    for (told, code, message) in [
+        ("deny", 403, "not you"),
+        (
+            "panic",
+            500,
+            "the mutator \"signs\" failed and cannot say whether this is right; its log says why",
+        ),
+        (
+            "hang",
+            500,
+            "the mutator \"signs\" did not decide within 100ms; try again",
+        ),
+    ] {
+        let answer = ask(annotated(told, "not you")).await?;
+        assert_eq!(
+            (
+                &answer["allowed"],
+                &answer["status"]["code"],
+                &answer["status"]["message"]
+            ),
+            (&json!(false), &json!(code), &json!(message))
+        );
+        assert!(answer["patch"].is_null(), "{answer}");
+    }
+    // Validators and mutators have paths of their own.
+    assert_eq!(play.post("/admit/signs", "{}").await?.0, 404);
+    play.server.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn with_an_authority_for_clients_only_they_are_answered() -> Result<()> {
+    let now = Timestamp::now();
+    let [ours, other] = [pki::Authority::generate(now)?, pki::Authority::generate(now)?];
+    let clients = Clients::signed_by(ours.certificate().as_bytes())?;
+    let mut play = Play::start_for(impatient(), Hooks::new(annotated_only()), clients).await?;
+    let question = || admission("v1", &annotated("warn", "x")).to_string();
+    let (code, text) = play.post("/admit/as-annotated", question()).await?;
+    assert_eq!(
+        (code, text.trim()),
+        (403, "a client certificate is required here")
+    );
+    assert_eq!(
+        play.post("/convert", review("v1", &["a"]).to_string()).await?.0,
+        403
+    );
+    // Probes have no certificate.
+    let probe = Request::get("/healthz").header("host", "127.0.0.1");
+    assert_eq!(play.send(probe.body(Full::default())?).await?.0, 200);
+    // One of somebody else is worse than none.
+    play.shows = Some(other.client("kube-apiserver", &[], now)?);
+    assert!(play.post("/admit/as-annotated", question()).await.is_err());
+    play.shows = Some(ours.client("kube-apiserver", &[], now)?);
+    assert_eq!(play.post("/admit/as-annotated", question()).await?.0, 200);
+    play.is_well().await?;
+    assert!(Clients::signed_by(b"nothing").is_err());
     play.server.stop().await;
     Ok(())
 }
@@ -349,7 +448,7 @@ async fn a_body_or_head_that_is_too_large_is_not_read() -> Result<()> {
         body: 1000,
         ..Limits::default()
     };
-    let small = Play::start(limits, Hooks::new(Vec::new())).await?;
+    let small = Play::start(limits, Hooks::new(Admission::default())).await?;
     let chunk = format!("400\r\n{}\r\n", "x".repeat(0x400));
     let chunked = format!("{head}transfer-encoding: chunked\r\n\r\n{chunk}");
     let answer = small.bytes(chunked.as_bytes()).await?;
@@ -370,7 +469,7 @@ async fn a_body_or_head_that_is_too_large_is_not_read() -> Result<()> {
 
 #[tokio::test]
 async fn who_is_slow_or_silent_holds_up_nobody() -> Result<()> {
-    let play = Play::start(impatient(), Hooks::new(Vec::new())).await?;
+    let play = Play::start(impatient(), Hooks::new(Admission::default())).await?;
     let mut silent = TcpStream::connect(play.server.address()).await?;
     let mut no_tls = TcpStream::connect(play.server.address()).await?;
     no_tls.write_all(b"GET / HTTP/1.1\r\n\r\n").await?;
@@ -397,7 +496,7 @@ async fn idle_connections_are_closed_and_make_room() -> Result<()> {
         farewell: Duration::from_millis(100),
         ..Limits::default()
     };
-    let play = Play::start(limits, Hooks::new(Vec::new())).await?;
+    let play = Play::start(limits, Hooks::new(Admission::default())).await?;
     for protocol in [b"h2".as_slice(), b"http/1.1"] {
         let _idle = play.tls(protocol).await?;
         // Waits in the queue until the first is closed.
@@ -408,7 +507,7 @@ async fn idle_connections_are_closed_and_make_room() -> Result<()> {
 
 #[tokio::test]
 async fn a_panic_is_an_answer_about_one_object() -> Result<()> {
-    let mut hooks = Hooks::new(vec![Arc::new(AsAnnotated)]);
+    let mut hooks = Hooks::new(annotated_only());
     let convert = hooks.converter.clone();
     hooks.converter = Arc::new(move |object, desired| {
         if object["metadata"]["name"] == "bad" {
@@ -479,7 +578,9 @@ impl Validator for Told {
 async fn validators_see_objects_whole() -> Result<()> {
     let play = Play::start(
         Limits::default(),
-        Hooks::new(vec![Arc::new(Told(Arc::new(Semaphore::new(1))))]),
+        Hooks::new(Admission::validating(vec![Arc::new(Told(Arc::new(
+            Semaphore::new(1),
+        )))])),
     )
     .await?;
     let object =
@@ -496,7 +597,11 @@ async fn validators_see_objects_whole() -> Result<()> {
 #[tokio::test]
 async fn a_server_that_stops_answers_what_it_was_asked() -> Result<()> {
     let gate = Arc::new(Semaphore::new(0));
-    let play = Play::start(Limits::default(), Hooks::new(vec![Arc::new(Told(gate.clone()))])).await?;
+    let play = Play::start(
+        Limits::default(),
+        Hooks::new(Admission::validating(vec![Arc::new(Told(gate.clone()))])),
+    )
+    .await?;
     let address = play.server.address();
     let stream = TokioIo::new(play.tls(b"http/1.1").await?);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;

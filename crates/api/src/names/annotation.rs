@@ -16,6 +16,19 @@ pub const IGNORE_UNSUPPORTED: &str = "app.oam.dev/ignore-unsupported";
 /// any order.
 pub const RESTORED: &str = "app.oam.dev/restored";
 
+/// On an Application: the ServiceAccount of its namespace whose rights its objects are applied with.
+pub const SERVICE_ACCOUNT: &str = "app.oam.dev/service-account-name";
+
+/// On an Application: the user whose rights its objects are applied with. Written by admission alone.
+pub const USERNAME: &str = "app.oam.dev/username";
+
+/// On an Application: the groups of that user, joined by commas. Written by admission alone.
+pub const GROUP: &str = "app.oam.dev/group";
+
+/// On what an Application made: the `uid` of the Application. Labels are copied by people and programs; an object without this is not
+/// adopted for its labels.
+pub const APPLICATION_UID: &str = "app.oam.dev/application-uid";
+
 /// On what an Application made: the application revision that it comes from.
 pub const APPLICATION_REVISION: &str = "app.oam.dev/app-revision";
 

@@ -75,6 +75,12 @@ pub const UNSUPPORTED_IGNORED: &str = "UnsupportedIgnored";
 /// An object that it would apply belongs to somebody else.
 pub const OWNED_BY_ANOTHER: &str = "OwnedByAnother";
 
+/// Nobody's rights can be used to apply the objects of an Application.
+pub const NO_IDENTITY: &str = "NoIdentity";
+
+/// The identity of an Application is not allowed to write one of its objects.
+pub const FORBIDDEN: &str = "Forbidden";
+
 /// The API server refused an object.
 pub const APPLY_FAILED: &str = "ApplyFailed";
 

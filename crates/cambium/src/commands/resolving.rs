@@ -1,6 +1,7 @@
 //! `cambium resolve`: what the references of an application get, and why.
 
 use anyhow::Result;
+use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::{ApplicationStatus, ResolvedReference};
 use cambium_lineage::InUse;
 use cambium_oam::application::answers;
@@ -86,6 +87,15 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
             if answered.frozen.is_some() {
                 text.push_str(&format!("  {why}; without publishVersion:\n"));
             }
+            if let Ok(resolved) = &answer.outcome
+                && world.catalogue.hides_shared(&resolved.stored.artifact)
+            {
+                let artifact = &resolved.stored.artifact;
+                text.push_str(&format!(
+                    "  {}'s own definition hides the shared {} in {SYSTEM_NAMESPACE}\n",
+                    artifact.namespace, artifact.name
+                ));
+            }
             for line in explained.iter().flatten() {
                 let mark = if line.chosen { "*" } else { " " };
                 text.push_str(&format!("  {mark} {:<16} {}\n", line.version, line.why));
@@ -103,6 +113,9 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
             "newer": resolved
                 .and_then(|resolved| resolved.newer.as_ref())
                 .map(|(version, reason)| json!({"version": version, "reason": reason})),
+            "hidesShared": options.explain.then(|| {
+                resolved.is_some_and(|resolved| world.catalogue.hides_shared(&resolved.stored.artifact))
+            }),
             "revisions": options.explain.then(|| explained.ok()).flatten(),
         }));
     }

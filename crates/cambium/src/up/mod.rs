@@ -9,10 +9,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use cambium_api::names::{CROSSPLANE_NAMESPACE, SYSTEM_NAMESPACE};
+use cambium_api::names::{CROSSPLANE_NAMESPACE, FIELD_MANAGER, SYSTEM_NAMESPACE};
+use cambium_api::rbac;
 use cambium_apiserver::store::OpenError;
 use cambium_controllers::Settings;
-use kube::Client;
+use cambium_webhooks::server::Clients;
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
 
 use crate::cli::Up;
 use crate::platform::{Plan, Platform, Served, ensure_namespace};
@@ -70,7 +74,7 @@ async fn up(options: &Up) -> anyhow::Result<()> {
     kubeconfig::write(&home.kubeconfig, &clusters)?;
     let mut platforms = Vec::new();
     for cluster in &clusters {
-        platforms.push(platform(cluster).await?);
+        platforms.push(platform(cluster, options).await?);
     }
     if options.demo
         && let Err(error) = demo::run(&clusters[0]).await
@@ -93,15 +97,21 @@ async fn up(options: &Up) -> anyhow::Result<()> {
 }
 
 /// Our kinds, controllers and webhooks, in a cluster of this process.
-async fn platform(cluster: &Cluster) -> anyhow::Result<Platform> {
+async fn platform(cluster: &Cluster, options: &Up) -> anyhow::Result<Platform> {
     let client = Client::new(cluster.server.clone(), "default");
     ensure_namespace(&client, CROSSPLANE_NAMESPACE).await?;
+    install_roles(&client).await?;
     let plan = Plan {
         namespace: SYSTEM_NAMESPACE.to_owned(),
-        settings: Settings::default(),
+        settings: Settings {
+            identities: options.identities.identities(),
+            local_definitions: options.identities.local_definitions(),
+            ..Settings::default()
+        },
         webhooks: Some(Served {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             reach: None,
+            clients: Clients::Anybody,
         }),
         // Nobody else has the data.
         identity: None,
@@ -109,6 +119,21 @@ async fn platform(cluster: &Cluster) -> anyhow::Result<Platform> {
     Platform::start(client, plan)
         .await
         .with_context(|| format!("the controllers of {} did not start", cluster.name))
+}
+
+/// Rights on our kinds for those who have Kubernetes' own roles. Roles that are as they should be are not written.
+async fn install_roles(client: &Client) -> anyhow::Result<()> {
+    let roles: Api<ClusterRole> = Api::all(client.clone());
+    for document in rbac::documents(rbac::PEOPLE) {
+        let role: ClusterRole = serde_saphyr::from_str(document)?;
+        let name = role.metadata.name.clone().unwrap_or_default();
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        roles
+            .patch(&name, &params, &Patch::Apply(&role))
+            .await
+            .with_context(|| format!("failed to install ClusterRole {name}"))?;
+    }
+    Ok(())
 }
 
 /// Where to listen, and whether it must be there.

@@ -6,7 +6,7 @@
 use crate::platform::{self, Platform};
 use anyhow::{Result, ensure};
 use cambium_controllers::Settings;
-use cambium_testing::{Answer, Raw, eventually, eventually_some};
+use cambium_testing::{Answer, Raw, eventually, eventually_some, rights};
 use serde_json::{Value, json};
 
 const GROUP_PATH: &str = "/apis/apiextensions.crossplane.io/v1";
@@ -40,7 +40,7 @@ impl Stage {
     pub(crate) async fn scoped(settings: Settings, scope: &'static str, definition: Value) -> Result<Self> {
         let mut platform = Platform::without_manager(settings).await?;
         clear(&platform.raw).await?;
-        let client = platform.cluster.client();
+        let client = platform.cluster.manager().await?;
         platform.start_manager(client).await?;
         let stage = Self::on(platform, scope);
         stage.define(definition).await?;
@@ -76,6 +76,9 @@ impl Stage {
     /// Applies the definition, with more in its spec, and waits until composite resources can be made.
     pub(crate) async fn define(&self, more: Value) -> Result<Value> {
         let name = format!("xthings.{}", self.group);
+        // What a platform grants for its own kinds, and for what they compose.
+        rights::grant_composing(&self.platform.raw, &self.group, &["*"]).await?;
+        rights::grant_composing(&self.platform.raw, "", &["configmaps", "secrets"]).await?;
         let mut object = json!({
             "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
             "metadata": {"name": name},

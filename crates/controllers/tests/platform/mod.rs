@@ -5,8 +5,8 @@
 
 use anyhow::{Context as _, Result};
 use cambium_api::crds;
-use cambium_controllers::{Manager, Settings};
-use cambium_testing::{Answer, Backend, Raw, TestCluster, eventually, eventually_some};
+use cambium_controllers::{Authors, Identities, Manager, Otherwise, Settings};
+use cambium_testing::{Answer, Backend, Raw, TestCluster, eventually, eventually_some, rights};
 use cambium_webhooks::registration::Reach;
 use cambium_webhooks::{Options, Webhooks};
 use jiff::SignedDuration;
@@ -18,7 +18,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
-const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const CONFIGURATIONS: [&str; 2] = [
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+];
+
+/// The ServiceAccount that applies what applications make where admission is off. It may do everything.
+const DEPLOYER: &str = "deployer";
 
 /// On a cluster that tests share, one manager works at a time.
 static ALONE: Mutex<()> = Mutex::const_new(());
@@ -43,6 +49,11 @@ pub(crate) fn settings() -> Settings {
     Settings {
         deletion_delay: SignedDuration::ZERO,
         serves_v2beta1: false,
+        // Nobody records authors where admission is off.
+        identities: Identities {
+            authors: Authors::Unknown,
+            otherwise: Otherwise::ServiceAccount(DEPLOYER.to_owned()),
+        },
         ..Settings::default()
     }
 }
@@ -55,7 +66,7 @@ impl Platform {
 
     pub(crate) async fn with(settings: Settings) -> Result<Self> {
         let mut platform = Self::without_manager(settings).await?;
-        let client = platform.cluster.client();
+        let client = platform.cluster.manager().await?;
         platform.start_manager(client).await?;
         Ok(platform)
     }
@@ -69,21 +80,33 @@ impl Platform {
     pub(crate) async fn checked(settings: Settings) -> Result<Self> {
         let settings = Settings {
             serves_v2beta1: true,
+            identities: Identities {
+                authors: Authors::Recorded,
+                otherwise: Otherwise::Nobody,
+            },
             ..settings
         };
         let mut platform = Self::without_manager(settings).await?;
-        let client = platform.cluster.client();
+        let client = platform.cluster.manager().await?;
         platform.start_manager(client.clone()).await?;
         let manager = &platform.manager.as_ref().unwrap().manager;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let options = Options::new(platform.namespace.clone(), Reach::local(listener.local_addr()?));
-        let webhooks = Webhooks::start(client, listener, options, manager.validators()).await?;
+        let webhooks = Webhooks::start(client, listener, options, manager.admission()).await?;
         platform.webhooks = Some(webhooks);
         // An API server hears of a webhook a little later than we tell it.
         let probe = definition("PolicyDefinition", "probe", Some("no version"), "");
         eventually("definitions are checked", || async {
             let path = format!("{}?dryRun=All", platform.path("policydefinitions"));
             Ok(platform.raw.post(&path, &probe).await?.code >= 400)
+        })
+        .await?;
+        let mut probe = application("probe", json!({"app.oam.dev/username": "nobody"}), &[]);
+        probe["spec"]["components"] = json!([]);
+        eventually("authors are recorded", || async {
+            let path = format!("{}?dryRun=All", platform.path("applications"));
+            let answer = platform.raw.post(&path, &probe).await?;
+            Ok(answer.body["metadata"]["annotations"]["app.oam.dev/username"] != "nobody")
         })
         .await?;
         Ok(platform)
@@ -97,14 +120,16 @@ impl Platform {
         let cluster = TestCluster::start().await?;
         let raw = cluster.raw();
         // What the test before this one left would ask a server that is gone.
-        let configurations = raw.get(CONFIGURATIONS).await?.body;
-        for one in configurations["items"].as_array().into_iter().flatten() {
-            let name = one["metadata"]["name"].as_str().unwrap();
-            raw.delete(&format!("{CONFIGURATIONS}/{name}"), &json!({}))
-                .await?;
+        for collection in CONFIGURATIONS {
+            let configurations = raw.get(collection).await?.body;
+            for one in configurations["items"].as_array().into_iter().flatten() {
+                let name = one["metadata"]["name"].as_str().unwrap();
+                raw.delete(&format!("{collection}/{name}"), &json!({})).await?;
+            }
         }
         install(&raw).await?;
         let namespace = cluster.namespace("team").await?;
+        empower(&raw, &namespace).await?;
         Ok(Self {
             cluster,
             raw,
@@ -127,11 +152,23 @@ impl Platform {
         Ok(())
     }
 
+    /// Whose rights the next manager uses.
+    pub(crate) fn set_identities(&mut self, identities: Identities) {
+        self.settings.identities = identities;
+    }
+
     /// Ends the manager as a crash would.
     pub(crate) async fn stop_manager(&mut self) {
         if let Some(working) = self.manager.take() {
             working.task.abort();
             let _ = working.task.await;
+        }
+    }
+
+    /// Ends the webhooks. What is registered stays, and nobody answers.
+    pub(crate) async fn stop_webhooks(&mut self) {
+        if let Some(webhooks) = self.webhooks.take() {
+            webhooks.stop().await;
         }
     }
 
@@ -146,7 +183,7 @@ impl Platform {
     pub(crate) async fn at_rest(&mut self, lists: &[String]) -> Result<()> {
         self.rest().await?;
         let before = self.versions(lists).await?;
-        let client = self.cluster.client();
+        let client = self.cluster.manager().await?;
         self.start_manager(client).await?;
         self.rest().await?;
         let after = self.versions(lists).await?;
@@ -201,9 +238,11 @@ impl Platform {
             return Self::with(self.settings.clone()).await;
         }
         let cluster = TestCluster::start().await?;
+        let namespace = cluster.namespace("team").await?;
+        empower(&cluster.raw(), &namespace).await?;
         Ok(Self {
             raw: cluster.raw(),
-            namespace: cluster.namespace("team").await?,
+            namespace,
             cluster,
             settings: self.settings.clone(),
             manager: None,
@@ -364,10 +403,25 @@ fn eprint(value: &Value) {
 
 impl Drop for Platform {
     fn drop(&mut self) {
+        // It runs with the rights that are shipped for it.
+        let refused = rights::refused();
+        assert!(refused.is_empty() || std::thread::panicking(), "{refused:#?}");
         if let Some(working) = self.manager.take() {
             working.task.abort();
         }
     }
+}
+
+/// Gives the ServiceAccount that applies what applications make in a namespace all rights.
+async fn empower(raw: &Raw, namespace: &str) -> Result<()> {
+    let binding = json!({"metadata": {"name": format!("{DEPLOYER}-{namespace}")},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": DEPLOYER, "namespace": namespace}]});
+    let answer = raw
+        .post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding)
+        .await?;
+    anyhow::ensure!(answer.code == 201, "{answer:?}");
+    Ok(())
 }
 
 /// Installs our CRDs and waits until they are served.

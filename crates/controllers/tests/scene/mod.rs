@@ -6,7 +6,7 @@ use crate::platform::{install, settings};
 use anyhow::{Context as _, Result};
 use cambium_apiserver::{ApiServer, Clock};
 use cambium_controllers::runtime::lease::{self, Election};
-use cambium_controllers::{Manager, Settings};
+use cambium_controllers::{Authors, Identities, Manager, Otherwise, Settings};
 use cambium_testing::{Faults, Raw, TestCluster, virtual_clock};
 use http::Method;
 use kube::Client;
@@ -31,6 +31,11 @@ impl Process {
         let settings = Settings {
             patience: Duration::from_secs(10),
             clock: clock.clone(),
+            // Which has all rights here.
+            identities: Identities {
+                authors: Authors::Unknown,
+                otherwise: Otherwise::Manager,
+            },
             ..settings()
         };
         let manager = Arc::new(Manager::new(client, settings).await?);

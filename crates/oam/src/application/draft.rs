@@ -6,6 +6,7 @@ use super::object::LONGEST_LABEL;
 use super::order;
 use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object, snapshot};
 use super::unsupported;
+use crate::identity::without_identity;
 use crate::resolve::place;
 use crate::{Answer, Asked, Catalogue, Follow, HeldBack, Refused, Resolved, Stored, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
@@ -493,7 +494,7 @@ fn work(
     if let Some(problem) = name_too_long(snapshot) {
         return Err(vec![problem.into()]);
     }
-    let application = Application::from_manifest(snapshot)
+    let application = Application::from_manifest(&without_identity(snapshot))
         .map_err(|error| one(reason::RENDER_FAILED, error.to_string()))?;
     let mut definitions = Definitions::default();
     // What is frozen was taken as it was.

@@ -14,12 +14,16 @@ mod order;
 mod plan;
 mod recorded;
 mod status;
+mod stuck;
 mod unsupported;
 
 pub use cambium_objects::Object;
 pub use draft::{Answers, Draft, Observed, Step, ToRender, Work, answers, draft, resolved, restore};
 pub use events::{Events, events};
 pub use object::is_made_by;
-pub use plan::{Applied, Plan, Scopes, ever_wanted, is_orphaning, plan, plan_deletion, superfluous};
+pub use plan::{
+    Applied, Plan, Scopes, ever_wanted, is_orphaning, not_ours, plan, plan_deletion, superfluous,
+};
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};
+pub use stuck::stuck_status;

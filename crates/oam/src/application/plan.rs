@@ -4,7 +4,7 @@ use super::object::{LONGEST_LABEL, applied_object, is_applied_by_us};
 use super::status::is_healthy;
 use super::{Recorded, Work, is_made_by, order};
 use crate::Refused;
-use cambium_api::names::{finalizer, label, reason};
+use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_api::v1beta1::{ApplicationStatus, AppliedResource};
 use cambium_lineage::{Digest, RevisionName};
 use cambium_objects::{Object, is_within, lay_over, without_fields};
@@ -86,6 +86,10 @@ pub fn plan(
             ),
         }
         set_identity(&mut manifest_object, namespace, name);
+        if !text(application, "uid").is_empty() {
+            manifest_object["metadata"]["annotations"][annotation::APPLICATION_UID] =
+                application["metadata"]["uid"].clone();
+        }
         let object = Object::of(&manifest_object);
         if let Some(other) = plan.wanted.iter_mut().find(|other| other.object.is(&object)) {
             if other.component == component {
@@ -212,12 +216,15 @@ pub(super) fn ours(application: &Value, live: &BTreeMap<Object, Value>) -> BTree
         .collect()
 }
 
-/// Whether an object that is there may be applied: its labels say that it is ours, or we have applied it and somebody took them away.
+/// Whether an object that is there may be applied: it carries our labels, and a uid beside them or a place in the status, since labels are
+/// copied; or we have applied it and somebody took the labels away. A uid of another Application of that name is one of an Application that is
+/// gone, as after a restore: what it left is nobody's.
 fn is_ours(application: &Value, object: &Object, live: &Value) -> bool {
-    is_made_by(live, text(application, "namespace"), text(application, "name"))
-        || (live["metadata"]["labels"][label::APPLICATION].is_null()
-            && is_applied_by_us(live)
-            && applied(application).any(|applied| applied.is(object)))
+    let listed = || applied(application).any(|applied| applied.is(object));
+    if is_made_by(live, text(application, "namespace"), text(application, "name")) {
+        return live["metadata"]["annotations"][annotation::APPLICATION_UID].is_string() || listed();
+    }
+    live["metadata"]["labels"][label::APPLICATION].is_null() && is_applied_by_us(live) && listed()
 }
 
 /// What the status says was applied.
@@ -314,14 +321,23 @@ fn maker(origin: &Origin) -> String {
 
 fn owned_by_another(object: &Object, live: &Value) -> String {
     let labels = &live["metadata"]["labels"];
+    let marked = live["metadata"]["annotations"][annotation::APPLICATION_UID].is_string();
     match (
-        labels[label::APPLICATION_NAMESPACE].as_str(),
+        labels[label::APPLICATION_NAMESPACE].as_str().filter(|_| marked),
         labels[label::APPLICATION].as_str(),
     ) {
         (Some(namespace), Some(name)) => {
             format!("{object} belongs to Application {namespace}/{name}; rename it in one of the two")
         }
-        _ => format!(
+        _ => not_ours(object).message,
+    }
+}
+
+/// Why an object is left alone that somebody else made.
+pub fn not_ours(object: &Object) -> Refused {
+    Refused {
+        reason: reason::OWNED_BY_ANOTHER,
+        message: format!(
             "{object} exists and was not made by this Application; rename it, or delete the other one"
         ),
     }

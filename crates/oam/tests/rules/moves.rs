@@ -1,11 +1,11 @@
 //! Moving an application by hand.
 
-use crate::world::{World, application};
+use crate::world::{World, application, component};
 use cambium_oam::application::{Observed, draft};
 use cambium_oam::moves::{lock, upgrade};
-use cambium_oam::{asked, follow, resolve};
+use cambium_oam::{Catalogue, asked, follow, resolve};
 use cambium_render::ClusterVersion;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 #[test]
@@ -60,4 +60,36 @@ fn a_lock_holds_what_was_resolved_and_nothing_newer() {
     });
     let resolved = draft.answers[0].outcome.as_ref().unwrap();
     assert_eq!(resolved.stored.revision.name().as_str(), "a-v1.0.0");
+}
+
+#[test]
+fn a_definition_of_the_namespace_hides_the_shared_one_from_those_who_do_not_use_it() {
+    use cambium_oam::LocalDefinitions;
+    use cambium_oam::application::answers;
+    let mut catalogue = Catalogue::default();
+    let mut shared = component("page", Some("1.0.0"), "shared");
+    shared["metadata"]["namespace"] = json!("vela-system");
+    for definition in [shared, component("page", Some("9.0.0"), "near")] {
+        let mut world = World::new(&definition);
+        world.settle();
+        world.put_into(&mut catalogue);
+    }
+    let follows = json!({"app.oam.dev/autoUpdate": "true"});
+    let new = application("new", follows.clone(), &["page"]);
+    let mut old = application("old", follows, &["page"]);
+    old["status"]["references"] = json!([{"path": "components[c0]", "definitionType": "Component", "asked": "page",
+        "namespace": "vela-system", "revision": "page-v1.0.0", "version": "1.0.0"}]);
+    let got = |application: &Value, catalogue: &Catalogue| {
+        let answers = answers(application, &[], catalogue).unwrap().answers;
+        answers[0].outcome.clone().unwrap().stored.artifact.clone()
+    };
+    let near = got(&new, &catalogue);
+    assert_eq!(near.namespace, "team");
+    assert!(catalogue.hides_shared(&near));
+    // Whoever may publish in the namespace does not take over what others have made with the shared one.
+    let far = got(&old, &catalogue);
+    assert_eq!(far.namespace, "vela-system");
+    assert!(!catalogue.hides_shared(&far));
+    let catalogue = catalogue.with_local(LocalDefinitions::Ignored);
+    assert_eq!(got(&new, &catalogue).namespace, "vela-system");
 }

@@ -1,9 +1,10 @@
 //! `AdmissionReview`: in and out, v1 and v1beta1, which have the same shape.
 
+use k8s_openapi::ByteString;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{AdmissionRequest, Verdict};
+use super::{AdmissionRequest, Mutation, Verdict};
 
 const GROUP: &str = "admission.k8s.io/";
 
@@ -41,6 +42,18 @@ pub(crate) fn decode(body: &[u8]) -> Result<(String, AdmissionRequest), NotARevi
         return Err(NotAReview("request.uid is empty".to_owned()));
     }
     Ok((review.api_version, request))
+}
+
+/// The answer to a question, with what becomes of the object: a JSON patch, encoded as the API server wants it.
+pub(crate) fn mutated(api_version: &str, uid: &str, mutation: &Mutation) -> Value {
+    let mut review = answer(api_version, uid, &mutation.verdict);
+    let allowed = matches!(mutation.verdict, Verdict::Allowed { .. });
+    if allowed && !mutation.patch.0.is_empty() {
+        let patch = ByteString(json!(mutation.patch).to_string().into_bytes());
+        review["response"]["patchType"] = json!("JSONPatch");
+        review["response"]["patch"] = json!(patch);
+    }
+    review
 }
 
 /// The answer to a question, at the version in which it was asked.

@@ -55,8 +55,24 @@ pub trait Validator: Send + Sync + 'static {
         None
     }
 
+    /// What becomes of a deletion while nobody answers. [`Unanswered::Allow`] where a finalizer keeps what is in use anyway: a manager
+    /// that is gone must not make anything undeletable.
+    fn unanswered_deletions(&self) -> Unanswered {
+        Unanswered::Refuse
+    }
+
     /// Decides. It may take its time up to the time-out, after which the answer is no. Panics are answers too.
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict>;
+}
+
+/// What becomes of a write while nobody answers: the `failurePolicy` of a webhook.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unanswered {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It goes on.
+    Allow,
 }
 
 /// What a validator says.
@@ -108,31 +124,51 @@ impl Verdict {
     }
 }
 
-/// Asks, in a task of its own: a panic ends that task and nothing else, and whoever blocks a thread is still too late.
+/// Asks, in a task of its own.
 pub(crate) async fn ask(
     validator: Arc<dyn Validator>,
     request: AdmissionRequest,
     timeout: Duration,
 ) -> Verdict {
-    let path = validator.path();
+    let asked = Asked {
+        what: "validator",
+        path: validator.path(),
+    };
+    let answer = async move { validator.validate(&request).await };
+    in_time(asked, timeout, answer)
+        .await
+        .unwrap_or_else(|denied| denied)
+}
+
+/// Who is asked.
+pub(super) struct Asked {
+    pub(super) what: &'static str,
+    pub(super) path: &'static str,
+}
+
+/// The answer of a task of its own, or a denial: a panic ends that task and nothing else, and whoever blocks a thread is still too late.
+pub(super) async fn in_time<T: Send + 'static>(
+    Asked { what, path }: Asked,
+    timeout: Duration,
+    answer: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Verdict> {
     // Which ends with this value: nobody decides for a client that has gone.
     let mut task = JoinSet::new();
-    task.spawn(async move { validator.validate(&request).await });
+    task.spawn(answer);
     match tokio::time::timeout(timeout, task.join_next()).await {
-        Ok(Some(Ok(verdict))) => verdict,
+        Ok(Some(Ok(answer))) => Ok(answer),
         Ok(failed) => {
             let error = failed.and_then(Result::err).map(|error| error.to_string());
-            tracing::error!(validator = path, error, "a validator failed");
-            let message = format!(
-                "the validator {path:?} failed and cannot say whether this is right; its log says why"
-            );
-            Verdict::failed(message)
+            tracing::error!(path, error, "a {what} failed");
+            let message =
+                format!("the {what} {path:?} failed and cannot say whether this is right; its log says why");
+            Err(Verdict::failed(message))
         }
         Err(_) => {
-            tracing::warn!(validator = path, ?timeout, "a validator took too long");
-            let message = format!("the validator {path:?} did not decide within {timeout:?}; try again");
+            tracing::warn!(path, ?timeout, "a {what} took too long");
+            let message = format!("the {what} {path:?} did not decide within {timeout:?}; try again");
             // As the API server says it of a webhook that is late. At 504, clients would try again by themselves, and hang.
-            Verdict::failed(message)
+            Err(Verdict::failed(message))
         }
     }
 }

@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use self::pace::{Cause, Pace};
-use crate::admission::Validator;
+use crate::admission::{Admission, Mutator, Unanswered, Validator};
 use crate::certificates::{
     CertificateError, Fingerprint, Leaf, LeafStep, Lifetimes, Observed, Plan, Resolver, SecretStep, Stored,
     plan,
@@ -112,9 +112,9 @@ pub(crate) struct Keeper {
     pub(crate) client: Client,
     pub(crate) namespace: String,
     pub(crate) secret: String,
-    /// What is registered, but for the webhooks, which are those that the validators want at the time.
+    /// What is registered, but for the validating webhooks, which are those that the validators want at the time.
     pub(crate) registration: Registration,
-    pub(crate) validators: Vec<Arc<dyn Validator>>,
+    pub(crate) admission: Admission,
     pub(crate) names: Vec<String>,
     pub(crate) lifetimes: Lifetimes,
     pub(crate) resolver: Arc<Resolver>,
@@ -189,7 +189,8 @@ impl Keeper {
 
     async fn observe(&self) -> Result<Seen, KeepError> {
         let registration = Registration {
-            webhooks: webhooks(&self.validators),
+            validating: webhooks(&self.admission.validators),
+            mutating: mutating(&self.admission.mutators),
             ..self.registration.clone()
         };
         let looks = registration.targets().into_iter();
@@ -271,18 +272,18 @@ impl Keeper {
     pub(crate) async fn run(&self, mut look_again: Timestamp) {
         let mut pace = Pace::default();
         let mut rules = self.rules_changed();
-        let mut wanted = webhooks(&self.validators);
+        let mut wanted = webhooks(&self.admission.validators);
         loop {
             let wait = Duration::try_from((self.clock)().duration_until(look_again)).unwrap_or_default();
             tokio::select! {
                 () = self.wake.notified() => {}
                 () = tokio::time::sleep(wait.clamp(SHORTEST, LONGEST)) => {}
             }
-            let before = std::mem::replace(&mut wanted, webhooks(&self.validators));
+            let before = std::mem::replace(&mut wanted, webhooks(&self.admission.validators));
             match self.settle(Extent::Everything).await {
                 Ok(rest) => {
                     look_again = rest.look_again;
-                    let same = before == wanted && wanted == webhooks(&self.validators);
+                    let same = before == wanted && wanted == webhooks(&self.admission.validators);
                     pace.settled(rest.steps, if same { Cause::World } else { Cause::Wish });
                 }
                 Err(error) => {
@@ -306,12 +307,24 @@ fn read(target: &Target, text: &str) -> Result<Value, KeepError> {
 
 /// What validators want to be asked about. One that wants nothing has no webhook.
 fn webhooks(validators: &[Arc<dyn Validator>]) -> Vec<Webhook> {
-    let wanted = validators.iter().map(|validator| Webhook {
-        path: validator.path().to_owned(),
-        rules: validator.knows_rules().then(|| validator.rules()),
+    let wanted = validators.iter().flat_map(|validator| {
+        let rules = validator.knows_rules().then(|| validator.rules());
+        let webhook = Webhook::new(validator.path(), rules);
+        match validator.unanswered_deletions() {
+            Unanswered::Refuse => vec![webhook],
+            Unanswered::Allow => webhook.letting_go().into(),
+        }
     });
     let asks = |webhook: &Webhook| webhook.rules.as_ref().is_none_or(|rules| !rules.is_empty());
     wanted.filter(asks).collect()
+}
+
+/// What mutators are asked about.
+fn mutating(mutators: &[Arc<dyn Mutator>]) -> Vec<Webhook> {
+    let wanted = mutators
+        .iter()
+        .map(|mutator| Webhook::new(mutator.path(), Some(mutator.rules())));
+    wanted.collect()
 }
 
 /// Clocks are set, machines sleep: look at least so often.

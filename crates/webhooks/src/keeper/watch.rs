@@ -1,7 +1,9 @@
 //! What has happened to what we keep.
 
 use futures::stream::{BoxStream, SelectAll, Stream, StreamExt, select_all, unfold};
-use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::PartialObjectMeta;
@@ -20,12 +22,14 @@ impl Keeper {
         let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
         let kept = format!("{}={}", names::KEPT_BY, self.registration.configuration);
         let crds: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(self.client.clone());
-        let configurations: Api<PartialObjectMeta<ValidatingWebhookConfiguration>> =
+        let validating: Api<PartialObjectMeta<ValidatingWebhookConfiguration>> =
             Api::all(self.client.clone());
+        let mutating: Api<PartialObjectMeta<MutatingWebhookConfiguration>> = Api::all(self.client.clone());
         let secrets: Api<PartialObjectMeta<Secret>> = Api::namespaced(self.client.clone(), &self.namespace);
         let mut changes = self.rules_changed();
         changes.push(changes_of(crds, watcher::Config::default().labels(&kept)).boxed());
-        changes.push(changes_of(configurations, named(&self.registration.configuration)).boxed());
+        changes.push(changes_of(validating, named(&self.registration.configuration)).boxed());
+        changes.push(changes_of(mutating, named(&self.registration.configuration)).boxed());
         changes.push(changes_of(secrets, named(&self.secret)).boxed());
         while changes.next().await.is_some() {
             self.wake.notify_one();
@@ -34,7 +38,8 @@ impl Keeper {
 
     /// Tells whenever a validator wants to be asked about something else.
     pub(super) fn rules_changed(&self) -> SelectAll<BoxStream<'static, ()>> {
-        let rules = self.validators.iter().filter_map(|one| one.rules_changed());
+        let rules = self.admission.validators.iter();
+        let rules = rules.filter_map(|one| one.rules_changed());
         select_all(rules.map(|rules| told(rules).boxed()))
     }
 

@@ -1,4 +1,4 @@
-//! The `ValidatingWebhookConfiguration`, over what is there.
+//! The `ValidatingWebhookConfiguration` and the `MutatingWebhookConfiguration`, over what is there.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 use super::crd::ids;
 use super::plan::{named, put_over};
-use super::{Registration, Webhook};
+use super::{Asks, Registration, Webhook};
+use crate::admission::Unanswered;
 use crate::certificates::Fingerprint;
 use crate::names;
 
 /// As it is written where there is none: with the webhooks that are known to be asked about something.
-pub(super) fn created(registration: &Registration, bundle: &str) -> Value {
-    let mut wanted = wanted(registration, bundle);
+pub(super) fn created(registration: &Registration, asks: Asks, bundle: &str) -> Value {
+    let mut wanted = wanted(registration, asks, bundle);
     if let Some(webhooks) = wanted["webhooks"].as_array_mut() {
         webhooks.retain(has_rules);
     }
@@ -20,22 +21,26 @@ pub(super) fn created(registration: &Registration, bundle: &str) -> Value {
 }
 
 /// What we want of it.
-pub(super) fn wanted(registration: &Registration, bundle: &str) -> Value {
+pub(super) fn wanted(registration: &Registration, asks: Asks, bundle: &str) -> Value {
     let webhooks: Vec<Value> = registration
-        .webhooks
+        .webhooks(asks)
         .iter()
-        .map(|webhook| wanted_webhook(registration, webhook, bundle))
+        .map(|webhook| wanted_webhook(registration, asks, webhook, bundle))
         .collect();
-    json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+    json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": asks.kind(),
         "metadata": {"name": registration.configuration, "labels": {names::MANAGED_BY: names::CAMBIUM}},
         "webhooks": webhooks})
 }
 
-fn wanted_webhook(registration: &Registration, webhook: &Webhook, bundle: &str) -> Value {
-    let path = format!("/admit/{}", webhook.path);
-    let mut wanted = json!({"name": format!("{}{}", webhook.path, names::WEBHOOK_SUFFIX),
+fn wanted_webhook(registration: &Registration, asks: Asks, webhook: &Webhook, bundle: &str) -> Value {
+    let path = format!("{}{}", asks.path(), webhook.path);
+    let failure_policy = match webhook.unanswered {
+        Unanswered::Refuse => "Fail",
+        Unanswered::Allow => "Ignore",
+    };
+    let mut wanted = json!({"name": format!("{}{}", webhook.name, names::WEBHOOK_SUFFIX),
         "clientConfig": registration.reach.client_config(&path, bundle),
-        "failurePolicy": "Fail", "sideEffects": "None", "matchPolicy": "Equivalent",
+        "failurePolicy": failure_policy, "sideEffects": "None", "matchPolicy": "Equivalent",
         "timeoutSeconds": registration.timeout_seconds, "admissionReviewVersions": ["v1", "v1beta1"]});
     if let Some(rules) = &webhook.rules {
         let rules = rules.iter().cloned().map(|mut rule| {
@@ -44,6 +49,9 @@ fn wanted_webhook(registration: &Registration, webhook: &Webhook, bundle: &str) 
             rule
         });
         wanted["rules"] = json!(rules.collect::<Vec<_>>());
+    }
+    if asks == Asks::Mutators {
+        wanted["reinvocationPolicy"] = json!("Never");
     }
     if let Some(selector) = &registration.namespace_selector {
         wanted["namespaceSelector"] = json!(selector);
@@ -85,9 +93,13 @@ fn has_rules(webhook: &Value) -> bool {
 }
 
 /// The certificates that the API server trusts for every one of our webhooks.
-pub(super) fn carried(registration: &Registration, observed: Option<&Value>) -> BTreeSet<Fingerprint> {
-    let bundles = registration.webhooks.iter().filter_map(|webhook| {
-        let name = json!(format!("{}{}", webhook.path, names::WEBHOOK_SUFFIX));
+pub(super) fn carried(
+    registration: &Registration,
+    asks: Asks,
+    observed: Option<&Value>,
+) -> BTreeSet<Fingerprint> {
+    let bundles = registration.webhooks(asks).iter().filter_map(|webhook| {
+        let name = json!(format!("{}{}", webhook.name, names::WEBHOOK_SUFFIX));
         let there = observed.and_then(|observed| named(&observed["webhooks"], &name));
         match there {
             Some(there) => Some(ids(&there["clientConfig"]["caBundle"])),

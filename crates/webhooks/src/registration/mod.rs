@@ -1,4 +1,5 @@
-//! Telling the API server where we are: CRDs that name us as their converter, and a `ValidatingWebhookConfiguration`.
+//! Telling the API server where we are: CRDs that name us as their converter, a `ValidatingWebhookConfiguration` and a
+//! `MutatingWebhookConfiguration`.
 //!
 //! What we want is laid over what is there, field by field, and written only if that changes something ([`plan`]). What others wrote beside
 //! our fields stays. An object that was changed since it was read is not written: it is read again.
@@ -17,6 +18,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::Value;
 
+use crate::admission::Unanswered;
 use crate::certificates::Fingerprint;
 
 pub use plan::{Write, plan};
@@ -27,25 +29,102 @@ pub use reach::{Reach, ReachError};
 pub struct Registration {
     /// How the API server reaches us.
     pub reach: Reach,
-    /// The name of the `ValidatingWebhookConfiguration`.
+    /// The name of the `ValidatingWebhookConfiguration` and of the `MutatingWebhookConfiguration`.
     pub configuration: String,
     /// The CRDs to install. Those with several versions name us as their converter.
     pub crds: Vec<Arc<CustomResourceDefinition>>,
-    /// The webhooks of the configuration.
-    pub webhooks: Vec<Webhook>,
-    /// How long the API server waits for a validator.
+    /// The webhooks of the `ValidatingWebhookConfiguration`.
+    pub validating: Vec<Webhook>,
+    /// The webhooks of the `MutatingWebhookConfiguration`.
+    pub mutating: Vec<Webhook>,
+    /// How long the API server waits for an answer.
     pub timeout_seconds: i32,
     /// Only for objects in these namespaces; in all of them, if there is none.
     pub namespace_selector: Option<LabelSelector>,
 }
 
-/// One webhook of the configuration.
+/// Whom a webhook configuration asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// Those who refuse objects.
+    Validators,
+    /// Those who change objects.
+    Mutators,
+}
+
+impl Asks {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Validators => "ValidatingWebhookConfiguration",
+            Self::Mutators => "MutatingWebhookConfiguration",
+        }
+    }
+
+    fn collection(self) -> &'static str {
+        match self {
+            Self::Validators => "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+            Self::Mutators => "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+        }
+    }
+
+    /// What the paths of its webhooks begin with.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Validators => "/admit/",
+            Self::Mutators => "/mutate/",
+        }
+    }
+}
+
+/// One webhook of a configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Webhook {
+    /// The first part of its name, a DNS label.
+    pub name: String,
     /// The last part of its URL.
     pub path: String,
     /// What it is asked about. Nothing: as it is registered, if it is.
     pub rules: Option<Vec<RuleWithOperations>>,
+    /// What becomes of a write while nobody answers.
+    pub unanswered: Unanswered,
+}
+
+impl Webhook {
+    /// One that is called like its path.
+    pub fn new(path: &str, rules: Option<Vec<RuleWithOperations>>) -> Self {
+        Self {
+            name: path.to_owned(),
+            path: path.to_owned(),
+            rules,
+            unanswered: Unanswered::Refuse,
+        }
+    }
+
+    /// The same, with deletions taken out into a webhook of their own, which lets them go on while nobody answers.
+    pub fn letting_go(self) -> [Self; 2] {
+        let part = |wanted: fn(&str) -> bool| {
+            let rules = self.rules.as_ref()?.iter().filter_map(|rule| {
+                let mut rule = rule.clone();
+                if let Some(operations) = &mut rule.operations {
+                    operations.retain(|operation| wanted(operation));
+                }
+                let asks = rule.operations.as_ref().is_some_and(|all| !all.is_empty());
+                asks.then_some(rule)
+            });
+            Some(rules.collect())
+        };
+        let deletions = Self {
+            name: format!("{}-deletion", self.name),
+            path: self.path.clone(),
+            rules: part(|operation| operation == "DELETE"),
+            unanswered: Unanswered::Allow,
+        };
+        let rest = Self {
+            rules: part(|operation| operation != "DELETE"),
+            ..self
+        };
+        [rest, deletions]
+    }
 }
 
 /// An object that we keep.
@@ -53,8 +132,8 @@ pub struct Webhook {
 pub enum Target {
     /// A CRD.
     Crd(Arc<CustomResourceDefinition>),
-    /// The webhook configuration.
-    Configuration(String),
+    /// A webhook configuration.
+    Configuration(Asks, String),
 }
 
 impl Target {
@@ -62,7 +141,7 @@ impl Target {
     pub fn collection(&self) -> &'static str {
         match self {
             Self::Crd(_) => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            Self::Configuration(_) => "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+            Self::Configuration(asks, _) => asks.collection(),
         }
     }
 
@@ -70,7 +149,7 @@ impl Target {
     pub fn name(&self) -> &str {
         match self {
             Self::Crd(crd) => crd.metadata.name.as_deref().unwrap_or_default(),
-            Self::Configuration(name) => name,
+            Self::Configuration(_, name) => name,
         }
     }
 }
@@ -79,8 +158,10 @@ impl Registration {
     /// The objects to keep.
     pub fn targets(&self) -> Vec<Target> {
         let crds = self.crds.iter().cloned().map(Target::Crd);
-        let configuration = Target::Configuration(self.configuration.clone());
-        crds.chain([configuration]).collect()
+        // Those who change objects first: what they write is there before anybody is refused for its absence.
+        let configurations = [Asks::Mutators, Asks::Validators]
+            .map(|asks| Target::Configuration(asks, self.configuration.clone()));
+        crds.chain(configurations).collect()
     }
 
     /// The certificates that the API server trusts for this target. `None` if it has no reason to call us.
@@ -88,8 +169,15 @@ impl Registration {
         match target {
             Target::Crd(crd) if !needs_conversion(crd) => None,
             Target::Crd(_) => Some(crd::carried(observed)),
-            Target::Configuration(_) if self.webhooks.is_empty() => None,
-            Target::Configuration(_) => Some(configuration::carried(self, observed)),
+            Target::Configuration(asks, _) if self.webhooks(*asks).is_empty() => None,
+            Target::Configuration(asks, _) => Some(configuration::carried(self, *asks, observed)),
+        }
+    }
+
+    fn webhooks(&self, asks: Asks) -> &[Webhook] {
+        match asks {
+            Asks::Validators => &self.validating,
+            Asks::Mutators => &self.mutating,
         }
     }
 }

@@ -19,8 +19,10 @@ pub enum Write {
 pub fn plan(registration: &Registration, target: &Target, observed: Option<&Value>, bundle: &str) -> Write {
     let Some(observed) = observed else {
         return match target {
-            Target::Configuration(_) if registration.webhooks.is_empty() => Write::Nothing,
-            Target::Configuration(_) => Write::Create(configuration::created(registration, bundle)),
+            Target::Configuration(asks, _) if registration.webhooks(*asks).is_empty() => Write::Nothing,
+            Target::Configuration(asks, _) => {
+                Write::Create(configuration::created(registration, *asks, bundle))
+            }
             Target::Crd(crd) => Write::Create(crd::wanted(registration, crd, bundle)),
         };
     };
@@ -28,8 +30,8 @@ pub fn plan(registration: &Registration, target: &Target, observed: Option<&Valu
         return Write::Nothing;
     }
     let wanted = match target {
-        Target::Configuration(_) => {
-            configuration::overlay(&configuration::wanted(registration, bundle), observed)
+        Target::Configuration(asks, _) => {
+            configuration::overlay(&configuration::wanted(registration, *asks, bundle), observed)
         }
         Target::Crd(crd) => crd::overlay(&crd::wanted(registration, crd, bundle), observed),
     };

@@ -29,12 +29,13 @@ pub(super) async fn connection(
         accepted = tokio::time::timeout(limits.hello, acceptor.accept(stream)) => accepted??,
         () = told(&mut stopped) => return Ok(()),
     };
+    let shown = stream.get_ref().1.peer_certificates().is_some();
     let activity = Arc::new(Activity::default());
     let open = activity.clone();
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let (routes, request_open) = (routes.clone(), Open::new(open.clone()));
         async move {
-            let response = routes.answer(request).await;
+            let response = routes.answer(request, shown).await;
             drop(request_open);
             Ok::<_, std::convert::Infallible>(response)
         }

@@ -1,10 +1,10 @@
 //! The HTTPS server.
 //!
 //! ```text
-//!   accept ─► handshake ─► HTTP/1.1 or 2 ─► routes ─┬─► /convert        cambium_convert::review
-//!   (bounded) (resolver:                            ├─► /admit/<path>  admission::ask
-//!              swapped at                           └─► /healthz
-//!              run time)
+//!   accept ─► handshake ─► HTTP/1.1 or 2 ─► routes ─┬─► /convert         cambium_convert::review
+//!   (bounded) (resolver:                            ├─► /admit/<path>   admission::ask
+//!              swapped at                           ├─► /mutate/<path>  admission::ask_mutator
+//!              run time)                            └─► /healthz
 //! ```
 //!
 //! Nobody can hold it up: connections, heads, bodies and the time for each are bounded ([`Limits`]), and what a client does on one
@@ -18,8 +18,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
-use rustls::server::ResolvesServerCert;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::server::{ResolvesServerCert, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -30,6 +32,31 @@ pub use routes::{Converter, Hooks};
 
 use connection::connection;
 use routes::Routes;
+
+/// Who is answered.
+#[derive(Debug, Clone, Default)]
+pub enum Clients {
+    /// Whoever reaches the server. What is told to them is about the object that they send.
+    #[default]
+    Anybody,
+    /// Whoever shows a certificate that one of these signed; everybody may ask for `/healthz`.
+    SignedBy(Arc<RootCertStore>),
+}
+
+impl Clients {
+    /// Those whose certificates are signed by an authority in this PEM text.
+    pub fn signed_by(pem: &[u8]) -> std::io::Result<Self> {
+        let mut authorities = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let certificate = certificate.map_err(std::io::Error::other)?;
+            authorities.add(certificate).map_err(std::io::Error::other)?;
+        }
+        match authorities.is_empty() {
+            true => Err(std::io::Error::other("no certificate in it")),
+            false => Ok(Self::SignedBy(Arc::new(authorities))),
+        }
+    }
+}
 
 /// A server that runs until it is stopped.
 pub struct Server {
@@ -46,19 +73,40 @@ impl Server {
         hooks: Hooks,
         limits: Limits,
     ) -> std::io::Result<Self> {
+        Self::start_for(listener, resolver, hooks, limits, Clients::Anybody)
+    }
+
+    /// The same, for some clients only.
+    pub fn start_for(
+        listener: TcpListener,
+        resolver: Arc<dyn ResolvesServerCert>,
+        hooks: Hooks,
+        limits: Limits,
+        clients: Clients,
+    ) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
+        let config = ServerConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
-            .map_err(std::io::Error::other)?
-            .with_no_client_auth()
-            .with_cert_resolver(resolver);
+            .map_err(std::io::Error::other)?;
+        let config = match &clients {
+            Clients::Anybody => config.with_no_client_auth(),
+            Clients::SignedBy(authorities) => {
+                // Probes have no certificate: who has none is turned away by path, and not by the handshake.
+                let verifier = WebPkiClientVerifier::builder_with_provider(authorities.clone(), provider)
+                    .allow_unauthenticated()
+                    .build()
+                    .map_err(std::io::Error::other)?;
+                config.with_client_cert_verifier(verifier)
+            }
+        };
+        let mut config = config.with_cert_resolver(resolver);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let (stop, stopped) = watch::channel(false);
         let accepting = Accepting {
             listener,
             acceptor: TlsAcceptor::from(Arc::new(config)),
-            routes: Arc::new(Routes::new(hooks, limits)),
+            routes: Arc::new(Routes::new(hooks, limits, clients)),
             limits,
         };
         let task = tokio::spawn(accepting.run(stopped));

@@ -11,8 +11,10 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::Clients;
 use super::limits::Limits;
-use crate::admission::{self, Validator};
+use crate::admission::{self, Admission, AdmissionRequest, Mutator, Validator};
+use crate::registration::Asks;
 
 /// Takes an object to another API version. Its panics are answers.
 pub type Converter = Arc<dyn Fn(Value, &str) -> Result<Value, ConvertError> + Send + Sync>;
@@ -22,16 +24,16 @@ pub type Converter = Arc<dyn Fn(Value, &str) -> Result<Value, ConvertError> + Se
 pub struct Hooks {
     /// Behind `/convert`.
     pub converter: Converter,
-    /// Behind `/admit/<path>`.
-    pub validators: Vec<Arc<dyn Validator>>,
+    /// Behind `/admit/<path>` and `/mutate/<path>`.
+    pub admission: Admission,
 }
 
 impl Hooks {
-    /// Conversion of definitions, and these validators.
-    pub fn new(validators: Vec<Arc<dyn Validator>>) -> Self {
+    /// Conversion of definitions, and these at admission.
+    pub fn new(admission: Admission) -> Self {
         Self {
             converter: Arc::new(definition::convert),
-            validators,
+            admission,
         }
     }
 }
@@ -40,7 +42,9 @@ impl Hooks {
 pub(super) struct Routes {
     converter: Converter,
     validators: BTreeMap<&'static str, Arc<dyn Validator>>,
+    mutators: BTreeMap<&'static str, Arc<dyn Mutator>>,
     limits: Limits,
+    clients: Clients,
     /// Apart from validations: a validator may read what has to be converted, and must not wait for itself.
     conversions: Semaphore,
     validations: Semaphore,
@@ -52,33 +56,47 @@ type Answer = Response<Full<Bytes>>;
 struct Refusal(StatusCode, String);
 
 impl Routes {
-    pub(super) fn new(hooks: Hooks, limits: Limits) -> Self {
-        let validators = hooks.validators.into_iter().map(|one| (one.path(), one));
+    pub(super) fn new(hooks: Hooks, limits: Limits, clients: Clients) -> Self {
+        let validators = hooks.admission.validators.into_iter();
+        let mutators = hooks.admission.mutators.into_iter();
         Self {
             converter: hooks.converter,
-            validators: validators.collect(),
+            validators: validators.map(|one| (one.path(), one)).collect(),
+            mutators: mutators.map(|one| (one.path(), one)).collect(),
             limits,
+            clients,
             conversions: Semaphore::new(limits.conversions),
             validations: Semaphore::new(limits.validations),
         }
     }
 
-    pub(super) async fn answer<B>(&self, request: Request<B>) -> Answer
+    /// Answers a request. `shown` says whether its client has shown a certificate, which was verified then.
+    pub(super) async fn answer<B>(&self, request: Request<B>, shown: bool) -> Answer
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let path = request.uri().path().to_owned();
-        let answered = match (path.as_str(), path.strip_prefix("/admit/")) {
-            ("/healthz", _) => match request.method() {
+        let part = |asks: Asks| path.strip_prefix(asks.path());
+        let answered = match (path.as_str(), part(Asks::Validators), part(Asks::Mutators)) {
+            ("/healthz", ..) => match request.method() {
                 &Method::GET | &Method::HEAD => return respond(StatusCode::OK, "text/plain", "ok".into()),
                 _ => return not_allowed("GET, HEAD"),
             },
-            ("/convert", _) if request.method() != Method::POST => return not_allowed("POST"),
-            ("/convert", _) => self.convert(request).await,
-            (_, Some(hook)) => match self.validators.get(hook) {
+            _ if !shown && matches!(self.clients, Clients::SignedBy(_)) => Err(Refusal(
+                StatusCode::FORBIDDEN,
+                "a client certificate is required here".to_owned(),
+            )),
+            ("/convert", ..) if request.method() != Method::POST => return not_allowed("POST"),
+            ("/convert", ..) => self.convert(request).await,
+            (_, Some(hook), _) => match self.validators.get(hook) {
                 Some(_) if request.method() != Method::POST => return not_allowed("POST"),
                 Some(validator) => self.admit(validator.clone(), request).await,
+                None => Err(nothing_at(&path)),
+            },
+            (_, _, Some(hook)) => match self.mutators.get(hook) {
+                Some(_) if request.method() != Method::POST => return not_allowed("POST"),
+                Some(mutator) => self.mutate(mutator.clone(), request).await,
                 None => Err(nothing_at(&path)),
             },
             _ => Err(nothing_at(&path)),
@@ -111,16 +129,39 @@ impl Routes {
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        let (_permit, version, question) = self.question(request).await?;
+        let uid = question.uid.clone();
+        let verdict = admission::ask(validator, question, self.limits.validation).await;
+        Ok(admission::answer(&version, &uid, &verdict))
+    }
+
+    async fn mutate<B>(&self, mutator: Arc<dyn Mutator>, request: Request<B>) -> Result<Value, Refusal>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (_permit, version, question) = self.question(request).await?;
+        let uid = question.uid.clone();
+        let mutation = admission::ask_mutator(mutator, question, self.limits.validation).await;
+        Ok(admission::mutated(&version, &uid, &mutation))
+    }
+
+    /// What an API server asks, and the right to be answered.
+    async fn question<B>(
+        &self,
+        request: Request<B>,
+    ) -> Result<(SemaphorePermit<'_>, String, AdmissionRequest), Refusal>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         is_json(request.headers())?;
-        let _permit = self.permit(&self.validations).await?;
+        let permit = self.permit(&self.validations).await?;
         let body = self.body(request).await?;
         let decoded = admission::decode(&body);
         let (version, question) =
             decoded.map_err(|error| Refusal(StatusCode::BAD_REQUEST, error.to_string()))?;
-        drop(body);
-        let uid = question.uid.clone();
-        let verdict = admission::ask(validator, question, self.limits.validation).await;
-        Ok(admission::answer(&version, &uid, &verdict))
+        Ok((permit, version, question))
     }
 
     /// The right to be worked on, or the news that there are too many.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use cambium_testing::{Answer, Backend, Raw, TestCluster};
-use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
+use cambium_webhooks::admission::{
+    Admission, AdmissionRequest, Mutation, Mutator, Operation, Validator, Verdict,
+};
 use cambium_webhooks::registration::Reach;
 use cambium_webhooks::{Options, Webhooks};
 use futures::future::{BoxFuture, FutureExt};
@@ -19,6 +21,7 @@ use tokio::sync::{Mutex, MutexGuard};
 pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 pub(crate) const CONFIGURATIONS: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+pub(crate) const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
 /// A cluster for webhooks. Our kinds have one name each, so tests on a shared cluster take turns.
 pub(crate) struct Stage {
@@ -39,10 +42,12 @@ impl Stage {
         let cluster = TestCluster::start().await?;
         let raw = cluster.raw();
         // What the test before this one left would ask a server that is gone.
-        let all = raw.get(CONFIGURATIONS).await?;
-        for one in all.body["items"].as_array().into_iter().flatten() {
-            let path = format!("{CONFIGURATIONS}/{}", text(&one["metadata"]["name"]));
-            raw.delete(&path, &Value::Null).await?;
+        for collection in [CONFIGURATIONS, MUTATING] {
+            let all = raw.get(collection).await?;
+            for one in all.body["items"].as_array().into_iter().flatten() {
+                let path = format!("{collection}/{}", text(&one["metadata"]["name"]));
+                raw.delete(&path, &Value::Null).await?;
+            }
         }
         Ok(Self {
             namespace: cluster.namespace("webhooks").await?,
@@ -64,10 +69,10 @@ impl Stage {
     }
 
     /// Webhooks with the usual options.
-    pub(crate) async fn webhooks(&self, validators: Vec<Arc<dyn Validator>>) -> Result<Webhooks> {
+    pub(crate) async fn webhooks(&self, admission: Admission) -> Result<Webhooks> {
         let listener = Self::listener().await?;
         let options = self.options(&listener)?;
-        Ok(Webhooks::start(self.cluster.client(), listener, options, validators).await?)
+        Ok(Webhooks::start(self.cluster.client(), listener, options, admission).await?)
     }
 
     pub(crate) async fn create(&self, object: &Value) -> Result<Answer> {
@@ -144,5 +149,51 @@ impl Validator for AsAnnotated {
             }
         }
         .boxed()
+    }
+}
+
+/// Writes down who wrote, as an annotation that nobody else can set.
+pub(crate) struct Signs;
+
+impl Mutator for Signs {
+    fn path(&self) -> &'static str {
+        "signs"
+    }
+
+    fn rules(&self) -> Vec<RuleWithOperations> {
+        let mut rules = AsAnnotated.rules();
+        rules[0].operations = Some(vec!["CREATE".to_owned(), "UPDATE".to_owned()]);
+        rules
+    }
+
+    fn mutate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Mutation> {
+        async move {
+            let Some(object) = &request.object else {
+                return Mutation::unchanged();
+            };
+            let annotations = &object["metadata"]["annotations"];
+            if !annotations["panic"].is_null() {
+                panic!("as it was told");
+            }
+            if !annotations["hang"].is_null() {
+                std::future::pending::<()>().await;
+            }
+            if let Some(why) = annotations["deny"].as_str() {
+                return Verdict::forbidden(why).into();
+            }
+            let mut signed = object.clone();
+            signed["metadata"]["annotations"]["example.dev/signed"] = json!(request.user_info.username);
+            let told = annotations["warn"].as_str().map(str::to_owned);
+            Mutation::between(object, &signed).with_warnings(told)
+        }
+        .boxed()
+    }
+}
+
+/// Those who sign alone.
+pub(crate) fn signing() -> Admission {
+    Admission {
+        mutators: vec![Arc::new(Signs)],
+        validators: Vec::new(),
     }
 }

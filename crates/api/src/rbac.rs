@@ -1,0 +1,12 @@
+//! Rights, as YAML: what the manager needs, and what people get on our kinds.
+
+/// The ClusterRole of `cambium manager`, and how a ServiceAccount gets it.
+pub const MANAGER: &str = include_str!("../rbac/manager.yaml");
+
+/// ClusterRoles that are aggregated into Kubernetes' own `view`, `edit` and `admin`.
+pub const PEOPLE: &str = include_str!("../rbac/people.yaml");
+
+/// The documents of such a text.
+pub fn documents(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\n---\n")
+}

@@ -1,0 +1,221 @@
+//! Requests that are made as an identity: the same requests, with headers that say as whom.
+
+use crate::runtime::{Key, Resource};
+use cambium_api::names::FIELD_MANAGER;
+use cambium_oam::application::Object;
+use cambium_oam::identity::Identity;
+use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue, Request};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kube::api::{
+    DeleteParams, DynamicObject, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy,
+};
+use kube::{Client, Resource as _};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// A client that acts as somebody.
+pub(crate) struct Acting {
+    client: Client,
+    identity: Identity,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Acting {
+    pub(crate) fn new(client: Client, identity: Identity) -> kube::Result<Self> {
+        let headers = identity.headers().into_iter().map(|(name, value)| {
+            let value = HeaderValue::from_bytes(value.as_bytes())?;
+            Ok((HeaderName::from_static(name), value))
+        });
+        let headers: Result<_, http::Error> = headers.collect();
+        Ok(Self {
+            headers: headers.map_err(kube::Error::HttpError)?,
+            client,
+            identity,
+        })
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// An object, if it is there and this identity may see it.
+    pub(crate) async fn visible(
+        &self,
+        kind: &Resource,
+        object: &Object,
+    ) -> kube::Result<Option<DynamicObject>> {
+        let request = requests(kind, object).get(&object.name, &GetParams::default());
+        match self.client.request(self.signed(request)?).await {
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Makes an object that is not there; a conflict if somebody was faster. From then on its fields are ours as if it had been applied, so
+    /// that a later apply takes away what is no longer wanted.
+    async fn create(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        manifest: &Value,
+    ) -> kube::Result<DynamicObject> {
+        let body = serde_json::to_vec(manifest).map_err(kube::Error::SerdeError)?;
+        let path = requests(kind, object).url_path;
+        // An apply refuses fields that the kind does not know, too.
+        let uri = format!("{path}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict");
+        let request = Request::post(uri)
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
+        let request = request.map_err(kube::Error::HttpError)?;
+        let created: DynamicObject = self.client.request(self.with_headers(request)).await?;
+        match owned(&created) {
+            // Whoever changed it since may go first: the next apply finds out.
+            Some(change) => match self.own(kind, object, &change).await {
+                Err(kube::Error::Api(status)) if status.is_conflict() => Ok(created),
+                owned => owned,
+            },
+            None => Ok(created),
+        }
+    }
+
+    /// Makes an object, or applies the one that was judged.
+    pub(crate) async fn put(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        manifest: &Value,
+        uid: Option<&str>,
+    ) -> kube::Result<DynamicObject> {
+        match uid {
+            None => self.create(kind, object, manifest).await,
+            Some(uid) => self.apply(kind, object, manifest, uid).await,
+        }
+    }
+
+    /// Applies an object that is there, if it is still the one that was judged.
+    async fn apply(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        manifest: &Value,
+        uid: &str,
+    ) -> kube::Result<DynamicObject> {
+        let mut manifest = manifest.clone();
+        manifest["metadata"]["uid"] = uid.into();
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let patch = Patch::Apply(&manifest);
+        let applied = self.patch(kind, object, &params, &patch).await?;
+        match owned(&applied) {
+            // A crash came between its creation and what follows that.
+            Some(change) => {
+                self.own(kind, object, &change).await?;
+                self.patch(kind, object, &params, &patch).await
+            }
+            None => Ok(applied),
+        }
+    }
+
+    async fn own(&self, kind: &Resource, object: &Object, change: &Value) -> kube::Result<DynamicObject> {
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        };
+        self.patch(kind, object, &params, &Patch::Merge(change)).await
+    }
+
+    pub(crate) async fn patch<P: Serialize + std::fmt::Debug>(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> kube::Result<DynamicObject> {
+        let request = requests(kind, object).patch(&object.name, params, patch);
+        self.client.request(self.signed(request)?).await
+    }
+
+    /// Deletes the object that was judged, and no other of that name. What is left of it, if others hold it; nothing, if it is gone.
+    pub(crate) async fn delete(&self, kind: &Resource, object: &Object, uid: &str) -> kube::Result<Left> {
+        let params = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let request = requests(kind, object).delete(&object.name, &params);
+        match self
+            .client
+            .request_status::<DynamicObject>(self.signed(request)?)
+            .await
+        {
+            Ok(answer) => Ok(match answer.left() {
+                Some(marked) if marked.metadata.deletion_timestamp.is_some() => {
+                    Left::Marked(Box::new(marked))
+                }
+                _ => Left::Nothing(Key::new(&object.namespace, &object.name)),
+            }),
+            // Gone already. If it is another one by now, the next look judges that.
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Left::Unknown),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn signed(
+        &self,
+        request: Result<Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> kube::Result<Request<Vec<u8>>> {
+        request
+            .map(|request| self.with_headers(request))
+            .map_err(kube::Error::BuildRequest)
+    }
+
+    fn with_headers(&self, mut request: Request<Vec<u8>>) -> Request<Vec<u8>> {
+        for (name, value) in &self.headers {
+            request.headers_mut().append(name.clone(), value.clone());
+        }
+        request
+    }
+}
+
+/// The change that makes fields which we created count as applied. Nothing, if there are none.
+fn owned(object: &DynamicObject) -> Option<Value> {
+    let metadata = &object.metadata;
+    let mut entries = metadata.managed_fields.clone().unwrap_or_default();
+    if !entries.iter().any(|entry| is_entry(entry, "Update")) {
+        return None;
+    }
+    // What was applied since is applied once more.
+    entries.retain(|entry| !is_entry(entry, "Apply"));
+    for entry in &mut entries {
+        if is_entry(entry, "Update") {
+            entry.operation = Some("Apply".to_owned());
+        }
+    }
+    Some(json!({"metadata": {
+        "managedFields": entries, "uid": metadata.uid, "resourceVersion": metadata.resource_version,
+    }}))
+}
+
+fn is_entry(entry: &ManagedFieldsEntry, operation: &str) -> bool {
+    entry.manager.as_deref() == Some(FIELD_MANAGER)
+        && entry.operation.as_deref() == Some(operation)
+        && entry.subresource.as_deref().unwrap_or_default().is_empty()
+}
+
+/// What a deletion left.
+pub(crate) enum Left {
+    /// The object, which others hold.
+    Marked(Box<DynamicObject>),
+    /// Nothing.
+    Nothing(Key),
+    /// It was gone already.
+    Unknown,
+}
+
+fn requests(kind: &Resource, object: &Object) -> kube::core::Request {
+    let namespace = kind.namespaced.then_some(object.namespace.as_str());
+    kube::core::Request::new(DynamicObject::url_path(&kind.api_resource, namespace))
+}
