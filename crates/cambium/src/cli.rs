@@ -113,34 +113,8 @@ pub(crate) struct Manager {
     /// The name to stand for election with [default: the host's name and the process number]
     #[arg(long, value_name = "NAME")]
     pub(crate) identity: Option<String>,
-    /// How many revisions of a definition are kept besides the current one and those in use.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) definition_revision_limit: usize,
-    /// How many revisions of an application are kept besides the current one.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) application_revision_limit: usize,
-    /// How many revisions of a composition are kept besides the current one and those in use.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) composition_revision_limit: usize,
-    /// How many applications, and how many composite resources, are worked on at the same time.
-    #[arg(long, value_name = "N", default_value_t = 8, alias = "workers")]
-    pub(crate) max_concurrent_reconciles: usize,
-    /// How many composite resources of a kind follow what is published, in a second [default: as many as can]
-    #[arg(long, value_name = "N")]
-    pub(crate) automatic_moves_per_second: Option<NonZeroU32>,
-    /// Where a composition function is, as in function-x=10.0.0.7:9443; may be given several times. Without it, its Function says.
-    #[arg(long = "function", value_name = "NAME=ADDRESS", value_parser = function)]
-    pub(crate) functions: Vec<(String, String)>,
-    /// Call functions without TLS, wherever they are. Without it, only on loopback.
-    #[arg(long)]
-    pub(crate) allow_plain_functions: bool,
-    /// How long a function may take, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
-    pub(crate) function_deadline: u64,
     #[command(flatten)]
-    pub(crate) identities: ApplicationIdentities,
-    #[command(flatten)]
-    pub(crate) features: Features,
+    pub(crate) work: Work,
 }
 
 /// Whose rights objects of Applications are applied with.
@@ -187,6 +161,39 @@ impl ApplicationIdentities {
             ..Identities::default()
         }
     }
+}
+
+/// How the controllers work.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Work {
+    /// How many revisions of a definition are kept besides the current one and those in use.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) definition_revision_limit: usize,
+    /// How many revisions of an application are kept besides the current one.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) application_revision_limit: usize,
+    /// How many revisions of a composition are kept besides the current one and those in use.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) composition_revision_limit: usize,
+    /// How many applications, and how many composite resources, are worked on at the same time.
+    #[arg(long, value_name = "N", default_value_t = 8, alias = "workers")]
+    pub(crate) max_concurrent_reconciles: usize,
+    /// How many composite resources of a kind follow what is published, in a second [default: as many as can]
+    #[arg(long, value_name = "N")]
+    pub(crate) automatic_moves_per_second: Option<NonZeroU32>,
+    /// Where a composition function is, as in function-x=10.0.0.7:9443; may be given several times. Without it, its Function says.
+    #[arg(long = "function", value_name = "NAME=ADDRESS", value_parser = function)]
+    pub(crate) functions: Vec<(String, String)>,
+    /// Call functions without TLS, wherever they are. Without it, only on loopback.
+    #[arg(long)]
+    pub(crate) allow_plain_functions: bool,
+    /// How long a function may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub(crate) function_deadline: u64,
+    #[command(flatten)]
+    pub(crate) identities: ApplicationIdentities,
+    #[command(flatten)]
+    pub(crate) features: Features,
 }
 
 /// What can be turned on and off.
@@ -569,6 +576,9 @@ pub(crate) struct Up {
     /// Install an example and show it.
     #[arg(long)]
     pub(crate) demo: bool,
+    /// Start the API server alone: none of our kinds, controllers and webhooks.
+    #[arg(long, conflicts_with = "demo")]
+    pub(crate) bare: bool,
     #[command(flatten)]
-    pub(crate) identities: ApplicationIdentities,
+    pub(crate) work: Work,
 }

@@ -5,6 +5,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 use crate::cli::Cluster;
+use crate::up::default_directory;
 
 /// No cluster can be reached with what was given.
 #[derive(Debug, thiserror::Error)]
@@ -18,12 +19,15 @@ pub(crate) async fn connect(cluster: &Cluster) -> anyhow::Result<Client> {
     let config = match (&cluster.kubeconfig, &cluster.context) {
         (None, None) => match Config::from_kubeconfig(&KubeConfigOptions::default()).await {
             Ok(config) => config,
-            Err(error) => Config::incluster().map_err(|_| Unreachable {
-                reason: format!(
-                    "{}, and this does not run in a cluster; set KUBECONFIG or use --kubeconfig",
-                    reason(&error)
-                ),
-            })?,
+            Err(error) => match of_a_running_up().await {
+                Some(config) => config,
+                None => Config::incluster().map_err(|_| Unreachable {
+                    reason: format!(
+                        "{}, and this does not run in a cluster; set KUBECONFIG or use --kubeconfig",
+                        reason(&error)
+                    ),
+                })?,
+            },
         },
         (file, context) => {
             let options = KubeConfigOptions {
@@ -40,7 +44,33 @@ pub(crate) async fn connect(cluster: &Cluster) -> anyhow::Result<Client> {
             .map_err(|error| unreachable(&error))?
         }
     };
-    Client::try_from(config).context("the kubeconfig makes no client")
+    let url = config.cluster_url.clone();
+    let client = Client::try_from(config).context("the kubeconfig makes no client")?;
+    match client.apiserver_version().await {
+        Err(kube::Error::HyperError(_) | kube::Error::Service(_)) => {
+            let address = url.to_string();
+            let here = url
+                .host()
+                .is_some_and(|host| host == "127.0.0.1" || host == "localhost");
+            let hint = if here { "; is `cambium up` running?" } else { "" };
+            Err(Unreachable {
+                reason: format!("nobody answers at {}{hint}", address.trim_end_matches('/')),
+            }
+            .into())
+        }
+        // Whoever answers is asked for what is wanted.
+        _ => Ok(client),
+    }
+}
+
+/// The cluster of a `cambium up` on this machine, which writes its kubeconfig where nobody is told to look.
+async fn of_a_running_up() -> Option<Config> {
+    if std::env::var_os("KUBECONFIG").is_some_and(|value| !value.is_empty()) {
+        return None;
+    }
+    let kubeconfig = Kubeconfig::read_from(default_directory().ok()?.join("kubeconfig")).ok()?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    config.ok()
 }
 
 fn unreachable(error: &KubeconfigError) -> Unreachable {

@@ -6,7 +6,9 @@ use cambium_api::names::reason;
 use cambium_apiserver::store::OpenError;
 use cambium_oam::Refused;
 
+use crate::cli::LogFormat;
 use crate::client::Unreachable;
+use crate::output;
 use crate::up::UpError;
 
 /// Something nobody expected: please report it.
@@ -91,7 +93,7 @@ fn messages(refused: &[Refused]) -> String {
 }
 
 /// Says what went wrong, and gives the code for it.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     let code = if error.is::<WrongInput>() {
         INPUT
     } else if error.is::<UnreadableFile>() {
@@ -120,7 +122,11 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         .position(|cause| answered(&cause))
         .unwrap_or(usize::MAX - 1);
     let causes: Vec<String> = error.chain().take(upto + 1).map(cause).collect();
-    tracing::error!(code, "{}", causes.join(": "));
+    let said = causes.join(": ");
+    match format {
+        LogFormat::Text => output::note(&format!("error: {said}")),
+        LogFormat::Json => tracing::error!(code, "{said}"),
+    }
     ExitCode::from(code)
 }
 

@@ -6,8 +6,17 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::LogFormat;
 
+/// What a line begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stamps {
+    /// The time, of a program that runs for long.
+    Time,
+    /// Nothing: it is read at once.
+    None,
+}
+
 /// Starts logging. `CAMBIUM_LOG` filters it, as `RUST_LOG` would (`debug`, `cambium_apiserver=trace`).
-pub(crate) fn start(format: LogFormat) {
+pub(crate) fn start(format: LogFormat, stamps: Stamps) {
     // What kube's client says of a failed request, whoever asked says better.
     let usual = || EnvFilter::new("info,kube_client=off");
     let filter = EnvFilter::try_from_env("CAMBIUM_LOG").unwrap_or_else(|_| usual());
@@ -16,10 +25,13 @@ pub(crate) fn start(format: LogFormat) {
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_target(false).init(),
-        LogFormat::Text => builder
-            .without_time()
-            .with_ansi(std::io::stderr().is_terminal() && !crate::output::colours_unwanted())
-            .with_target(false)
-            .init(),
+        LogFormat::Text => {
+            let ansi = std::io::stderr().is_terminal() && !crate::output::colours_unwanted();
+            let builder = builder.with_ansi(ansi).with_target(false);
+            match stamps {
+                Stamps::Time => builder.init(),
+                Stamps::None => builder.without_time().init(),
+            }
+        }
     }
 }

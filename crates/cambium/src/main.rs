@@ -20,10 +20,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser};
 
 use crate::cli::{Cli, Command};
+use crate::log::Stamps;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    log::start(cli.log_format);
+    let format = cli.log_format;
+    let lives = matches!(cli.command, Command::Up(_) | Command::Manager(_));
+    log::start(format, if lives { Stamps::Time } else { Stamps::None });
     let result = match cli.command {
         Command::Up(options) => up::run(&options),
         Command::Manager(options) => manager::run(&options),
@@ -49,6 +52,6 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => exit::report(&error),
+        Err(error) => exit::report(&error, format),
     }
 }

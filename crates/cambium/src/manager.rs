@@ -42,29 +42,8 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
     let plan = Plan {
         namespace: options.namespace.clone(),
         settings: Settings {
-            definition_revision_limit: options.definition_revision_limit,
-            application_revision_limit: options.application_revision_limit,
-            composition_revision_limit: options.composition_revision_limit,
-            composition_revisions: options.features.is_on(cli::Gate::CompositionRevisions, true),
-            label_edits: match options
-                .features
-                .is_on(cli::Gate::CompositionLabelRevisions, false)
-            {
-                true => LabelEdits::Issue,
-                false => LabelEdits::Follow,
-            },
-            functions: options.functions.iter().cloned().collect(),
-            plain_functions: match options.allow_plain_functions {
-                true => Plain::Anywhere,
-                false => Plain::OnLoopback,
-            },
-            function_deadline: Duration::from_secs(options.function_deadline),
-            workers: options.max_concurrent_reconciles,
-            automatic_moves_per_second: options.automatic_moves_per_second,
-            identities: options.identities.identities(),
-            local_definitions: options.identities.local_definitions(),
             instance: identity.clone(),
-            ..Settings::default()
+            ..settings(&options.work)
         },
         webhooks: (!options.no_webhooks).then_some(Served {
             listen: options.webhook_listen,
@@ -86,6 +65,31 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
     tracing::info!("stopping");
     platform.stop().await;
     Ok(())
+}
+
+/// How controllers work that are told so on the command line.
+pub(crate) fn settings(work: &cli::Work) -> Settings {
+    Settings {
+        definition_revision_limit: work.definition_revision_limit,
+        application_revision_limit: work.application_revision_limit,
+        composition_revision_limit: work.composition_revision_limit,
+        composition_revisions: work.features.is_on(cli::Gate::CompositionRevisions, true),
+        label_edits: match work.features.is_on(cli::Gate::CompositionLabelRevisions, false) {
+            true => LabelEdits::Issue,
+            false => LabelEdits::Follow,
+        },
+        functions: work.functions.iter().cloned().collect(),
+        plain_functions: match work.allow_plain_functions {
+            true => Plain::Anywhere,
+            false => Plain::OnLoopback,
+        },
+        function_deadline: Duration::from_secs(work.function_deadline),
+        workers: work.max_concurrent_reconciles,
+        automatic_moves_per_second: work.automatic_moves_per_second,
+        identities: work.identities.identities(),
+        local_definitions: work.identities.local_definitions(),
+        ..Settings::default()
+    }
 }
 
 /// What an administrator applies before the manager is started in a cluster.

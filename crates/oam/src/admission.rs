@@ -326,9 +326,11 @@ fn other_api_version(old: &Value, new: &Value, type_: DefinitionType) -> Option<
     if requested != written && (moved || !is_same_as_written(old, new)) {
         let version = written.rsplit('/').next().unwrap_or_default();
         let resource = format!("{}.{version}.{GROUP}", type_.resource().plural);
+        let text = |field: &str| new["metadata"][field].as_str().unwrap_or_default();
+        let (name, namespace) = (text("name"), text("namespace"));
         return refuse(format!(
             "it was written at {written} and cannot be edited at {requested}; apply it at {written}, \
-             or edit or patch {resource}"
+             or use `kubectl edit {resource} {name} -n {namespace}`"
         ));
     }
     if moved {

@@ -12,13 +12,13 @@ use anyhow::Context as _;
 use cambium_api::names::{CROSSPLANE_NAMESPACE, FIELD_MANAGER, SYSTEM_NAMESPACE};
 use cambium_api::rbac;
 use cambium_apiserver::store::OpenError;
-use cambium_controllers::Settings;
 use cambium_webhooks::server::Clients;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 
 use crate::cli::Up;
+use crate::manager::settings;
 use crate::platform::{Plan, Platform, Served, ensure_namespace};
 use cluster::Cluster;
 
@@ -73,7 +73,7 @@ async fn up(options: &Up) -> anyhow::Result<()> {
     // The API servers answer; the line that says `ready` waits for the rest.
     kubeconfig::write(&home.kubeconfig, &clusters)?;
     let mut platforms = Vec::new();
-    for cluster in &clusters {
+    for cluster in clusters.iter().filter(|_| !options.bare) {
         platforms.push(platform(cluster, options).await?);
     }
     if options.demo
@@ -103,11 +103,7 @@ async fn platform(cluster: &Cluster, options: &Up) -> anyhow::Result<Platform> {
     install_roles(&client).await?;
     let plan = Plan {
         namespace: SYSTEM_NAMESPACE.to_owned(),
-        settings: Settings {
-            identities: options.identities.identities(),
-            local_definitions: options.identities.local_definitions(),
-            ..Settings::default()
-        },
+        settings: settings(&options.work),
         webhooks: Some(Served {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             reach: None,
@@ -221,7 +217,7 @@ impl Home {
     }
 }
 
-fn default_directory() -> Result<PathBuf, UpError> {
+pub(crate) fn default_directory() -> Result<PathBuf, UpError> {
     let variable = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())

@@ -44,7 +44,7 @@ fn is_refused(old: &Value, new: &Value, words: &str) {
 fn what_the_other_api_version_cannot_show_is_not_lost_by_writing_back_what_it_shows() {
     let list = at(v1beta1::API_VERSION, &versions(&["1.0.0", "1.5.0", "2.0.0"]));
     let words = "cannot be edited at core.oam.dev/v1beta1; apply it at core.oam.dev/v2beta1, \
-        or edit or patch componentdefinitions.v2beta1.core.oam.dev";
+        or use `kubectl edit componentdefinitions.v2beta1.core.oam.dev a -n team`";
     is_refused(&list, &bare(list.clone()), words);
     let mut fewer = at(v1beta1::API_VERSION, &versions(&["1.5.0", "2.0.0"]));
     is_refused(&list, &fewer, words);
@@ -52,7 +52,7 @@ fn what_the_other_api_version_cannot_show_is_not_lost_by_writing_back_what_it_sh
     is_refused(&list, &fewer, words);
 
     let words = "cannot be edited at core.oam.dev/v2beta1; apply it at core.oam.dev/v1beta1, \
-        or edit or patch componentdefinitions.v1beta1.core.oam.dev";
+        or use `kubectl edit componentdefinitions.v1beta1.core.oam.dev a -n team`";
     let legacy = at(v2beta1::API_VERSION, &component("a", None, "x"));
     is_refused(&legacy, &bare(legacy.clone()), words);
     let mut published = legacy.clone();
