@@ -3,6 +3,7 @@
 use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
+use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{
     apply_known_fields, delete_judged, is_conflict, is_refusal, is_verdict, reference, remove_finalizers,
@@ -38,11 +39,24 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
         false => run.keep().await,
     };
     result.unwrap_or_else(|error| {
+        if is_crowded(&error) {
+            return Outcome::After(CROWDED);
+        }
         if !is_conflict(&error) {
             tracing::warn!(application = %run.key, %error, "failed; trying again");
         }
         Outcome::Retry
     })
+}
+
+/// When to look again, when other templates of the namespace take its share of the threads.
+const CROWDED: Duration = Duration::from_secs(1);
+
+fn is_crowded(error: &kube::Error) -> bool {
+    let kube::Error::Service(source) = error else {
+        return false;
+    };
+    source.downcast_ref() == Some(&NoResult::Crowded)
 }
 
 /// One look at one application.
@@ -167,7 +181,7 @@ impl Run<'_> {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> kube::Result<T> {
-        let done = self.context.rendering.run(&self.key.namespace, work).await;
+        let done = self.context.rendering.run_soon(&self.key.namespace, work).await;
         done.map_err(|error| kube::Error::Service(error.into()))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
+use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Record};
 use crate::write::{delete_judged, is_conflict, reference, remove_finalizers};
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
@@ -39,10 +40,11 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
             );
             (seen, plan)
         };
-        context.rendering.run(&namespace, decide).await
+        context.rendering.run_soon(&namespace, decide).await
     };
     let (seen, plan) = match planned {
         Ok(planned) => planned,
+        Err(NoResult::Crowded) => return Outcome::After(CROWDED),
         Err(error) => {
             tracing::error!(definition = %artifact, %error, "failed to publish; trying again");
             return Outcome::Retry;
@@ -61,6 +63,9 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
         }
     }
 }
+
+/// When to look again, when other templates of the namespace take its share of the threads.
+const CROWDED: Duration = Duration::from_secs(1);
 
 struct Seen {
     definition: Option<Value>,

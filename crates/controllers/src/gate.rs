@@ -5,7 +5,7 @@
 
 use crate::manager::Context;
 use crate::runtime::Key;
-use crate::runtime::pool::Lost;
+use crate::runtime::pool::NoResult;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_lineage::Users;
 use cambium_oam::admission::{
@@ -244,7 +244,11 @@ impl Validator for Applications {
 }
 
 impl Applications {
-    async fn check(&self, request: &AdmissionRequest, application: &Value) -> Result<ApplicationCheck, Lost> {
+    async fn check(
+        &self,
+        request: &AdmissionRequest,
+        application: &Value,
+    ) -> Result<ApplicationCheck, NoResult> {
         let context = &self.0;
         let key = Key::new(&request.namespace, &request.name);
         let mut application = application.clone();
@@ -263,7 +267,7 @@ impl Applications {
 }
 
 /// Nobody can say whether it is allowed.
-fn lost(error: Lost) -> Verdict {
+fn lost(error: NoResult) -> Verdict {
     tracing::error!(%error, "admission failed");
     Verdict::failed(error.to_string())
 }

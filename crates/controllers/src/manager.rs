@@ -251,7 +251,7 @@ impl Manager {
         tokio::join!(
             kinds,
             self.composites.run(),
-            state.definitions.work(2, move |artifact| {
+            state.definitions.work(4, move |artifact| {
                 definition::reconcile(artifact, definitions.clone())
             }),
             state

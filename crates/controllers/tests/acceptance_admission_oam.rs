@@ -2,7 +2,7 @@
 
 mod platform;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use cambium_testing::eventually;
 use platform::{Platform, application, auto_update, component, definition, saying};
 use serde_json::{Value, json};
@@ -617,4 +617,19 @@ async fn a_restored_application_is_accepted_before_its_definitions_and_deployed_
     platform.condition("shop", "Resolved", "False").await?;
     platform.publish("later", "1.0.0").await?;
     platform.runs("shop-main", "1.0.0").await
+}
+
+#[tokio::test]
+async fn a_template_that_is_too_expensive_is_refused_while_others_are_answered() -> Result<()> {
+    let platform = Platform::with_admission().await?;
+    let template = "import \"list\"\n_n: list.Range(0, 500, 1)\n\
+        output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: {for i in _n for j in _n for k in _n {\"\\(i)-\\(j)-\\(k)\": \"x\"}}}";
+    let greedy = definition("ComponentDefinition", "greedy", Some("1.0.1"), template);
+    let other = component("a", Some("1.0.0"), "1.0.0");
+    let (refused, accepted) = tokio::join!(platform.refused(&greedy), platform.accepted(&other));
+    accepted?;
+    let refused = refused?;
+    ensure!(refused.contains("the template is too expensive"), "{refused}");
+    ensure!(refused.contains("greedy:3:"), "{refused}");
+    Ok(())
 }

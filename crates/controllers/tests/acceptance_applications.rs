@@ -1018,3 +1018,93 @@ output: {
     assert_eq!(applied["reason"], "FieldsIgnored", "{applied}");
     Ok(())
 }
+
+/// A component that is cheap by default, and costs the third power of what it is given.
+fn hostile(name: &str, version: &str, default: u32) -> Value {
+    let template = format!(
+        r#"import "list"
+
+parameter: {{n: *{default} | int, text: *"hello" | string}}
+_n: list.Range(0, parameter.n, 1)
+output: {{
+	apiVersion: "v1"
+	kind:       "ConfigMap"
+	data: {{
+		version: "{version}"
+		for i in _n for j in _n for k in _n {{"\(i)-\(j)-\(k)": "x"}}
+	}}
+}}
+"#
+    );
+    definition("ComponentDefinition", name, Some(version), &template)
+}
+
+#[tokio::test]
+async fn a_template_costs_its_author_and_nobody_else() -> Result<()> {
+    let platform = Platform::start().await?;
+    let neighbour = platform.elsewhere().await?;
+    platform.publish_object(&hostile("greedy", "1.0.0", 1)).await?;
+    neighbour.publish("a", "1.0.0").await?;
+    // More than there are workers.
+    for index in 0..10 {
+        let mut greedy = application(&format!("greedy-{index}"), json!({}), &[("main", "greedy@1.0.0")]);
+        greedy["spec"]["components"][0]["properties"] = json!({"n": 500});
+        platform.accepted(&greedy).await?;
+    }
+    neighbour.deploy("shop", "a@1", json!({})).await?;
+    neighbour.runs("shop-main", "1.0.0").await?;
+    for index in 0..10 {
+        let rendered = platform
+            .condition(&format!("greedy-{index}"), "Rendered", "False")
+            .await?;
+        ensure!(rendered["reason"] == "TemplateTooExpensive", "{rendered}");
+        let message = rendered["message"].as_str().unwrap_or_default();
+        ensure!(message.contains("greedy:"), "no place: {message}");
+    }
+    // Nobody tries again.
+    platform.idle().await?;
+    let mut calm = application("greedy-0", json!({}), &[("main", "greedy@1.0.0")]);
+    calm["spec"]["components"][0]["properties"] = json!({"n": 2});
+    platform.deploy_object(&calm).await?;
+    platform.runs("greedy-0-main", "1.0.0").await
+}
+
+#[tokio::test]
+async fn a_version_that_is_too_expensive_moves_nobody_even_if_it_was_stored_before() -> Result<()> {
+    let mut platform = Platform::start().await?;
+    platform.publish_object(&hostile("greedy", "1.0.0", 1)).await?;
+    platform.deploy("shop", "greedy@1", json!({})).await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.publish_object(&hostile("greedy", "1.0.1", 500)).await?;
+    let definition = platform.get("componentdefinitions", "greedy").await?;
+    let told = definition["status"].to_string();
+    ensure!(told.contains("TemplateTooExpensive"), "{told}");
+    platform.runs("shop-main", "1.0.0").await?;
+
+    // As an older manager would have published it.
+    platform.publish_object(&hostile("greedy", "1.0.0", 1)).await?;
+    let mut revision = platform.get("definitionrevisions", "greedy-v1.0.0").await?;
+    let template = hostile("greedy", "1.0.1", 500)["spec"].clone();
+    revision["metadata"] = json!({
+        "name": "greedy-v1.0.1", "namespace": platform.namespace, "labels": revision["metadata"]["labels"],
+    });
+    let spec = revision["spec"].as_object_mut().context("a spec")?;
+    spec.remove("digest");
+    spec.insert("revision".to_owned(), json!(2));
+    spec.insert("version".to_owned(), json!("1.0.1"));
+    spec.insert("revisionHash".to_owned(), json!(""));
+    revision["spec"]["componentDefinition"]["spec"] = template;
+    let answer = platform
+        .raw
+        .post(&platform.path("definitionrevisions"), &revision)
+        .await?;
+    ensure!(answer.code < 300, "{}: {}", answer.code, answer.body);
+    platform.stop_manager().await;
+    let client = platform.cluster.client();
+    platform.start_manager(client).await?;
+    platform.publish("a", "1.0.0").await?;
+    platform.deploy("other", "a@1", json!({})).await?;
+    platform.runs("other-main", "1.0.0").await?;
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.idle().await
+}

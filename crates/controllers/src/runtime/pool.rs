@@ -19,10 +19,16 @@ pub struct Pool {
     namespaces: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-/// The work ended in a panic, or the program ends.
+/// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("rendering ended without a result; this is a bug, please report it")]
-pub struct Lost;
+pub enum NoResult {
+    /// The work ended in a panic, or the program ends.
+    #[error("rendering ended without a result; this is a bug, please report it")]
+    Lost,
+    /// The threads of this namespace are taken by others that are slow.
+    #[error("other templates of the namespace are being evaluated")]
+    Crowded,
+}
 
 impl Pool {
     /// A pool of so many threads.
@@ -43,9 +49,29 @@ impl Pool {
         &self,
         namespace: &str,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Lost> {
-        let _turn = self.turn(namespace).await?;
-        let thread = self.threads.clone().acquire_owned().await.map_err(|_| Lost)?;
+    ) -> Result<T, NoResult> {
+        let turn = self.turn(namespace).await?;
+        self.start(turn, work).await
+    }
+
+    /// Like [`Self::run`], but does not wait long for the namespace's share: for those who hold something that others need, such as a
+    /// worker of a queue.
+    pub async fn run_soon<T: Send + 'static>(
+        &self,
+        namespace: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, NoResult> {
+        let turn = tokio::time::timeout(PATIENCE, self.turn(namespace)).await;
+        self.start(turn.map_err(|_| NoResult::Crowded)??, work).await
+    }
+
+    async fn start<T: Send + 'static>(
+        &self,
+        _turn: OwnedSemaphorePermit,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, NoResult> {
+        let lost = |_| NoResult::Lost;
+        let thread = self.threads.clone().acquire_owned().await.map_err(lost)?;
         let abandoned = Abandoned::default();
         let (flag, limit) = (abandoned.0.clone(), self.limit);
         let done = tokio::task::spawn_blocking(move || {
@@ -54,11 +80,11 @@ impl Pool {
             let expired = move || flag.load(Ordering::Relaxed) || Instant::now() >= until;
             cambium_render::with_deadline(expired, work)
         });
-        done.await.map_err(|_| Lost)
+        done.await.map_err(|_| NoResult::Lost)
     }
 
     /// Waits for this namespace's share.
-    async fn turn(&self, namespace: &str) -> Result<OwnedSemaphorePermit, Lost> {
+    async fn turn(&self, namespace: &str) -> Result<OwnedSemaphorePermit, NoResult> {
         let share = {
             let mut namespaces = self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
             // Those that nobody waits for or works under are not kept.
@@ -70,7 +96,7 @@ impl Pool {
                 .or_insert_with(|| Arc::new(Semaphore::new(self.share)))
                 .clone()
         };
-        share.acquire_owned().await.map_err(|_| Lost)
+        share.acquire_owned().await.map_err(|_| NoResult::Lost)
     }
 }
 
@@ -81,6 +107,9 @@ impl Default for Pool {
         Self::new(cores.max(4), Duration::from_secs(3))
     }
 }
+
+/// How long one waits for its namespace's share while holding something that others need.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// How many namespaces are remembered before those that are idle are let go.
 const MANY: usize = 256;
@@ -115,6 +144,7 @@ mod tests {
         }
         tokio::task::yield_now().await;
         assert_eq!(pool.run("other", || 7).await, Ok(7));
+        assert_eq!(pool.run_soon("hostile", || 7).await, Err(NoResult::Crowded));
         for _ in &hogs {
             release.send(()).unwrap();
         }
@@ -127,7 +157,8 @@ mod tests {
     async fn a_panic_takes_nothing_from_the_pool() {
         let pool = Pool::new(1, Duration::from_secs(60));
         for _ in 0..3 {
-            assert_eq!(pool.run("a", || panic!("on purpose")).await, Err::<(), _>(Lost));
+            let result: Result<(), _> = pool.run("a", || panic!("on purpose")).await;
+            assert_eq!(result, Err(NoResult::Lost));
         }
         assert_eq!(pool.run("a", || 7).await, Ok(7));
     }
