@@ -108,6 +108,11 @@ impl Charge {
         }
     }
 
+    /// Whether the cost is known only after the call.
+    pub(crate) fn follows_result(self) -> bool {
+        matches!(self, Self::WriteResult(_) | Self::MakeList)
+    }
+
     /// What a call with these arguments costs. Arguments that failed are not there.
     pub(crate) fn amount(self, arguments: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
         let size = |index: usize| arguments.get(index).map_or(1, Value::size);

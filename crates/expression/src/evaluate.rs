@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::charge::Charge;
 use crate::compose::Composed;
 use crate::error::{EvaluationError, Result, failed, failure, no_such_overload};
-use crate::functions::{apply_regex, contains};
+use crate::functions::{apply_regex, compilation, contains};
 use crate::limits::MESSAGE;
 use crate::plan::{Append, Call, Fold, Index, Make, Match, Presence, Select, Step, Unwrap};
 use crate::value::{Key, Made, Map, Value};
@@ -264,16 +264,25 @@ impl<'a, 'v> Evaluation<'a, 'v> {
 
     fn call(&mut self, call: &'a Call) -> Result<Value<'a>> {
         let arguments = self.arguments(&call.arguments, call.charge)?;
+        if call.charge == Charge::Match {
+            self.charge(compilation(&arguments))?;
+        }
+        // What is too expensive is not done first.
+        let known = !call.charge.follows_result();
+        if known {
+            self.charge(call.charge.amount(&arguments, None))?;
+        }
         let result = (call.implementation)(&arguments);
-        self.charge(call.charge.amount(&arguments, result.as_ref().ok()))?;
+        if !known {
+            self.charge(call.charge.amount(&arguments, result.as_ref().ok()))?;
+        }
         result.map_err(|error| explain(error, call.name, &arguments))
     }
 
     fn matches(&mut self, call: &'a Match) -> Result<Value<'a>> {
         let arguments = self.arguments(&call.arguments, call.charge)?;
-        let result = apply_regex(call.name, &call.regex, &arguments);
-        self.charge(call.charge.amount(&arguments, result.as_ref().ok()))?;
-        result
+        self.charge(call.charge.amount(&arguments, None))?;
+        apply_regex(call.name, &call.pattern, &arguments)
     }
 
     fn list(&mut self, items: &'a [(Step, Presence)]) -> Result<Value<'a>> {

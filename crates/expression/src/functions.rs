@@ -31,7 +31,7 @@ pub(crate) use convert::to_string;
 pub(crate) use formats::Format;
 pub(crate) use operators::contains;
 pub(crate) use quantities::Quantity;
-pub(crate) use regexes::apply_regex;
+pub(crate) use regexes::{apply_regex, compilation};
 pub(crate) use semvers::Semver;
 pub(crate) use signature::{Overload, Style, overloads};
 pub(crate) use template::check as check_template;

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cambium_schema::Pattern;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
-use regex::Regex;
 
 use crate::charge::Charge;
 use crate::check::{Checked, Reference};
@@ -88,7 +88,7 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) struct Match {
     pub(crate) name: &'static str,
-    pub(crate) regex: Regex,
+    pub(crate) pattern: Pattern,
     pub(crate) arguments: Vec<Step>,
     pub(crate) charge: Charge,
 }
@@ -333,11 +333,11 @@ impl<'a> Planner<'a> {
         if let ("matches" | "find" | "findAll", Some(Value::String(pattern))) =
             (name, arguments.get(1).and_then(Step::constant))
         {
-            let regex = cambium_schema::compile_pattern(pattern)
+            let pattern = cambium_schema::compile_pattern(pattern)
                 .map_err(|cause| EvaluationError::Failed(cause.into()))?;
             return Ok(Step::Match(Box::new(Match {
                 name,
-                regex,
+                pattern,
                 arguments,
                 charge,
             })));

@@ -44,7 +44,7 @@ pub use model::{
     Additional, Child, Constraints, JsonType, ListType, MapType, PatchStrategy, Property, Rule, Schema,
 };
 pub use parse::{check_status_root, parse, rule_field_path, visit_defaults};
-pub use pattern::{Matcher, compile as compile_pattern};
+pub use pattern::{Matcher, Pattern, compile as compile_pattern};
 pub use prune::{prune, unknown_fields};
 pub use rules::{RuleSite, visit_rules};
 pub use validate::{validate, validate_values};

@@ -12,7 +12,16 @@ use regex::{Regex, RegexBuilder};
 
 /// A lazily compiled pattern. Says nothing the pattern's text does not say, so all are equal.
 #[derive(Debug, Clone, Default)]
-pub struct Matcher(OnceLock<Option<Regex>>);
+pub struct Matcher(OnceLock<Option<Pattern>>);
+
+/// A compiled pattern, and how much work it makes.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// The pattern.
+    pub regex: Regex,
+    /// What it takes in memory, at most.
+    pub size: usize,
+}
 
 impl PartialEq for Matcher {
     fn eq(&self, _: &Self) -> bool {
@@ -26,26 +35,43 @@ impl Matcher {
         Self(OnceLock::new())
     }
 
-    /// Whether `text` contains a match of `pattern`; nothing matches a pattern that does not compile.
+    /// Whether `text` contains a match of `pattern`; nothing matches a pattern that does not compile, or that would take too long.
     pub fn is_match(&self, pattern: &str, text: &str) -> bool {
-        self.0
-            .get_or_init(|| compile(pattern).ok())
-            .as_ref()
-            .is_some_and(|regex| regex.is_match(text))
+        let pattern = self.0.get_or_init(|| compile(pattern).ok()).as_ref();
+        pattern.is_some_and(|pattern| pattern.can_match(text) && pattern.regex.is_match(text))
     }
 }
 
-/// Memory that one compiled pattern may take.
-const SIZE_LIMIT: usize = 32 << 20;
+/// How much work matching may be: bytes of a text times states of a pattern. Small patterns take texts of any size that a request can have.
+const MOST_WORK: u64 = 15_000_000_000;
+
+/// What a state of a compiled pattern takes in memory, roughly.
+const STATE: u64 = 64;
+
+impl Pattern {
+    /// Whether matching a text ends soon. At worst, every state of the pattern is looked at for every byte of the text.
+    pub fn can_match(&self, text: &str) -> bool {
+        (text.len() as u64).saturating_mul(self.size as u64 / STATE) <= MOST_WORK
+    }
+}
+
+/// Memory that a compiled pattern may take: how much it is worth to find out about.
+const SIZES: [usize; 7] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 32 << 20];
 
 /// Compiles a pattern of Go's dialect; the error is worded as Go words it, as far as the cause is known.
-pub fn compile(pattern: &str) -> Result<Regex, String> {
+pub fn compile(pattern: &str) -> Result<Pattern, String> {
     let translated =
         translate::translate(pattern).map_err(|cause| format!("error parsing regexp: {cause}"))?;
-    RegexBuilder::new(&translated)
-        .size_limit(SIZE_LIMIT)
-        .build()
-        .map_err(|error| explain(pattern, &error))
+    let mut builder = RegexBuilder::new(&translated);
+    let mut failure = regex::Error::CompiledTooBig(0);
+    for size in SIZES {
+        match builder.size_limit(size).build() {
+            Ok(regex) => return Ok(Pattern { regex, size }),
+            Err(error @ regex::Error::CompiledTooBig(_)) => failure = error,
+            Err(error) => return Err(explain(pattern, &error)),
+        }
+    }
+    Err(explain(pattern, &failure))
 }
 
 fn explain(pattern: &str, error: &regex::Error) -> String {
@@ -103,10 +129,21 @@ mod tests {
         ];
         for (pattern, text, expected) in cases {
             assert_eq!(
-                compile(pattern).map(|regex| regex.is_match(text)),
+                compile(pattern).map(|pattern| pattern.regex.is_match(text)),
                 Ok(expected),
                 "{pattern} on {text}"
             );
+        }
+    }
+
+    #[test]
+    fn patterns_that_would_take_hours_match_nothing() {
+        let text = "a".repeat(1 << 20);
+        let hours = "^([a-z]?){1,1000}([a-z]?){1,1000}([a-z]?){1,1000}([a-z]?){1,1000}$";
+        assert!(!Matcher::new().is_match(hours, &text));
+        assert!(Matcher::new().is_match(hours, "aaa"));
+        for quick in ["^[a-z]+$", r"^\pL+$", "^(a|b)*$"] {
+            assert!(Matcher::new().is_match(quick, &text), "{quick}");
         }
     }
 

@@ -205,6 +205,24 @@ fn what_never_ends_is_cut_off() {
 }
 
 #[test]
+fn what_is_too_expensive_is_not_done_before_it_is_counted() {
+    let cut_off = "resulted in error: operation cancelled: actual cost limit exceeded";
+    for expression in [
+        // Compiling is most of the work, and counts by the size of what is compiled.
+        "[0,1,2,3,4,5,6,7,8,9].all(a, [0,1,2,3,4,5,6,7,8,9].all(b, 'x'.matches('(\\\\pL{30}){9}|' + string(a) + string(b) + '|x')))",
+        // Every item of one list with every item of the other.
+        "sets.contains(lists.range(100000), lists.range(100000).map(i, i + 1))",
+    ] {
+        let (given, _) = run(&[], Purpose::Condition, &[expression], |run, one| run.holds(one));
+        assert!(
+            matches!(&given[0], Ok(Err(why)) if why.ends_with(cut_off)),
+            "{expression}: {:?}",
+            given[0]
+        );
+    }
+}
+
+#[test]
 fn configurations_and_patches_are_made() {
     let apply = |source: &str| -> Result<Json, String> {
         let (mut given, _) = run(&[], Purpose::ApplyConfiguration, &[source], |run, one| {
