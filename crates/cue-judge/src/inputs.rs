@@ -99,12 +99,23 @@ pub fn decisions(count: usize) -> Input {
     input(&format!("decisions-{count}"), &text, &values)
 }
 
+/// One struct that is all of as many choices between three structs, none of which is decided but by its default.
+pub fn products(count: usize) -> Input {
+    let mut text = String::new();
+    for index in 0..count {
+        writeln!(text, "out: *{{a{index}: 1}} | {{b{index}: 2}} | {{c{index}: 3}}")
+            .expect("writing to a string does not fail");
+    }
+    input(&format!("products-{count}"), &text, "{}")
+}
+
 /// All of them, in the order of a report.
 pub fn all() -> Vec<Input> {
     let mut all = vec![ordinary(), service()];
     all.extend([10, 100, 1_000].map(items));
     all.extend([1, 4, 16].map(choices));
     all.extend([1, 4, 8].map(decisions));
+    all.extend([2, 4, 8].map(products));
     all
 }
 

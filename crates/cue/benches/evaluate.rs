@@ -62,3 +62,8 @@ fn render_choices(bencher: Bencher<'_, '_>, count: usize) {
 fn render_decisions(bencher: Bencher<'_, '_>, count: usize) {
     bench_render(bencher, &inputs::decisions(count));
 }
+
+#[divan::bench(args = [2, 4, 8, 40])]
+fn render_products(bencher: Bencher<'_, '_>, count: usize) {
+    bench_render(bencher, &inputs::products(count));
+}

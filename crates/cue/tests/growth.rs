@@ -60,3 +60,16 @@ fn definitions_take_few_steps() {
         assert!(taken <= limit, "{} takes {taken} steps", input.name);
     }
 }
+
+#[test]
+fn defaults_do_not_multiply() {
+    let costs: Vec<u64> = [4, 8, 16, 32, 64]
+        .map(|count| steps(&inputs::products(count)))
+        .into();
+    for pair in costs.windows(2) {
+        assert!(
+            pair[1] <= pair[0] * 8,
+            "steps for 4, 8, 16, 32, 64 disjunctions: {costs:?}"
+        );
+    }
+}
