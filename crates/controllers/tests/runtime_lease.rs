@@ -53,9 +53,9 @@ async fn one_of_two_leads_and_the_other_follows_when_it_lets_go() -> Result<()> 
         retry: Duration::from_millis(100),
         ..Settings::new(&namespace, "lease", identity)
     };
-    let first = Election::start(cluster.client(), of("first"));
+    let first = Election::start(cluster.manager().await?, of("first"));
     leads(&mut first.leadership()).await;
-    let second = Election::start(cluster.client(), of("second"));
+    let second = Election::start(cluster.manager().await?, of("second"));
     let mut following = second.leadership();
     let held_by_first = Leadership::Following {
         holder: Some("first".to_owned()),
