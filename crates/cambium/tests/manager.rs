@@ -34,7 +34,7 @@ impl Manager {
         let mut lines = BufReader::new(manager.0.stderr.take().unwrap()).lines();
         for line in lines.by_ref() {
             let line = line.unwrap();
-            if line.trim() == "INFO ready" {
+            if line.trim().ends_with("INFO ready") {
                 std::thread::spawn(move || lines.for_each(drop));
                 return manager;
             }
