@@ -25,10 +25,12 @@ pub(crate) fn float(value: f64) -> Option<Value> {
 pub(crate) fn settle(value: &mut Value) {
     match value {
         Value::Number(number) => {
-            if let GoNumber::Float(float) = of(number)
-                && let Some(integer) = integer(float)
-            {
-                *number = integer.into();
+            if let GoNumber::Float(float) = of(number) {
+                // An integer that does not fit is a float, and loses what that cannot hold.
+                let float = Number::from_f64(float);
+                if let Some(settled) = number.as_f64().and_then(integer).map(Number::from).or(float) {
+                    *number = settled;
+                }
             }
         }
         Value::Array(elements) => elements.iter_mut().for_each(settle),

@@ -361,3 +361,87 @@ fn observation(question: &Value, answer: &Value) -> Compared {
     ours.insert("details".to_owned(), details.into());
     same(&Value::Object(ours), answer)
 }
+
+/// Patches of nulls, of numbers that JSON cannot say, and of integers that a float cannot hold: what the core of Crossplane v1.20.11 makes of them.
+#[test]
+fn nulls_and_numbers_are_patched_as_crossplane_patches_them() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("recorded/nulls-and-numbers.json")).unwrap();
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let base = json!({"apiVersion": "v1", "kind": "T", "data": case["data"]});
+        let spec = json!({"resources": [{"name": "a", "base": base, "patches": [case["patch"]]}]});
+        let composite =
+            json!({"apiVersion": "e/v1", "kind": "X", "metadata": {"name": "x"}, "spec": case["spec"]});
+        let to = case["patch"]["type"] == "ToCompositeFieldPath";
+        let made = Composition::read(&spec)
+            .map_err(|problems| problems.to_string())
+            .and_then(|composition| {
+                if to {
+                    let there = ObservedResource {
+                        object: base.clone(),
+                        ..ObservedResource::default()
+                    };
+                    let seen = observe(
+                        &composition,
+                        &composite,
+                        &BTreeMap::from([("a".to_owned(), there)]),
+                    );
+                    match &seen.resources[0].problem {
+                        Some(problem) => Err(problem.to_string()),
+                        None => Ok(seen.composite["spec"].clone()),
+                    }
+                } else {
+                    let made = desired(&composition, &composite, &BTreeMap::new())
+                        .remove(0)
+                        .outcome;
+                    made.map(|made| made["data"].clone())
+                        .map_err(|error| error.to_string())
+                }
+            });
+        // Both refuse a match without patterns at admission. A number that JSON cannot say ends the patch where it arises; there it may become a text.
+        let transforms = case["patch"]["transforms"].as_array().into_iter().flatten();
+        let on_purpose = transforms
+            .clone()
+            .any(|transform| transform["match"]["patterns"] == json!([]))
+            || made
+                .as_ref()
+                .is_err_and(|error| error.contains("not a number that JSON can say"));
+        let same = match (&made, &case["expect"]) {
+            (Ok(made), expect) => expect.get("made").is_some_and(|expected| is_same(made, expected)),
+            (Err(_), expect) => on_purpose || expect.get("made").is_none(),
+        };
+        if !same {
+            wrong.push(format!(
+                "{}\n  of {}\n  gives {made:?}\n  and not {}",
+                case["patch"], case["spec"], case["expect"]
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
+}
+
+/// Whether two values are the same to Go: what is no `int64` is a `float64`, however it is written.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => match (one.as_i64(), other.as_i64()) {
+            (None, None) => one.as_f64() == other.as_f64(),
+            (one, other) => one == other,
+        },
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .all(|(name, value)| other.get(name).is_some_and(|other| is_same(value, other)))
+        }
+        _ => one == other,
+    }
+}
