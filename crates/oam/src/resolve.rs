@@ -272,7 +272,8 @@ impl<'a> Inquiry<'a> {
                 Some(locked) => lineage.with_content(locked.digest).next().is_some(),
                 None => {
                     let question = Question::new(&reference, follow.policy, lineage);
-                    !question.follows() && !(follow.edited && question.takes_the_newest_when_edited())
+                    let takes_it = follow.edited && question.takes_the_newest_when_edited();
+                    !question.follows() && !takes_it
                 }
             }
         };

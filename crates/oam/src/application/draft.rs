@@ -412,10 +412,8 @@ fn finish(
         // What a workflow would pass is missing from the properties.
         return refused(answers, Step::Apply, unsupported);
     }
-    let (answers, outcome) = match work_or_hold_back(observed, answers, &snapshot, frozen) {
-        Ok((answers, work)) => (answers, Ok(work)),
-        Err((answers, problems)) => (answers, Err((Step::Render, problems))),
-    };
+    let (answers, rendered) = work_or_hold_back(observed, answers, &snapshot, frozen);
+    let outcome = rendered.map_err(|problems| (Step::Render, problems));
     if !unsupported.is_empty() && !ignores && outcome.is_ok() {
         return refused(answers, Step::Apply, unsupported);
     }
@@ -434,20 +432,20 @@ fn work_or_hold_back(
     answers: Vec<Answer>,
     snapshot: &Value,
     frozen: Option<&Recorded>,
-) -> Result<(Vec<Answer>, Work), (Vec<Answer>, Vec<Refused>)> {
+) -> (Vec<Answer>, Result<Work, Vec<Refused>>) {
     let mut problems = match work(observed, &answers, snapshot, frozen) {
-        Ok(work) => return Ok((answers, work)),
+        Ok(work) => return (answers, Ok(work)),
         Err(problems) => problems,
     };
     let first: Vec<Refused> = problems.iter().map(|problem| problem.refused.clone()).collect();
     let mut held = answers.clone();
     while hold_back(&mut held, &problems) {
         match work(observed, &held, snapshot, frozen) {
-            Ok(work) => return Ok((held, work)),
+            Ok(work) => return (held, Ok(work)),
             Err(others) => problems = others,
         }
     }
-    Err((answers, first))
+    (answers, Err(first))
 }
 
 /// Lets the references that problems name stay at what they run; whether any does that did not before.
