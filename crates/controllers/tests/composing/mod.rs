@@ -78,7 +78,7 @@ impl Stage {
         let name = format!("xthings.{}", self.group);
         // What a platform grants for its own kinds, and for what they compose.
         rights::grant_composing(&self.platform.raw, &self.group, &["*"]).await?;
-        rights::grant_composing(&self.platform.raw, "", &["configmaps", "secrets"]).await?;
+        rights::grant_composing(&self.platform.raw, "", &["configmaps", "secrets", "services"]).await?;
         let mut object = json!({
             "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
             "metadata": {"name": name},
