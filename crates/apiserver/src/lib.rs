@@ -82,6 +82,7 @@ mod metrics;
 mod object;
 mod openapi;
 pub mod pki;
+pub mod private;
 mod quota;
 mod registry;
 mod request;

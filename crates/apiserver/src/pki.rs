@@ -7,6 +7,8 @@ use rcgen::{
     KeyUsagePurpose, SanType,
 };
 
+use crate::private;
+
 /// Why a certificate could not be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
@@ -156,24 +158,9 @@ fn read(path: &Path) -> Result<String, PkiError> {
     })
 }
 
-/// Writes a file that only its owner may read, all of it or nothing.
+/// Writes a file that only its owner may read, all of it or nothing. Links are replaced, never followed.
 pub fn write_private(path: &Path, text: &str) -> Result<(), PkiError> {
-    let write = || -> std::io::Result<()> {
-        use std::io::Write;
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".new");
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&temporary)?;
-        #[cfg(unix)]
-        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)
-    };
-    write().map_err(|source| PkiError::File {
+    private::write(path, text).map_err(|source| PkiError::File {
         path: path.display().to_string(),
         source,
     })

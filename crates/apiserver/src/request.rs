@@ -26,9 +26,6 @@ pub(crate) struct ResourcePath {
 impl ResourcePath {
     /// Takes a path apart; `None` when it names no resource (discovery, health, nonsense).
     pub(crate) fn parse(path: &str) -> Option<Self> {
-        if path.contains("//") {
-            return None;
-        }
         let mut parts = path.strip_prefix('/')?.split('/').filter(|part| !part.is_empty());
         let mut parsed = Self::default();
         match parts.next()? {
@@ -62,6 +59,22 @@ impl ResourcePath {
         }
         Some(parsed)
     }
+}
+
+/// Whether a path says what it is about in one way only. Authorisation reads segments; a backend that decodes `%2F`, walks
+/// along `..` or skips empty segments would answer for another object than the one that was authorised. No object has a
+/// name that needs them.
+pub(crate) fn is_unambiguous(path: &str) -> bool {
+    if path.contains("//") {
+        return false;
+    }
+    if !path.contains('%') && !path.contains("/.") {
+        return true;
+    }
+    path.split('/').all(|segment| {
+        let decoded = percent_decode_str(segment).decode_utf8();
+        decoded.is_ok_and(|segment| !matches!(&*segment, "." | "..") && !segment.contains(['/', '\\', '\0']))
+    })
 }
 
 /// The options in a query.
@@ -356,6 +369,37 @@ mod tests {
         );
         assert_eq!(ResourcePath::parse("/apis/apps/v1"), None);
         assert_eq!(ResourcePath::parse("/healthz"), None);
+    }
+
+    #[test]
+    fn paths_that_backends_read_differently_are_ambiguous() {
+        for clear in [
+            "/",
+            "/apis/g/v1/things/",
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:admin",
+            "/apis/g/v1/things/a%3Ab",
+            "/apis/g/v1/things/a..b",
+            "/.well-known/openid-configuration",
+        ] {
+            assert!(is_unambiguous(clear), "{clear}");
+        }
+        for ambiguous in [
+            "//",
+            "/apis/g/v1//things",
+            "/apis/g/v1/things//",
+            "/apis/g/v1/things%2Fa",
+            "/apis/g/v1/things%2fa",
+            "/apis/g/v1/things%5Ca",
+            "/apis/g/v1/./things",
+            "/apis/g/v1/namespaces/mine/../yours/things",
+            "/apis/g/v1/namespaces/mine/%2e%2E/yours/things",
+            "/apis/g/v1/namespaces/mine/.%2e/yours/things",
+            "/apis/g/v1/things/..",
+            "/apis/g/v1/things/%00",
+            "/apis/g/v1/things/%ff",
+        ] {
+            assert!(!is_unambiguous(ambiguous), "{ambiguous}");
+        }
     }
 
     #[test]

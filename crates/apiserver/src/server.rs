@@ -21,7 +21,7 @@ use crate::fairness::{Belonging, Fairness};
 use crate::loopback::Loopback;
 use crate::quota::Ledger;
 use crate::registry::Registry;
-use crate::request::{IncludeObject, Options, ResourcePath};
+use crate::request::{self, IncludeObject, Options, ResourcePath};
 use crate::rest::{self, Call, Warnings};
 use crate::selector::FieldSelector;
 use crate::source::Sources;
@@ -223,6 +223,9 @@ where
     };
     options.check_timeout(verb)?;
     let mut user = authenticate(server, caller, request.headers())?;
+    if !request::is_unambiguous(uri.path()) {
+        return Err(Status::no_such_path());
+    }
     let decoded = percent_decode_str(uri.path()).decode_utf8_lossy();
     let selected = selected_name(verb, &options);
     let mut action = Action {
@@ -372,9 +375,6 @@ fn plain_verb(method: &str) -> &'static str {
 fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, verb: &str) -> Result<Response> {
     if verb != "get" {
         return Err(Status::verb_not_allowed());
-    }
-    if path.contains("//") {
-        return Err(Status::no_such_path());
     }
     if let Some(answer) = identity(server, path) {
         return Ok(answer);

@@ -68,6 +68,67 @@ async fn strangers_see_health_and_version_only() {
     assert_eq!(get(&server, "/api/v1/pods", Some("for-a-master")).await.0, 200);
 }
 
+#[tokio::test]
+async fn no_spelling_of_a_path_reaches_a_backend_unauthorised() {
+    let mut tokens = Tokens::default();
+    tokens.insert("for-a-user", User::authenticated("ada", &[]));
+    tokens.insert("for-a-tenant", User::authenticated("tom", &[]));
+    let server = ApiServer::builder()
+        .tokens(tokens)
+        .build()
+        .await
+        .expect("a server");
+    let service = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": "v1.g.example.com"},
+        "spec": {"group": "g.example.com", "version": "v1", "groupPriorityMinimum": 2000, "versionPriority": 10,
+            "insecureSkipTLSVerify": true, "service": {"namespace": "default", "name": "nobody"}}});
+    let (code, made) = post(&server, "/apis/apiregistration.k8s.io/v1/apiservices", &service).await;
+    assert_eq!(code, 201, "{made}");
+    // A tenant who may do everything in one namespace.
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    let role = json!({"metadata": {"name": "all"}, "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]});
+    let binding = json!({"metadata": {"name": "all"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "all"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "tom"}]});
+    assert_eq!(post(&server, &format!("{rbac}/roles"), &role).await.0, 201);
+    assert_eq!(
+        post(&server, &format!("{rbac}/rolebindings"), &binding).await.0,
+        201
+    );
+    let server = server.as_user(None);
+    let root = "/apis/g.example.com/v1";
+    // Nobody answers for the group, so whatever is forwarded comes back as 503.
+    for (path, token, code) in [
+        ("/things", "for-a-user", 403),
+        ("/things/", "for-a-user", 403),
+        ("//things", "for-a-user", 404),
+        ("/things//a", "for-a-user", 404),
+        ("/./things", "for-a-user", 404),
+        ("/namespaces/default/things", "for-a-tenant", 503),
+        ("/namespaces/kube-system/things", "for-a-tenant", 403),
+        ("/namespaces/default/../kube-system/things", "for-a-tenant", 404),
+        (
+            "/namespaces/default/%2e%2E/kube-system/things",
+            "for-a-tenant",
+            404,
+        ),
+        (
+            "/namespaces/default/things%2F..%2F..%2Fkube-system%2Fthings",
+            "for-a-tenant",
+            404,
+        ),
+        ("/namespaces/default/things%2fa", "for-a-tenant", 404),
+    ] {
+        assert_eq!(
+            get(&server, &format!("{root}{path}"), Some(token)).await.0,
+            code,
+            "{path}"
+        );
+    }
+    // The same for paths of this server.
+    assert_eq!(get(&server, "/api/v1//pods", Some("for-a-user")).await.0, 404);
+}
+
 /// Makes an object, or asks for a token.
 async fn post(server: &ApiServer, path: &str, body: &Value) -> (u16, Value) {
     let request = Request::post(path).header("content-type", "application/json");

@@ -207,7 +207,7 @@ async fn everything_is_there_after_a_restart() {
         let events = store.bucket(&name).events_after(0, 100).unwrap();
         (events, store.revision())
     };
-    let store = reopen(&path).await;
+    let store = reopen(&path, History::default()).await;
     assert_eq!(store.revision(), last);
     let after = store.bucket(&name).events_after(0, 100).unwrap();
     let tell = |events: &[Arc<cambium_apiserver::store::Event>]| -> Vec<_> {
@@ -230,9 +230,9 @@ async fn everything_is_there_after_a_restart() {
 }
 
 /// The writer's thread lets go of the file a moment after the store is dropped.
-async fn reopen(path: &std::path::Path) -> Store {
+async fn reopen(path: &std::path::Path, history: History) -> Store {
     for _ in 0..1000 {
-        match Store::open(path, History::default()) {
+        match Store::open(path, history) {
             Ok(store) => return store,
             Err(cambium_apiserver::store::OpenError::InUse) => {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await
@@ -241,4 +241,116 @@ async fn reopen(path: &std::path::Path) -> Store {
         }
     }
     panic!("the store is never let go of")
+}
+
+const SMALL: History = History {
+    events: 8192,
+    bytes: 2 << 20,
+};
+
+/// A write of an object of 200 kB.
+fn large(key: &str, expect: Expect, number: usize) -> Write {
+    let object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": key}, "number": number,
+        "data": "x".repeat(200_000)});
+    Write {
+        bucket: "/things".into(),
+        key: key.into(),
+        expect,
+        put: Some(Draft::new(&object)),
+    }
+}
+
+fn megabytes(path: &std::path::Path) -> u64 {
+    std::fs::metadata(path).unwrap().len() >> 20
+}
+
+#[tokio::test]
+async fn the_log_is_bounded_by_bytes_on_disk_and_at_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.redb");
+    let name: Arc<str> = "/things".into();
+    let store = Store::open(&path, SMALL).unwrap();
+    let mut expect = Expect::Absent;
+    for number in 0..200 {
+        let written = store.write(large("a", expect, number)).await.unwrap();
+        expect = Expect::Revision(written.revision);
+    }
+    let newest = store.revision();
+    assert!(megabytes(&path) < 20, "{} MB", megabytes(&path));
+    drop(store);
+    let store = reopen(&path, SMALL).await;
+    let bucket = store.bucket(&name);
+    assert_eq!(store.revision(), newest);
+    assert_eq!(bucket.get("a").unwrap().value()["number"], 199);
+    let oldest = bucket.events_after(0, 1000).unwrap_err().oldest;
+    let events = bucket.events_after(oldest, 1000).unwrap();
+    let bytes: usize = events
+        .iter()
+        .filter_map(|event| Some(event.previous.as_ref()?.json.len()))
+        .sum();
+    assert!((1..=SMALL.bytes).contains(&bytes), "{bytes} bytes");
+    assert_eq!(events.last().unwrap().entry.revision, newest);
+    assert_eq!(
+        events.len() as u64,
+        newest - oldest,
+        "none is missing after the oldest"
+    );
+}
+
+#[tokio::test]
+async fn a_log_that_was_too_large_is_shortened_at_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.redb");
+    let store = Store::open(&path, History::default()).unwrap();
+    let mut expect = Expect::Absent;
+    for number in 0..100 {
+        let written = store.write(large("a", expect, number)).await.unwrap();
+        expect = Expect::Revision(written.revision);
+    }
+    let newest = store.revision();
+    drop(store);
+    let before = megabytes(&path);
+    let store = reopen(&path, SMALL).await;
+    let bucket = store.bucket(&Arc::from("/things"));
+    assert_eq!(store.revision(), newest);
+    assert_eq!(bucket.get("a").unwrap().value()["number"], 99);
+    assert!(bucket.events_after(newest - 50, 1000).is_err());
+    assert_eq!(bucket.events_after(newest - 5, 1000).unwrap().len(), 5);
+    assert!(
+        megabytes(&path) < before / 2,
+        "{before} MB, then {} MB",
+        megabytes(&path)
+    );
+}
+
+#[tokio::test]
+async fn space_is_given_back_while_running() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.redb");
+    let store = Store::open(&path, SMALL).unwrap();
+    let keys: Vec<String> = (0..200).map(|number| format!("k{number}")).collect();
+    let creations = keys.iter().map(|key| large(key, Expect::Absent, 0)).collect();
+    let created: Vec<_> = store
+        .write_all(creations)
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    let before = megabytes(&path);
+    assert!(before >= 38, "{before} MB");
+    let deletions = created.iter().map(|entry| Write {
+        bucket: "/things".into(),
+        key: entry.key.clone(),
+        expect: Expect::Revision(entry.revision),
+        put: None,
+    });
+    for answer in store.write_all(deletions.collect()).await {
+        answer.unwrap();
+    }
+    assert!(megabytes(&path) < 20, "{before} MB, then {} MB", megabytes(&path));
+    store.write(large("after", Expect::Absent, 1)).await.unwrap();
+    drop(store);
+    let store = reopen(&path, SMALL).await;
+    let (entries, _) = store.bucket(&Arc::from("/things")).list("");
+    assert_eq!(entries.len(), 1);
 }

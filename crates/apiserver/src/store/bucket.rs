@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use tokio::sync::watch;
 
 use super::waiting::{Interest, Waiting};
 use super::{Entry, History, read, write_lock};
+
+/// The part of a log that is always kept. Watches are woken when half of this has been written, wanted or not.
+const SHORTEST: usize = 4;
 
 /// One change of one object.
 #[derive(Debug)]
@@ -44,6 +48,8 @@ pub struct Bucket {
     history: History,
     state: RwLock<State>,
     waiting: Waiting,
+    /// The `log_bytes` of all buckets.
+    total: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
@@ -57,7 +63,7 @@ struct State {
 }
 
 impl Bucket {
-    pub(crate) fn new(name: Arc<str>, history: History, compacted: u64) -> Self {
+    pub(crate) fn new(name: Arc<str>, history: History, compacted: u64, total: Arc<AtomicUsize>) -> Self {
         let state = RwLock::new(State {
             compacted,
             newest: compacted,
@@ -68,6 +74,7 @@ impl Bucket {
             history,
             state,
             waiting: Waiting::new(history),
+            total,
         }
     }
 
@@ -159,15 +166,34 @@ impl Bucket {
             EventKind::Put => state.objects.insert(event.entry.key.clone(), event.entry.clone()),
             EventKind::Delete => state.objects.remove(&event.entry.key),
         };
+        let before = state.log_bytes;
         state.log_bytes += weight(&event);
         state.log.push_back(event);
-        while state.log.len() > self.history.events || state.log_bytes > self.history.bytes {
-            let Some(oldest) = state.log.pop_front() else {
-                break;
-            };
-            state.log_bytes -= weight(&oldest);
-            state.compacted = oldest.entry.revision;
-        }
+        state.trim(self.history);
+        self.count(before, state.log_bytes);
+    }
+
+    /// Bytes that only its log still holds.
+    pub(crate) fn log_bytes(&self) -> usize {
+        read(&self.state).log_bytes
+    }
+
+    /// Drops the older half of the log, but nothing that a watch that is being kept up to date may still have to read.
+    pub(crate) fn shorten(&self) {
+        let mut state = write_lock(&self.state);
+        let before = state.log_bytes;
+        state.trim(History {
+            events: self.history.events,
+            bytes: (before / 2).max(self.history.bytes / SHORTEST),
+        });
+        self.count(before, state.log_bytes);
+    }
+
+    fn count(&self, before: usize, after: usize) {
+        match after >= before {
+            true => self.total.fetch_add(after - before, Ordering::Relaxed),
+            false => self.total.fetch_sub(before - after, Ordering::Relaxed),
+        };
     }
 
     /// Lets go of what happened up to a revision, if nothing is left of it: whoever asks for that is told that it is too old.
@@ -181,7 +207,9 @@ impl Bucket {
             .partition_point(|event| event.entry.revision <= revision);
         state.log.drain(..gone);
         state.log.shrink_to_fit();
+        let before = state.log_bytes;
         state.log_bytes = state.log.iter().map(|event| weight(event)).sum();
+        self.count(before, state.log_bytes);
         state.compacted = state.compacted.max(revision);
         state.newest = state.newest.max(revision);
     }
@@ -190,8 +218,9 @@ impl Bucket {
         self.waiting.wake(event, weight(event));
     }
 
-    /// Fills the bucket from disk: the objects as they are, the log as far as it goes back.
-    pub(crate) fn restore(&self, objects: Vec<Arc<Entry>>, log: Vec<Arc<Event>>) {
+    /// Fills the bucket from disk: the objects as they are, the log as far as it goes back. What it was up to `compacted` is
+    /// not in the log, if that is said.
+    pub(crate) fn restore(&self, objects: Vec<Arc<Entry>>, log: Vec<Arc<Event>>, compacted: Option<u64>) {
         let mut state = write_lock(&self.state);
         let newest_object = objects.iter().map(|entry| entry.revision).max();
         state.newest = log
@@ -199,16 +228,32 @@ impl Bucket {
             .map(|event| event.entry.revision)
             .or(newest_object)
             .unwrap_or(state.compacted);
+        if let Some(compacted) = compacted {
+            state.compacted = state.compacted.max(compacted);
+            state.newest = state.newest.max(compacted);
+        }
         state.objects = objects
             .into_iter()
             .map(|entry| (entry.key.clone(), entry))
             .collect();
         state.log_bytes = log.iter().map(|event| weight(event)).sum();
         state.log = log.into();
+        self.count(0, state.log_bytes);
     }
 }
 
 impl State {
+    /// Drops the oldest events until the log is within its bounds.
+    fn trim(&mut self, bounds: History) {
+        while self.log.len() > bounds.events || self.log_bytes > bounds.bytes {
+            let Some(oldest) = self.log.pop_front() else {
+                break;
+            };
+            self.log_bytes -= weight(&oldest);
+            self.compacted = oldest.entry.revision;
+        }
+    }
+
     fn range<'a>(&'a self, prefix: &'a str, after: &'a str) -> impl Iterator<Item = &'a Arc<Entry>> {
         let from = match after > prefix {
             true => Bound::Excluded(after),
@@ -223,8 +268,12 @@ impl State {
 
 /// What an event keeps alive that the bucket itself may not.
 fn weight(event: &Event) -> usize {
-    let previous = event.previous.as_ref().map_or(0, |entry| entry.json.len());
-    previous + 128
+    weight_of(event.previous.as_ref().map_or(&[][..], |entry| &entry.json))
+}
+
+/// The same, of an event before which the object was this.
+pub(super) fn weight_of(previous: &[u8]) -> usize {
+    previous.len() + 128
 }
 
 #[cfg(test)]
@@ -259,5 +308,38 @@ mod tests {
         assert!(bucket.list_at(made, "", "").is_err());
         assert_eq!(bucket.events_after(gone, 9).unwrap().len(), 2);
         assert_eq!(bucket.list_at(later, "", "").unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn all_logs_together_are_bounded_and_watches_that_keep_up_go_on() {
+        let history = History {
+            events: 8192,
+            bytes: 1 << 20,
+        };
+        let store = Store::in_memory(history);
+        for number in 0..30 {
+            let name: Arc<str> = format!("/things-{number}").into();
+            let mut expect = Expect::Absent;
+            for _ in 0..12 {
+                let object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a"},
+                    "data": "x".repeat(100_000)});
+                let put = Some(Draft::new(&object));
+                let (bucket, key) = (name.clone(), "a".into());
+                let write = Write {
+                    bucket,
+                    key,
+                    expect,
+                    put,
+                };
+                expect = Expect::Revision(store.write(write).await.unwrap().revision);
+            }
+        }
+        let names = store.buckets();
+        let kept: usize = names.iter().map(|name| store.bucket(name).log_bytes()).sum();
+        assert!(kept <= 9 * history.bytes, "{kept} bytes");
+        for name in names {
+            let bucket = store.bucket(&name);
+            assert!(bucket.events_after(bucket.newest() - 2, 9).is_ok(), "{name}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::tables::{FIRST_REVISION, LogRow, OpenError, Tables};
+use super::tables::{FIRST_REVISION, OpenError, Tables};
 use super::{Draft, Entry, Event, EventKind, Shared};
 
 /// A change that somebody wants.
@@ -65,18 +65,26 @@ impl Engine {
         Self { tables: None, shared }
     }
 
-    pub(crate) fn load(tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
-        let loaded = tables.load()?;
+    pub(crate) fn load(mut tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
+        let loaded = tables.load(u64::MAX)?;
+        if let Err(error) = tables.tidy(&loaded) {
+            // What is too old was not read and harms nobody. The next write opens the file again.
+            tracing::warn!(%error, "failed to remove the old part of the store's log");
+        }
         shared.start_at(loaded.revision, loaded.compacted);
         let mut buckets: HashMap<Arc<str>, Contents> = HashMap::new();
-        for event in replay(&loaded.objects, loaded.log)? {
+        for event in loaded.events.into_iter().rev() {
             buckets.entry(event.bucket.clone()).or_default().1.push(event);
         }
         for (bucket, entry) in loaded.objects {
             buckets.entry(bucket).or_default().0.push(entry);
         }
+        for name in loaded.shortened.keys() {
+            buckets.entry(name.clone()).or_default();
+        }
         for (name, (objects, log)) in buckets {
-            shared.bucket(&name).restore(objects, log);
+            let compacted = loaded.shortened.get(&name).copied();
+            shared.bucket(&name).restore(objects, log, compacted);
         }
         Ok(Self {
             tables: Some(tables),
@@ -136,8 +144,8 @@ impl Engine {
         };
         tables.reopen()?;
         let known = self.shared.revision();
-        let loaded = tables.load()?;
-        for event in replay(&loaded.objects, loaded.log)? {
+        let loaded = tables.load(known)?;
+        for event in loaded.events.into_iter().rev() {
             if event.entry.revision > known {
                 self.shared.publish(event);
             }
@@ -168,46 +176,4 @@ fn event(write: Write, current: Option<Arc<Entry>>, revision: u64) -> Event {
         entry: Arc::new(entry),
         previous: current,
     }
-}
-
-/// Rebuilds events from the durable log, which holds only what objects were *before*: what they
-/// became is in the next row of the same object, or in the object itself.
-fn replay(objects: &[(Arc<str>, Arc<Entry>)], log: Vec<LogRow>) -> Result<Vec<Arc<Event>>, OpenError> {
-    let mut became: HashMap<Place, Arc<Entry>> = HashMap::new();
-    let touched: std::collections::HashSet<_> = log
-        .iter()
-        .map(|row| (row.bucket.clone(), row.key.clone()))
-        .collect();
-    for (bucket, entry) in objects {
-        let place = (bucket.clone(), entry.key.clone());
-        if touched.contains(&place) {
-            became.insert(place, entry.clone());
-        }
-    }
-    let mut events = Vec::with_capacity(log.len());
-    for row in log.into_iter().rev() {
-        let place = (row.bucket.clone(), row.key.clone());
-        let after = match row.previous.clone() {
-            Some(previous) => became.insert(place, previous),
-            None => became.remove(&place),
-        };
-        let entry = match (row.kind, after, &row.previous) {
-            (EventKind::Put, Some(entry), _) if entry.revision == row.revision => entry,
-            (EventKind::Delete, _, Some(previous)) => Arc::new(previous.at(row.revision)),
-            _ => {
-                return Err(OpenError::Damaged(format!(
-                    "its log does not fit its objects at revision {} ({} {})",
-                    row.revision, row.bucket, row.key
-                )));
-            }
-        };
-        events.push(Arc::new(Event {
-            bucket: row.bucket,
-            kind: row.kind,
-            entry,
-            previous: row.previous,
-        }));
-    }
-    events.reverse();
-    Ok(events)
 }

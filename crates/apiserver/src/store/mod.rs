@@ -16,13 +16,14 @@ mod bucket;
 mod derived;
 mod engine;
 mod entry;
+mod load;
 mod queue;
 mod tables;
 mod waiting;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use tokio::sync::mpsc;
@@ -44,9 +45,13 @@ use tables::Tables;
 pub struct History {
     /// Most events in one bucket's log.
     pub events: usize,
-    /// Most bytes of objects that only the log still holds, roughly.
+    /// Most bytes of objects that only one bucket's log still holds, roughly. The log on disk, which is of all buckets, has as
+    /// many; the logs of all buckets in memory have a few times as many.
     pub bytes: usize,
 }
+
+/// How many full logs of buckets fit into memory, before the largest are shortened.
+const FULL_LOGS: usize = 8;
 
 impl Default for History {
     fn default() -> Self {
@@ -73,6 +78,8 @@ pub(crate) struct Shared {
     buckets: RwLock<HashMap<Arc<str>, Arc<Bucket>>>,
     feeds: RwLock<Vec<Feed>>,
     history: History,
+    /// Bytes that only the logs of buckets still hold.
+    log_bytes: Arc<AtomicUsize>,
 }
 
 /// Somebody in this process who follows what happens.
@@ -96,7 +103,7 @@ impl Store {
     /// A store in a file, which it locks. Writes are grouped and synced by a thread of its own.
     pub fn open(path: &Path, history: History) -> Result<Self, OpenError> {
         let shared = Shared::new(history);
-        let engine = Engine::load(Tables::open(path)?, shared.clone())?;
+        let engine = Engine::load(Tables::open(path, history)?, shared.clone())?;
         Ok(Self {
             shared,
             queue: Arc::new(Queue::threaded(engine)),
@@ -109,7 +116,7 @@ impl Store {
         history: History,
     ) -> Result<Self, OpenError> {
         let shared = Shared::new(history);
-        let engine = Engine::load(Tables::on_backend(reopen)?, shared.clone())?;
+        let engine = Engine::load(Tables::on_backend(reopen, history)?, shared.clone())?;
         Ok(Self {
             shared,
             queue: Arc::new(Queue::inline(engine)),
@@ -170,6 +177,7 @@ impl Shared {
             buckets: RwLock::default(),
             feeds: RwLock::default(),
             history,
+            log_bytes: Arc::default(),
         })
     }
 
@@ -187,6 +195,7 @@ impl Shared {
                 name.clone(),
                 self.history,
                 self.compacted.load(Ordering::Acquire),
+                self.log_bytes.clone(),
             ))
         });
         bucket.clone()
@@ -207,6 +216,20 @@ impl Shared {
         }
         if closed {
             write_lock(&self.feeds).retain(|feed| !feed.sender.is_closed());
+        }
+        if self.log_bytes.load(Ordering::Relaxed) > self.history.bytes.saturating_mul(FULL_LOGS) {
+            self.shorten_logs();
+        }
+    }
+
+    /// Halves the largest log.
+    fn shorten_logs(&self) {
+        let largest = read(&self.buckets)
+            .values()
+            .max_by_key(|bucket| bucket.log_bytes())
+            .cloned();
+        if let Some(bucket) = largest {
+            bucket.shorten();
         }
     }
 

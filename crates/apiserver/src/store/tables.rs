@@ -1,26 +1,26 @@
 //! The durable copy: three redb tables, written in one transaction per group of writes.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
-use redb::{
-    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
-};
+use redb::{Builder, Database, DatabaseError, ReadableTable, ReadableTableMetadata, TableDefinition};
 
-use super::{Entry, Event, EventKind};
+use super::{Entry, Event, EventKind, History, load};
 
 /// `bucket NUL key` → the object's JSON.
-const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
+pub(super) const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
 /// revision → (`bucket NUL key`, 1 for a deletion, the object before the change).
-const LOG: TableDefinition<'_, u64, (&str, u8, &[u8])> = TableDefinition::new("log");
-const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+pub(super) const LOG: TableDefinition<'_, u64, (&str, u8, &[u8])> = TableDefinition::new("log");
+pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 
 const FORMAT: u64 = 1;
 /// The empty store: clients read 0 as "any".
 pub(crate) const FIRST_REVISION: u64 = 1;
-/// Rows of the durable log. Watches that were away for longer start over.
+/// Rows of the durable log, whose bytes [`History`] limits. Watches that were away for longer start over.
 const LOG_ROWS: u64 = 4096;
+/// The log is trimmed when it exceeds its bounds by this part.
+pub(super) const STRIDE: u64 = 8;
 /// Objects are read from memory, so redb needs little more than the pages it is writing.
 const CACHE_BYTES: usize = 8 << 20;
 
@@ -69,6 +69,17 @@ type Reopen = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 pub(crate) struct Tables {
     database: Option<Database>,
     reopen: Reopen,
+    /// The file, if it is one: what it has too much is given back.
+    file: Option<PathBuf>,
+    history: History,
+    used: Used,
+}
+
+/// How many bytes the tables hold, roughly.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Used {
+    pub(super) objects: u64,
+    pub(super) log: u64,
 }
 
 /// Everything that was on disk.
@@ -76,83 +87,110 @@ pub(crate) struct Loaded {
     pub(crate) revision: u64,
     /// Everything up to here has left the log.
     pub(crate) compacted: u64,
-    /// `(bucket, entry)`.
+    /// `(bucket, entry)`, in their order.
     pub(crate) objects: Vec<(Arc<str>, Arc<Entry>)>,
-    pub(crate) log: Vec<LogRow>,
-}
-
-pub(crate) struct LogRow {
-    pub(crate) revision: u64,
-    pub(crate) bucket: Arc<str>,
-    pub(crate) key: Arc<str>,
-    pub(crate) kind: EventKind,
-    pub(crate) previous: Option<Arc<Entry>>,
+    /// As much of the log as is kept, newest first.
+    pub(crate) events: Vec<Arc<Event>>,
+    /// Buckets whose part of the log was too large: up to which revision it was left out.
+    pub(crate) shortened: HashMap<Arc<str>, u64>,
 }
 
 impl Tables {
-    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn open(path: &Path, history: History) -> Result<Self, OpenError> {
         create_whole(path)?;
-        let path = path.to_owned();
-        Self::on_backend(Box::new(move || {
+        let file = path.to_owned();
+        let reopen = move || {
             let file =
-                open_private(&path).map_err(|error| DatabaseError::Storage(redb::StorageError::Io(error)))?;
+                open_private(&file).map_err(|error| DatabaseError::Storage(redb::StorageError::Io(error)))?;
             builder().create_file(file)
-        }))
+        };
+        let mut tables = Self::on_backend(Box::new(reopen), history)?;
+        tables.file = Some(path.to_owned());
+        Ok(tables)
     }
 
-    pub(crate) fn on_backend(reopen: Reopen) -> Result<Self, OpenError> {
+    pub(crate) fn on_backend(reopen: Reopen, history: History) -> Result<Self, OpenError> {
         let mut database = reopen()?;
         // A file that was not closed is repaired by redb from checksums; bit rot in one that was is
         // found here, because redb itself does not look.
         if !guarded(|| database.check_integrity())?? {
             tracing::warn!("the store was not closed cleanly and has been repaired");
         }
-        Self::prepare(reopen, database)
-    }
-
-    fn prepare(reopen: Reopen, database: Database) -> Result<Self, OpenError> {
-        let transaction = database.begin_write()?;
-        {
-            transaction.open_table(OBJECTS)?;
-            transaction.open_table(LOG)?;
-            let mut meta = transaction.open_table(META)?;
-            let format = meta.get("format")?.map(|format| format.value());
-            match format {
-                None => {
-                    meta.insert("format", FORMAT)?;
-                    meta.insert("compacted", 0)?;
-                }
-                Some(FORMAT) => {}
-                Some(found) => return Err(OpenError::Format { found }),
-            }
-        }
-        transaction.commit()?;
+        prepare(&database)?;
         Ok(Self {
             database: Some(database),
             reopen,
+            file: None,
+            history,
+            used: Used::default(),
         })
     }
 
-    /// Reads everything, and refuses what this program did not write.
-    pub(crate) fn load(&self) -> Result<Loaded, OpenError> {
-        let database = self
-            .database
-            .as_ref()
-            .ok_or_else(|| OpenError::Damaged("it is closed".to_owned()))?;
-        guarded(|| load(database))?
+    /// Reads all objects and as much of the log as is kept, and refuses what this program did not write. Events after
+    /// `since` are read whatever their size.
+    pub(crate) fn load(&mut self, since: u64) -> Result<Loaded, OpenError> {
+        let database = self.database.as_ref().ok_or_else(closed)?;
+        let history = self.history;
+        let (loaded, used) = guarded(|| load::load(database, history, since))??;
+        self.used = used;
+        Ok(loaded)
+    }
+
+    /// Removes what [`load`](Self::load) left out, and gives space back.
+    pub(crate) fn tidy(&mut self, loaded: &Loaded) -> Result<(), OpenError> {
+        let database = self.database.as_ref().ok_or_else(closed)?;
+        guarded(|| forget(database, loaded.compacted))??;
+        self.give_space_back()
+    }
+
+    /// Makes the file smaller where most of it is unused. Writes wait meanwhile.
+    fn give_space_back(&mut self) -> Result<(), OpenError> {
+        let (Some(file), Some(database)) = (&self.file, &mut self.database) else {
+            return Ok(());
+        };
+        let length = |file: &Path| std::fs::metadata(file).map_or(0, |file| file.len());
+        let (before, used) = (length(file), self.used.objects + self.used.log);
+        // redb rounds large values up to a power of two, and grows a file to twice its size.
+        if before <= 4 * used + 2 * self.history.bytes as u64 {
+            return Ok(());
+        }
+        let megabytes = |bytes: u64| bytes >> 20;
+        tracing::info!(
+            file = %file.display(),
+            "compacting the store: {} MB, of which {} MB are in use; writes wait until this is done",
+            megabytes(before),
+            megabytes(used),
+        );
+        let result =
+            guarded(|| database.compact()).and_then(|result| result.map(drop).map_err(OpenError::from));
+        if result.is_err() {
+            self.database = None;
+        } else {
+            tracing::info!(file = %file.display(), "compacted the store to {} MB", megabytes(length(file)));
+        }
+        result
     }
 
     /// Makes a group of events durable, all or none.
     pub(crate) fn commit(&mut self, events: &[Arc<Event>]) -> Result<(), OpenError> {
-        let Some(database) = &self.database else {
-            return Err(OpenError::Damaged("it is closed".to_owned()));
-        };
-        let result = guarded(|| commit(database, events)).and_then(|result| result);
-        if result.is_err() {
-            // redb refuses everything after an I/O error until the file is opened again.
-            self.database = None;
+        let database = self.database.as_ref().ok_or_else(closed)?;
+        let (mut used, limit) = (self.used, self.history.bytes as u64);
+        let result = guarded(|| commit(database, events, &mut used, limit)).and_then(|result| result);
+        match result {
+            Ok(trimmed) => {
+                self.used = used;
+                if trimmed && let Err(error) = self.give_space_back() {
+                    // The events are durable; the next write opens the file again.
+                    tracing::warn!(%error, "failed to compact the store");
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // redb refuses everything after an I/O error until the file is opened again.
+                self.database = None;
+                Err(error)
+            }
         }
-        result
     }
 
     /// Whether a failure has closed the database.
@@ -187,10 +225,8 @@ fn create_whole(path: &Path) -> Result<(), OpenError> {
         std::fs::remove_file(aside).map_err(failed)?;
     }
     let database = builder().create_file(open_private(aside).map_err(failed)?)?;
-    drop(Tables::prepare(
-        Box::new(|| Err(DatabaseError::RepairAborted)),
-        database,
-    )?);
+    prepare(&database)?;
+    drop(database);
     std::fs::rename(aside, path).map_err(failed)?;
     let directory = path
         .parent()
@@ -216,69 +252,38 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, OpenError> {
         .map_err(|_| OpenError::Damaged("its structure does not hold together".to_owned()))
 }
 
-fn load(database: &Database) -> Result<Loaded, OpenError> {
-    let transaction = database.begin_read()?;
-    let meta = transaction.open_table(META)?;
-    let number = |name: &str| -> Result<u64, OpenError> {
-        let value = meta
-            .get(name)?
-            .ok_or_else(|| OpenError::Damaged(format!("it has no {name}")))?;
-        Ok(value.value())
-    };
-    let log = transaction.open_table(LOG)?;
-    let last = log.last()?.map(|(revision, _)| revision.value());
-    let mut loaded = Loaded {
-        // An empty log is a store that was never written.
-        revision: last.unwrap_or(FIRST_REVISION),
-        compacted: number("compacted")?,
-        objects: vec![],
-        log: vec![],
-    };
-
-    let table = transaction.open_table(OBJECTS)?;
-    loaded
-        .objects
-        .reserve(usize::try_from(table.len()?).unwrap_or_default());
-    for row in table.iter()? {
-        let (key, json) = row?;
-        let (bucket, key) = split(key.value())?;
-        let entry = entry(&bucket, key, json.value())?;
-        if entry.revision > loaded.revision {
-            return Err(OpenError::Damaged(format!(
-                "{bucket} {} has revision {}, the store is at {}",
-                entry.key, entry.revision, loaded.revision
-            )));
+/// Makes the tables that are missing, and refuses those of a newer program.
+fn prepare(database: &Database) -> Result<(), OpenError> {
+    let transaction = database.begin_write()?;
+    {
+        transaction.open_table(OBJECTS)?;
+        transaction.open_table(LOG)?;
+        let mut meta = transaction.open_table(META)?;
+        let format = meta.get("format")?.map(|format| format.value());
+        match format {
+            None => {
+                meta.insert("format", FORMAT)?;
+                meta.insert("compacted", 0)?;
+            }
+            Some(FORMAT) => {}
+            Some(found) => return Err(OpenError::Format { found }),
         }
-        loaded.objects.push((bucket, Arc::new(entry)));
     }
-    for row in log.iter()? {
-        let (revision, row) = row?;
-        let (key, deleted, previous) = row.value();
-        let (bucket, key) = split(key)?;
-        let previous = match previous.is_empty() {
-            true => None,
-            false => Some(Arc::new(entry(&bucket, key.clone(), previous)?)),
-        };
-        let kind = if deleted == 0 {
-            EventKind::Put
-        } else {
-            EventKind::Delete
-        };
-        loaded.log.push(LogRow {
-            revision: revision.value(),
-            bucket,
-            key,
-            kind,
-            previous,
-        });
-    }
-    Ok(loaded)
+    transaction.commit()?;
+    Ok(())
 }
 
-fn commit(database: &Database, events: &[Arc<Event>]) -> Result<(), OpenError> {
+/// Makes events durable and keeps the log within its bounds; whether something left it.
+fn commit(
+    database: &Database,
+    events: &[Arc<Event>],
+    used: &mut Used,
+    limit: u64,
+) -> Result<bool, OpenError> {
     if events.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
+    let mut trimmed = false;
     let transaction = database.begin_write()?;
     {
         let mut objects = transaction.open_table(OBJECTS)?;
@@ -286,38 +291,72 @@ fn commit(database: &Database, events: &[Arc<Event>]) -> Result<(), OpenError> {
         for event in events {
             let key = format!("{}\0{}", event.bucket, event.entry.key);
             let previous = event.previous.as_ref().map_or(&[][..], |entry| &entry.json);
+            used.objects = used.objects.saturating_sub(previous.len() as u64);
             match event.kind {
-                EventKind::Put => objects.insert(key.as_str(), &*event.entry.json)?,
+                EventKind::Put => {
+                    used.objects += event.entry.json.len() as u64;
+                    objects.insert(key.as_str(), &*event.entry.json)?
+                }
                 EventKind::Delete => objects.remove(key.as_str())?,
             };
             let deleted = u8::from(event.kind == EventKind::Delete);
+            used.log += row_bytes(&key, previous);
             log.insert(event.entry.revision, (key.as_str(), deleted, previous))?;
         }
         // Trimming in strides keeps the common commit free of it, and of a third table: the newest
         // revision is the log's last row.
-        let excess = log.len()?.saturating_sub(LOG_ROWS);
-        if excess > LOG_ROWS / 8 {
+        let mut rows = log.len()?;
+        if rows > LOG_ROWS + LOG_ROWS / STRIDE || used.log > limit + limit / STRIDE {
             let mut compacted = 0;
-            for _ in 0..excess {
-                if let Some((revision, _)) = log.pop_first()? {
-                    compacted = revision.value();
-                }
+            while (rows > LOG_ROWS || used.log > limit) && rows > 1 {
+                let Some((revision, row)) = log.pop_first()? else {
+                    break;
+                };
+                let (key, _, previous) = row.value();
+                used.log = used.log.saturating_sub(row_bytes(key, previous));
+                compacted = revision.value();
+                rows -= 1;
             }
-            transaction.open_table(META)?.insert("compacted", compacted)?;
+            // One row that is larger than the limit stays, and there is nothing to note.
+            if compacted > 0 {
+                transaction.open_table(META)?.insert("compacted", compacted)?;
+                trimmed = true;
+            }
         }
     }
     transaction.commit()?;
+    Ok(trimmed)
+}
+
+/// Removes the log's rows up to a revision.
+fn forget(database: &Database, compacted: u64) -> Result<(), OpenError> {
+    let transaction = database.begin_write()?;
+    let mut removed = false;
+    {
+        let mut log = transaction.open_table(LOG)?;
+        while log
+            .first()?
+            .is_some_and(|(revision, _)| revision.value() <= compacted)
+        {
+            log.pop_first()?;
+            removed = true;
+        }
+        if removed {
+            transaction.open_table(META)?.insert("compacted", compacted)?;
+        }
+    }
+    match removed {
+        true => transaction.commit()?,
+        false => transaction.abort()?,
+    }
     Ok(())
 }
 
-fn split(key: &str) -> Result<(Arc<str>, Arc<str>), OpenError> {
-    let (bucket, key) = key
-        .split_once('\0')
-        .ok_or_else(|| OpenError::Damaged(format!("{key:?} is not a key of this store")))?;
-    Ok((bucket.into(), key.into()))
+/// What a row of the log takes, roughly.
+pub(super) fn row_bytes(key: &str, previous: &[u8]) -> u64 {
+    (key.len() + previous.len() + 16) as u64
 }
 
-fn entry(bucket: &str, key: Arc<str>, json: &[u8]) -> Result<Entry, OpenError> {
-    Entry::load(key.clone(), Bytes::copy_from_slice(json))
-        .ok_or_else(|| OpenError::Damaged(format!("{bucket} {key} is not a stored object")))
+fn closed() -> OpenError {
+    OpenError::Damaged("it is closed".to_owned())
 }
