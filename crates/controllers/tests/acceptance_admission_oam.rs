@@ -442,7 +442,7 @@ async fn no_version_is_lost_through_the_api_version_that_cannot_show_it() -> Res
             .raw
             .put(&at(version, name), &stripped(shown).context("an object")?)
             .await?;
-        let words = format!("edit or patch componentdefinitions.{other}.core.oam.dev");
+        let words = format!("kubectl edit componentdefinitions.{other}.core.oam.dev");
         assert!(answer.message().contains(&words), "{answer:?}");
     }
     let nothing = json!({"metadata": {"annotations": {"definition.oam.dev/conversion": null}}});
@@ -458,7 +458,7 @@ async fn no_version_is_lost_through_the_api_version_that_cannot_show_it() -> Res
         .raw
         .patch("merge", &at("v2beta1", "pt"), &json!({"spec": next}))
         .await?;
-    let words = "edit or patch componentdefinitions.v1beta1.core.oam.dev";
+    let words = "kubectl edit componentdefinitions.v1beta1.core.oam.dev";
     assert!(answer.message().contains(words), "{answer:?}");
     let mut shown = platform.raw.get(&at("v2beta1", "pt")).await?.body;
     shown["spec"]["versions"]
