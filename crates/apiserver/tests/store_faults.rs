@@ -176,7 +176,9 @@ impl SmallDisk {
     }
 
     fn make_space(&self) {
-        std::fs::remove_file(self.0.path().join("filler")).unwrap();
+        for file in ["filler", "others"] {
+            std::fs::remove_file(self.0.path().join(file)).unwrap();
+        }
     }
 
     async fn open(&self) -> Store {
@@ -220,10 +222,11 @@ fn deletion(entry: &cambium_apiserver::store::Entry) -> Write {
 
 #[tokio::test]
 async fn on_a_full_disk_deletions_and_restarts_work() {
-    let Some(disk) = SmallDisk::mount(24) else {
+    let Some(disk) = SmallDisk::mount(32) else {
         eprintln!("skipped: mounting a tmpfs is not permitted");
         return;
     };
+    std::fs::write(disk.0.path().join("others"), vec![1; 8 << 20]).unwrap();
     let store = disk.open().await;
     let mut acknowledged = vec![];
     let refused = loop {
@@ -247,11 +250,18 @@ async fn on_a_full_disk_deletions_and_restarts_work() {
     for entry in acknowledged.drain(..20) {
         store.write(deletion(&entry)).await.unwrap();
     }
+    // What was deleted made room.
+    for number in 0..5 {
+        store
+            .write(large(&format!("again-{number}"), Expect::Absent))
+            .await
+            .unwrap();
+    }
     drop((store, bucket));
 
     let store = disk.open().await;
     let bucket = store.bucket(&Arc::from("/things"));
-    assert_eq!(bucket.len(), acknowledged.len());
+    assert_eq!(bucket.len(), acknowledged.len() + 5);
     // What is needed to start is written, and deletions go on working.
     store.write(put("small", Expect::Absent, 1)).await.unwrap();
     for entry in acknowledged.drain(..20) {
@@ -273,5 +283,5 @@ async fn on_a_full_disk_deletions_and_restarts_work() {
     assert!(store.is_healthy());
     drop((store, bucket));
     let store = disk.open().await;
-    assert_eq!(store.bucket(&Arc::from("/things")).len(), acknowledged.len() + 2);
+    assert_eq!(store.bucket(&Arc::from("/things")).len(), acknowledged.len() + 7);
 }

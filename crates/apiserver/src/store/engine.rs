@@ -155,7 +155,8 @@ impl Engine {
                 .collect();
         }
         if let Some(room) = &mut self.room {
-            *room = room.saturating_sub(events.iter().map(|event| spent(event)).sum());
+            let freed: u64 = events.iter().map(|event| freed(event)).sum();
+            *room = (*room + freed).saturating_sub(events.iter().map(|event| spent(event)).sum());
         }
         for event in events {
             self.shared.publish(event);
@@ -217,8 +218,8 @@ impl Engine {
         }
         self.recover()?;
         let freed = self.tables.as_mut().map_or(Ok(0), Tables::shorten_log)?;
-        // redb rounds up, and deletions need some of it.
-        Ok(freed / 4)
+        // redb rounds up, and deletions need some of it. Where there was less space than it seemed, there is less again.
+        Ok(freed / 4 + self.room.map_or(ALLOWANCE, |room| room / 2))
     }
 
     /// After a failed commit: opens the file again and publishes what had reached it after all.
@@ -256,6 +257,18 @@ fn spent(event: &Event) -> u64 {
     let previous = event.previous.as_ref().map_or(0, |entry| entry.json.len());
     (event.entry.json.len() + previous + PAGES) as u64
 }
+
+/// What a deletion gives back, once its row has left the log; redb rounds up.
+fn freed(event: &Event) -> u64 {
+    let previous = event
+        .previous
+        .as_ref()
+        .filter(|_| event.kind == EventKind::Delete);
+    previous.map_or(0, |entry| entry.json.len() as u64 / 2)
+}
+
+/// Bytes of the reserve that others than deletions may have: a start writes a few small objects.
+const ALLOWANCE: u64 = 1 << 20;
 
 /// Pages that a commit writes beside what is in it, in bytes.
 const PAGES: usize = 16 << 10;
