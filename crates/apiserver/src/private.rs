@@ -77,7 +77,8 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::fs::Permissions;

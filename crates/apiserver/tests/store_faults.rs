@@ -1,6 +1,6 @@
 //! The store on bad days: crashes at every sync, torn writes, a full disk, rotten bits.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod disk;
 
@@ -149,4 +149,139 @@ async fn damage_is_refused_never_read_as_good() {
             );
         }
     }
+}
+
+/// A small file system of its own, gone at the end. Only root can have one.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount(megabytes: u32) -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let size = format!("size={megabytes}m");
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "cambium-test"])
+            .arg(directory.path())
+            .stderr(std::process::Stdio::null())
+            .status();
+        mounted
+            .is_ok_and(|status| status.success())
+            .then(|| Self(directory))
+    }
+
+    /// Takes what is left of it.
+    fn fill(&self) {
+        use std::io::Write as _;
+        let mut file = std::fs::File::create(self.0.path().join("filler")).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+    }
+
+    fn make_space(&self) {
+        for file in ["filler", "others"] {
+            std::fs::remove_file(self.0.path().join(file)).unwrap();
+        }
+    }
+
+    async fn open(&self) -> Store {
+        for _ in 0..1000 {
+            match Store::open(&self.0.path().join("store.redb"), History::default()) {
+                Ok(store) => return store,
+                // The writer's thread lets go of the file a moment after the store is dropped.
+                Err(OpenError::InUse) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        panic!("the store is never let go of")
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+fn large(key: &str, expect: Expect) -> Write {
+    let object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": key, "uid": key}, "value": 1,
+        "data": "x".repeat(100_000)});
+    Write {
+        bucket: "/things".into(),
+        key: key.into(),
+        expect,
+        put: Some(Draft::new(&object)),
+    }
+}
+
+fn deletion(entry: &cambium_apiserver::store::Entry) -> Write {
+    Write {
+        bucket: "/things".into(),
+        key: entry.key.clone(),
+        expect: Expect::Revision(entry.revision),
+        put: None,
+    }
+}
+
+#[tokio::test]
+async fn on_a_full_disk_deletions_and_restarts_work() {
+    let Some(disk) = SmallDisk::mount(32) else {
+        eprintln!("skipped: mounting a tmpfs is not permitted");
+        return;
+    };
+    std::fs::write(disk.0.path().join("others"), vec![1; 8 << 20]).unwrap();
+    let store = disk.open().await;
+    let mut acknowledged = vec![];
+    let refused = loop {
+        match store
+            .write(large(&format!("key-{}", acknowledged.len()), Expect::Absent))
+            .await
+        {
+            Ok(entry) => acknowledged.push(entry),
+            Err(error) => break error,
+        }
+        assert!(acknowledged.len() < 1000, "the disk is never full");
+    };
+    assert!(
+        refused.to_string().contains("delete objects, which still works"),
+        "{refused}"
+    );
+    assert!(!store.is_healthy());
+    disk.fill();
+    let bucket = store.bucket(&Arc::from("/things"));
+    assert_eq!(bucket.len(), acknowledged.len(), "what was acknowledged is there");
+    for entry in acknowledged.drain(..20) {
+        store.write(deletion(&entry)).await.unwrap();
+    }
+    // What was deleted made room.
+    for number in 0..5 {
+        store
+            .write(large(&format!("again-{number}"), Expect::Absent))
+            .await
+            .unwrap();
+    }
+    drop((store, bucket));
+
+    let store = disk.open().await;
+    let bucket = store.bucket(&Arc::from("/things"));
+    assert_eq!(bucket.len(), acknowledged.len() + 5);
+    // What is needed to start is written, and deletions go on working.
+    store.write(put("small", Expect::Absent, 1)).await.unwrap();
+    for entry in acknowledged.drain(..20) {
+        store.write(deletion(&entry)).await.unwrap();
+    }
+    // An object with finalizers is changed before it goes.
+    let last = acknowledged.pop().unwrap();
+    let object = json!({"apiVersion": "v1", "kind": "Thing", "value": 1,
+        "metadata": {"name": &*last.key, "deletionTimestamp": "2030-01-01T00:00:00Z"}});
+    let marked = Write {
+        put: Some(Draft::new(&object)),
+        ..deletion(&last)
+    };
+    let marked = store.write(marked).await.unwrap();
+    store.write(deletion(&marked)).await.unwrap();
+
+    disk.make_space();
+    store.write(large("after", Expect::Absent)).await.unwrap();
+    assert!(store.is_healthy());
+    drop((store, bucket));
+    let store = disk.open().await;
+    assert_eq!(store.bucket(&Arc::from("/things")).len(), acknowledged.len() + 7);
 }

@@ -1,6 +1,6 @@
 //! The one writer: checks a group of writes against what is, numbers them, commits, publishes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -56,13 +56,23 @@ pub(crate) struct Engine {
     /// The durable copy; a store in memory has none.
     tables: Option<Tables>,
     shared: Arc<Shared>,
+    /// While the disk is full: how many bytes may still be written, other than by deletions.
+    room: Option<u64>,
 }
+
+/// What users are told. Objects that are being deleted may change: their finalizers have to go.
+const FULL: &str =
+    "the disk of the store is full; delete objects, which still works, or free space on the disk";
 
 impl Engine {
     /// Of a store that begins empty and ends with the process.
     pub(crate) fn in_memory(shared: Arc<Shared>) -> Self {
         shared.start_at(FIRST_REVISION, 0);
-        Self { tables: None, shared }
+        Self {
+            tables: None,
+            shared,
+            room: None,
+        }
     }
 
     pub(crate) fn load(mut tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
@@ -89,6 +99,7 @@ impl Engine {
         Ok(Self {
             tables: Some(tables),
             shared,
+            room: None,
         })
     }
 
@@ -99,6 +110,7 @@ impl Engine {
             let error = WriteError::Storage(error.to_string().into());
             return writes.iter().map(|_| Err(error.clone())).collect();
         }
+        self.look_for_space();
         let mut revision = self.shared.revision();
         let mut pending: HashMap<Place, Option<Arc<Entry>>> = HashMap::new();
         let mut events = Vec::with_capacity(writes.len());
@@ -109,6 +121,13 @@ impl Engine {
                 Some(entry) => entry.clone(),
                 None => self.shared.bucket(&write.bucket).get(&write.key),
             };
+            if self
+                .room
+                .is_some_and(|room| cost(&write, current.as_deref()) > room)
+            {
+                answers.push(Err(WriteError::Storage(FULL.into())));
+                continue;
+            }
             answers.push(check(write.expect, current.as_deref()).map(|()| {
                 revision += 1;
                 let event = event(write, current, revision);
@@ -122,7 +141,11 @@ impl Engine {
             .tables
             .as_mut()
             .map_or(Ok(()), |tables| tables.commit(&events));
-        self.shared.healthy.store(committed.is_ok(), Ordering::Release);
+        let healthy = committed.is_ok() && self.room.is_none();
+        self.shared.healthy.store(healthy, Ordering::Release);
+        if let Err(OpenError::Full) = committed {
+            return self.write_on_a_full_disk(&events, answers);
+        }
         if let Err(error) = committed {
             tracing::error!(%error, "a group of writes failed");
             let error = WriteError::Storage(error.to_string().into());
@@ -131,10 +154,72 @@ impl Engine {
                 .map(|answer| answer.and(Err(error.clone())))
                 .collect();
         }
+        if let Some(room) = &mut self.room {
+            let freed: u64 = events.iter().map(|event| freed(event)).sum();
+            *room = (*room + freed).saturating_sub(events.iter().map(|event| spent(event)).sum());
+        }
         for event in events {
             self.shared.publish(event);
         }
         answers
+    }
+
+    /// Whether a disk that was full has space again.
+    fn look_for_space(&mut self) {
+        if self.room.is_some() && self.tables.as_mut().is_none_or(Tables::hold_reserve) {
+            tracing::info!("the disk of the store has space again");
+            self.room = None;
+        }
+    }
+
+    /// After a commit for which there was no space: makes some, and commits what fits, deletions first of all.
+    fn write_on_a_full_disk(
+        &mut self,
+        events: &[Arc<Event>],
+        answers: Vec<Result<Arc<Entry>, WriteError>>,
+    ) -> Vec<Result<Arc<Entry>, WriteError>> {
+        tracing::error!("{FULL}");
+        let known = self.shared.revision();
+        let committed = self.make_space().and_then(|room| {
+            self.room = Some(room);
+            if self.shared.revision() != known {
+                // They had reached the disk after all, or some had; nobody can tell who asked for which.
+                return Ok(vec![]);
+            }
+            let kept = affordable(events, room);
+            let tables = self.tables.as_mut().ok_or(OpenError::Full)?;
+            tables.commit(&kept).map(|()| kept)
+        });
+        let kept = committed.unwrap_or_else(|error| {
+            tracing::error!(%error, "failed to write to a full disk");
+            self.room = Some(0);
+            vec![]
+        });
+        let answers = answers.into_iter().map(|answer| {
+            answer.and_then(
+                |entry| match kept.iter().any(|event| event.entry.revision == entry.revision) {
+                    true => Ok(entry),
+                    false => Err(WriteError::Storage(FULL.into())),
+                },
+            )
+        });
+        let answers = answers.collect();
+        for event in kept {
+            self.shared.publish(event);
+        }
+        self.look_for_space();
+        answers
+    }
+
+    /// Makes space on a full disk; how many bytes may be used for other things than deletions.
+    fn make_space(&mut self) -> Result<u64, OpenError> {
+        if let Some(tables) = &self.tables {
+            tables.release_reserve();
+        }
+        self.recover()?;
+        let freed = self.tables.as_mut().map_or(Ok(0), Tables::shorten_log)?;
+        // redb rounds up, and deletions need some of it. Where there was less space than it seemed, there is less again.
+        Ok(freed / 4 + self.room.map_or(ALLOWANCE, |room| room / 2))
     }
 
     /// After a failed commit: opens the file again and publishes what had reached it after all.
@@ -152,6 +237,57 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// What a write takes of the space that is left on a full disk. Deletions are free, with all that leads to them.
+fn cost(write: &Write, current: Option<&Entry>) -> u64 {
+    match &write.put {
+        Some(draft) if !draft.is_deleting() => {
+            (draft.len() + current.map_or(0, |entry| entry.json.len()) + PAGES) as u64
+        }
+        _ => 0,
+    }
+}
+
+/// The same, of what such a write became.
+fn spent(event: &Event) -> u64 {
+    if event.kind == EventKind::Delete || event.entry.deleting {
+        return 0;
+    }
+    let previous = event.previous.as_ref().map_or(0, |entry| entry.json.len());
+    (event.entry.json.len() + previous + PAGES) as u64
+}
+
+/// What a deletion gives back, once its row has left the log; redb rounds up.
+fn freed(event: &Event) -> u64 {
+    let previous = event
+        .previous
+        .as_ref()
+        .filter(|_| event.kind == EventKind::Delete);
+    previous.map_or(0, |entry| entry.json.len() as u64 / 2)
+}
+
+/// Bytes of the reserve that others than deletions may have: a start writes a few small objects.
+const ALLOWANCE: u64 = 1 << 20;
+
+/// Pages that a commit writes beside what is in it, in bytes.
+const PAGES: usize = 16 << 10;
+
+/// The events that there is room for, without those that follow one that there is none for.
+fn affordable(events: &[Arc<Event>], room: u64) -> Vec<Arc<Event>> {
+    let mut left = room;
+    let mut dropped: HashSet<(&str, &str)> = HashSet::new();
+    let mut kept = Vec::with_capacity(events.len());
+    for event in events {
+        let (place, cost) = ((&*event.bucket, &*event.entry.key), spent(event));
+        if cost > left || dropped.contains(&place) {
+            dropped.insert(place);
+            continue;
+        }
+        left -= cost;
+        kept.push(event.clone());
+    }
+    kept
 }
 
 fn check(expect: Expect, current: Option<&Entry>) -> Result<(), WriteError> {

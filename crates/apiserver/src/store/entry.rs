@@ -138,6 +138,11 @@ impl Draft {
         self.len() == 0
     }
 
+    /// Whether it has a `metadata.deletionTimestamp`.
+    pub(crate) fn is_deleting(&self) -> bool {
+        self.deleting
+    }
+
     pub(crate) fn seal(self, key: Arc<str>, revision: u64) -> Entry {
         let digits = revision.to_string();
         let start = self.before.len();

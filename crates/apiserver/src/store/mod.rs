@@ -18,6 +18,7 @@ mod engine;
 mod entry;
 mod load;
 mod queue;
+mod reserve;
 mod tables;
 mod waiting;
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redb::{Builder, Database, DatabaseError, ReadableTable, ReadableTableMetadata, TableDefinition};
+use redb::{Builder, Database, DatabaseError, ReadableTable, ReadableTableMetadata, Table, TableDefinition};
 
+use super::reserve::{Reserve, is_full};
 use super::{Entry, Event, EventKind, History, load};
 
 /// `bucket NUL key` → the object's JSON.
@@ -21,6 +22,8 @@ pub(crate) const FIRST_REVISION: u64 = 1;
 const LOG_ROWS: u64 = 4096;
 /// The log is trimmed when it exceeds its bounds by this part.
 pub(super) const STRIDE: u64 = 8;
+/// Bytes of the log that are kept when the disk is full.
+const SHORTEST_LOG: u64 = 64 << 10;
 /// Objects are read from memory, so redb needs little more than the pages it is writing.
 const CACHE_BYTES: usize = 8 << 20;
 
@@ -39,6 +42,9 @@ pub enum OpenError {
         /// The format found.
         found: u64,
     },
+    /// There is no space left.
+    #[error("the disk is full; free space on it")]
+    Full,
     /// The operating system said no.
     #[error("the store cannot be read: {0}")]
     Storage(#[source] Box<redb::Error>),
@@ -55,6 +61,7 @@ impl<E: Into<redb::Error>> From<E> for OpenError {
             redb::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 Self::Damaged("the file ends too early".to_owned())
             }
+            redb::Error::Io(error) if is_full(&error) => Self::Full,
             redb::Error::UpgradeRequired(_) => {
                 Self::Damaged("the file is of an older storage format".to_owned())
             }
@@ -71,7 +78,13 @@ pub(crate) struct Tables {
     reopen: Reopen,
     /// The file, if it is one: what it has too much is given back.
     file: Option<PathBuf>,
+    /// The size of the file after it was compacted.
+    smallest: u64,
+    /// Space for the day when there is none left; a store that is no file has none.
+    reserve: Option<Reserve>,
     history: History,
+    /// Most bytes of the log: fewer than in [`History`] while the disk is full.
+    log_limit: u64,
     used: Used,
 }
 
@@ -104,8 +117,19 @@ impl Tables {
                 open_private(&file).map_err(|error| DatabaseError::Storage(redb::StorageError::Io(error)))?;
             builder().create_file(file)
         };
-        let mut tables = Self::on_backend(Box::new(reopen), history)?;
+        let reserve = Reserve::beside(path);
+        let mut tables = match Self::on_backend(Box::new(reopen.clone()), history) {
+            Err(OpenError::Full) => {
+                reserve.release();
+                Self::on_backend(Box::new(reopen), history)?
+            }
+            result => result?,
+        };
+        if let Err(error) = reserve.hold() {
+            tracing::warn!(%error, "failed to set disk space aside for deletions when the disk is full");
+        }
         tables.file = Some(path.to_owned());
+        tables.reserve = Some(reserve);
         Ok(tables)
     }
 
@@ -121,7 +145,10 @@ impl Tables {
             database: Some(database),
             reopen,
             file: None,
+            smallest: 0,
+            reserve: None,
             history,
+            log_limit: history.bytes as u64,
             used: Used::default(),
         })
     }
@@ -139,7 +166,11 @@ impl Tables {
     /// Removes what [`load`](Self::load) left out, and gives space back.
     pub(crate) fn tidy(&mut self, loaded: &Loaded) -> Result<(), OpenError> {
         let database = self.database.as_ref().ok_or_else(closed)?;
-        guarded(|| forget(database, loaded.compacted))??;
+        let forgotten = guarded(|| forget(database, loaded.compacted)).and_then(|result| result);
+        if forgotten.is_err() {
+            self.database = None;
+        }
+        forgotten?;
         self.give_space_back()
     }
 
@@ -148,10 +179,16 @@ impl Tables {
         let (Some(file), Some(database)) = (&self.file, &mut self.database) else {
             return Ok(());
         };
+        if self.log_limit < self.history.bytes as u64 {
+            // Compacting takes space before it gives some back.
+            return Ok(());
+        }
         let length = |file: &Path| std::fs::metadata(file).map_or(0, |file| file.len());
         let (before, used) = (length(file), self.used.objects + self.used.log);
         // redb rounds large values up to a power of two, and grows a file to twice its size.
-        if before <= 4 * used + 2 * self.history.bytes as u64 {
+        // What compacting could not give back the last time, it cannot give back now.
+        let enough = (4 * used + 2 * self.history.bytes as u64).max(self.smallest / 2 * 3);
+        if before <= enough {
             return Ok(());
         }
         let megabytes = |bytes: u64| bytes >> 20;
@@ -166,7 +203,8 @@ impl Tables {
         if result.is_err() {
             self.database = None;
         } else {
-            tracing::info!(file = %file.display(), "compacted the store to {} MB", megabytes(length(file)));
+            self.smallest = length(file);
+            tracing::info!(file = %file.display(), "compacted the store to {} MB", megabytes(self.smallest));
         }
         result
     }
@@ -174,7 +212,7 @@ impl Tables {
     /// Makes a group of events durable, all or none.
     pub(crate) fn commit(&mut self, events: &[Arc<Event>]) -> Result<(), OpenError> {
         let database = self.database.as_ref().ok_or_else(closed)?;
-        let (mut used, limit) = (self.used, self.history.bytes as u64);
+        let (mut used, limit) = (self.used, self.log_limit);
         let result = guarded(|| commit(database, events, &mut used, limit)).and_then(|result| result);
         match result {
             Ok(trimmed) => {
@@ -196,6 +234,37 @@ impl Tables {
     /// Whether a failure has closed the database.
     pub(crate) fn is_closed(&self) -> bool {
         self.database.is_none()
+    }
+
+    /// When the disk is full: gives the reserve to whoever opens the database next.
+    pub(crate) fn release_reserve(&self) {
+        if let Some(reserve) = &self.reserve {
+            reserve.release();
+        }
+    }
+
+    /// When the disk is full: sets aside again what is left, before others take it. Whether that is all that there should be.
+    pub(crate) fn hold_reserve(&mut self) -> bool {
+        let held = self.reserve.as_ref().is_none_or(|reserve| reserve.hold().is_ok());
+        if held {
+            self.log_limit = self.history.bytes as u64;
+        }
+        held
+    }
+
+    /// When the disk is full: drops most of the log, so that its space in the file can be used for something else. How many
+    /// bytes that is.
+    pub(crate) fn shorten_log(&mut self) -> Result<u64, OpenError> {
+        let database = self.database.as_ref().ok_or_else(closed)?;
+        let (before, limit) = (self.used.log, (self.used.log / 4).max(SHORTEST_LOG));
+        let mut used = self.used;
+        let result = guarded(|| shorten(database, &mut used, limit)).and_then(|result| result);
+        if result.is_err() {
+            self.database = None;
+        }
+        result?;
+        (self.used, self.log_limit) = (used, limit.min(self.history.bytes as u64));
+        Ok(before - used.log)
     }
 
     /// Opens the database again after a failure.
@@ -265,7 +334,8 @@ fn prepare(database: &Database) -> Result<(), OpenError> {
                 meta.insert("format", FORMAT)?;
                 meta.insert("compacted", 0)?;
             }
-            Some(FORMAT) => {}
+            // They are all there, and a full disk is no reason not to start.
+            Some(FORMAT) => return Ok(()),
             Some(found) => return Err(OpenError::Format { found }),
         }
     }
@@ -305,20 +375,9 @@ fn commit(
         }
         // Trimming in strides keeps the common commit free of it, and of a third table: the newest
         // revision is the log's last row.
-        let mut rows = log.len()?;
-        if rows > LOG_ROWS + LOG_ROWS / STRIDE || used.log > limit + limit / STRIDE {
-            let mut compacted = 0;
-            while (rows > LOG_ROWS || used.log > limit) && rows > 1 {
-                let Some((revision, row)) = log.pop_first()? else {
-                    break;
-                };
-                let (key, _, previous) = row.value();
-                used.log = used.log.saturating_sub(row_bytes(key, previous));
-                compacted = revision.value();
-                rows -= 1;
-            }
+        if log.len()? > LOG_ROWS + LOG_ROWS / STRIDE || used.log > limit + limit / STRIDE {
             // One row that is larger than the limit stays, and there is nothing to note.
-            if compacted > 0 {
+            if let Some(compacted) = trim(&mut log, used, (LOG_ROWS, limit))? {
                 transaction.open_table(META)?.insert("compacted", compacted)?;
                 trimmed = true;
             }
@@ -326,6 +385,41 @@ fn commit(
     }
     transaction.commit()?;
     Ok(trimmed)
+}
+
+/// Removes the oldest rows of the log until it is as small as said.
+fn shorten(database: &Database, used: &mut Used, limit: u64) -> Result<(), OpenError> {
+    let transaction = database.begin_write()?;
+    {
+        let mut log = transaction.open_table(LOG)?;
+        let rows = log.len()?;
+        if let Some(compacted) = trim(&mut log, used, (rows, limit))? {
+            transaction.open_table(META)?.insert("compacted", compacted)?;
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Removes the oldest rows of the log until it has no more rows and bytes than said, but never the last one. The last
+/// revision that was removed, if any was.
+fn trim(
+    log: &mut Table<'_, u64, (&str, u8, &[u8])>,
+    used: &mut Used,
+    (most_rows, most_bytes): (u64, u64),
+) -> Result<Option<u64>, OpenError> {
+    let mut rows = log.len()?;
+    let mut compacted = None;
+    while (rows > most_rows || used.log > most_bytes) && rows > 1 {
+        let Some((revision, row)) = log.pop_first()? else {
+            break;
+        };
+        let (key, _, previous) = row.value();
+        used.log = used.log.saturating_sub(row_bytes(key, previous));
+        compacted = Some(revision.value());
+        rows -= 1;
+    }
+    Ok(compacted)
 }
 
 /// Removes the log's rows up to a revision.

@@ -1,5 +1,6 @@
 //! The kubeconfig: one context per cluster, credentials inside, for its owner's eyes only.
 
+use std::io::Read as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -15,13 +16,24 @@ const MARK: &str = "# Written by `cambium up`, anew at every start.";
 
 /// Refuses to overwrite a file that somebody else wrote.
 pub(crate) fn check(path: &Path) -> Result<(), UpError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) if text.starts_with(MARK) || text.is_empty() => Ok(()),
+    match beginning(path) {
+        Ok(text) if text == MARK.as_bytes() || text.is_empty() => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Ok(_) | Err(_) => Err(UpError::ForeignKubeconfig {
             path: path.to_owned(),
         }),
     }
+}
+
+/// As much of a file as the mark is long. What is no file, such as a pipe, is not waited for.
+fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::from(std::io::ErrorKind::InvalidInput));
+    }
+    let mut text = Vec::with_capacity(MARK.len());
+    let file = std::fs::File::open(path)?;
+    file.take(MARK.len() as u64).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// Writes the contexts of all clusters; the first one is current.
@@ -51,4 +63,14 @@ pub(crate) fn write(path: &Path, clusters: &[Cluster]) -> anyhow::Result<()> {
     let text = format!("{MARK}\n{}\n", serde_saphyr::to_string(&config)?);
     write_private(path, &text)?;
     Ok(())
+}
+
+/// Whether the file could not be written because there is no space for it.
+pub(crate) fn disk_is_full(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    let kind =
+        |cause: &(dyn std::error::Error + 'static)| Some(cause.downcast_ref::<std::io::Error>()?.kind());
+    error
+        .chain()
+        .any(|cause| matches!(kind(cause), Some(StorageFull | QuotaExceeded)))
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use cambium_api::names::{CROSSPLANE_NAMESPACE, FIELD_MANAGER, SYSTEM_NAMESPACE};
 use cambium_api::rbac;
+use cambium_apiserver::private;
 use cambium_apiserver::store::OpenError;
 use cambium_webhooks::server::Clients;
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -32,7 +33,7 @@ pub(crate) enum UpError {
         address: SocketAddr,
         source: std::io::Error,
     },
-    #[error("cannot use {path}: {source}")]
+    #[error("cannot use {}: {source}", path.display())]
     Directory { path: PathBuf, source: std::io::Error },
     #[error("{} exists and was not written by cambium; choose another file with --kubeconfig", path.display())]
     ForeignKubeconfig { path: PathBuf },
@@ -71,7 +72,15 @@ async fn up(options: &Up) -> anyhow::Result<()> {
         clusters.push(Cluster::start(&name, data, Listen::Exactly(address)).await?);
     }
     // The API servers answer; the line that says `ready` waits for the rest.
-    kubeconfig::write(&home.kubeconfig, &clusters)?;
+    match kubeconfig::write(&home.kubeconfig, &clusters) {
+        // Deleting objects is what makes space, and one that was written before may still be good.
+        Err(error) if kubeconfig::disk_is_full(&error) => {
+            tracing::warn!(
+                "failed to write the kubeconfig: {error:#}; free space on the disk and start again, or use an older one"
+            );
+        }
+        written => written?,
+    }
     let mut platforms = Vec::new();
     for cluster in clusters.iter().filter(|_| !options.bare) {
         platforms.push(platform(cluster, options).await?);
@@ -182,13 +191,20 @@ impl Home {
         };
         if let Some(data) = &data {
             make_private(data)?;
+            own_user()
+                .and_then(|user| private::check_directory(data, user))
+                .map_err(|source| UpError::Directory {
+                    path: data.clone(),
+                    source,
+                })?;
         }
         let (directory, temporary) = match (&data, &options.kubeconfig) {
             (Some(data), _) => (data.clone(), None),
             (None, Some(_)) => (PathBuf::new(), None),
             (None, None) => {
-                let directory = std::env::temp_dir().join(format!("cambium-{}", std::process::id()));
-                make_private(&directory)?;
+                let parent = std::env::temp_dir();
+                let directory = private::create_directory(&parent, "cambium-")
+                    .map_err(|source| UpError::Directory { path: parent, source })?;
                 (directory.clone(), Some(directory))
             }
         };
@@ -227,7 +243,14 @@ pub(crate) fn default_directory() -> Result<PathBuf, UpError> {
     base.map(|base| base.join("cambium")).ok_or(UpError::NoHome)
 }
 
-/// A directory that only its owner may enter.
+/// The user that this process runs as. The standard library does not tell; the kernel tells who is at the other end of a
+/// socket, and here that is this process.
+fn own_user() -> std::io::Result<u32> {
+    let (end, _other) = tokio::net::UnixStream::pair()?;
+    Ok(end.peer_cred()?.uid())
+}
+
+/// Makes a directory that only its owner may enter, unless there is one.
 pub(crate) fn make_private(path: &Path) -> Result<(), UpError> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -236,4 +259,50 @@ pub(crate) fn make_private(path: &Path) -> Result<(), UpError> {
         path: path.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn options(arguments: &[&str]) -> Up {
+        #[derive(clap::Parser)]
+        struct Program {
+            #[command(flatten)]
+            up: Up,
+        }
+        Program::parse_from([&["up"], arguments].concat()).up
+    }
+
+    #[tokio::test]
+    async fn an_ephemeral_run_has_a_new_directory_of_its_own() {
+        let (one, other) = (
+            Home::prepare(&options(&["--ephemeral"])).unwrap(),
+            Home::prepare(&options(&["--ephemeral"])).unwrap(),
+        );
+        assert_ne!(one.temporary, other.temporary);
+        for home in [one, other] {
+            let directory = home.temporary.clone().unwrap();
+            let found = std::fs::symlink_metadata(&directory).unwrap();
+            assert_eq!(found.mode() & 0o777, 0o700);
+            assert_eq!(found.uid(), own_user().unwrap());
+            assert!(home.kubeconfig.starts_with(&directory));
+            home.tidy_up();
+            assert!(!directory.exists());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_data_directory_that_everybody_may_write_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let data = parent.path().join("data");
+        let options = options(&["--data-dir", data.to_str().unwrap()]);
+        assert!(Home::prepare(&options).is_ok());
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(Home::prepare(&options), Err(UpError::Directory { .. })));
+    }
 }
