@@ -6,7 +6,7 @@ mod composing;
 mod platform;
 
 use anyhow::{Result, ensure};
-use cambium_testing::eventually_some;
+use cambium_testing::{eventually_some, rights};
 use composing::{Stage, holds};
 use serde_json::{Value, json};
 
@@ -47,6 +47,10 @@ async fn until(stage: &Stage, path: &str, what: &str, is: impl Fn(&Value) -> boo
 }
 
 async fn defined(stage: &Stage) -> Result<()> {
+    // What a platform grants for its own kinds, and for what they compose.
+    for group in ["database.example.org", "database.gcp.crossplane.io"] {
+        rights::grant_composing(&stage.platform.raw, group, &["*"]).await?;
+    }
     apply(stage, DEFINITION).await?;
     let definition = "compositepostgresqlinstances.database.example.org";
     let path = format!("{CROSSPLANE}/compositeresourcedefinitions/{definition}");

@@ -321,7 +321,11 @@ fn held_back(application: &Value, answers: &[Answer]) -> Vec<String> {
         };
         Some(format!(
             "{}: {} resolves to {}, which cannot be rendered; it stays at {}: {}. Change the properties, or pin it: {stay}",
-            answer.asked.path, answer.asked.text, resolved.stored.revision, held_back.at.revision, held_back.why
+            answer.asked.path,
+            answer.asked.text,
+            resolved.stored.revision,
+            held_back.at.revision,
+            held_back.why.lines().next().unwrap_or_default()
         ))
     });
     told.collect()
