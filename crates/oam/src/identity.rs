@@ -253,7 +253,7 @@ pub fn with_author(application: &Value, record: &Record) -> Value {
         match value {
             Some(value) => written["metadata"]["annotations"][name] = value.as_str().into(),
             None => {
-                if let Some(annotations) = written["metadata"]["annotations"].as_object_mut() {
+                if let Some(Value::Object(annotations)) = written.pointer_mut("/metadata/annotations") {
                     annotations.remove(name);
                 }
             }
@@ -265,7 +265,7 @@ pub fn with_author(application: &Value, record: &Record) -> Value {
 /// An Application as templates see it, and as its objects are labelled: without what says whose rights are used.
 pub fn without_identity(application: &Value) -> Value {
     let mut rest = application.clone();
-    if let Some(annotations) = rest["metadata"]["annotations"].as_object_mut() {
+    if let Some(Value::Object(annotations)) = rest.pointer_mut("/metadata/annotations") {
         for name in [
             annotation::USERNAME,
             annotation::GROUP,

@@ -104,9 +104,9 @@ async fn a_list_with_nothing_under_it_is_no_list() -> Result<()> {
     let namespace = kinds.cluster.namespace("kinds").await?;
     let component = json!({"name": "a", "type": "b", "traits": null, "properties": null});
     let application = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "nulls"},
-        "spec": {"components": [component], "policies": null, "unknown": null}});
+        "spec": {"components": [component], "policies": null}});
     let made = kinds.create(&namespace, &application).await?;
-    let expected = json!({"components": [{"name": "a", "type": "b", "properties": null}], "unknown": null});
+    let expected = json!({"components": [{"name": "a", "type": "b", "properties": null}]});
     assert_eq!((made.code, &made.body["spec"]), (201, &expected), "{made:?}");
     Ok(())
 }
@@ -390,10 +390,19 @@ async fn tables_answer_the_first_question() -> Result<()> {
         ),
         (
             object("Application", json!({"components": []})),
-            json!({"status": "running", "healthy": "2/2", "resolved": "web=webservice@1.2.3, db=postgres@4.5.6"}),
+            json!({
+                "status": "running", "healthy": "2/2", "resolved": "web=webservice@1.2.3, db=postgres@4.5.6",
+                "conditions": [{"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-02T03:04:05Z"}],
+            }),
             json!([
-                ["Name", "Phase", "Healthy", "Components"],
-                ["one", "running", "2/2", "web=webservice@1.2.3, db=postgres@4.5.6"]
+                ["Name", "Ready", "Reason", "Healthy", "Components"],
+                [
+                    "one",
+                    "True",
+                    "Available",
+                    "2/2",
+                    "web=webservice@1.2.3, db=postgres@4.5.6"
+                ]
             ]),
         ),
         (
