@@ -113,6 +113,16 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     } else {
         error.downcast_ref::<UpError>().map_or(UNEXPECTED, code)
     };
+    let said = said(error);
+    match format {
+        LogFormat::Text => output::note(&format!("error: {said}")),
+        LogFormat::Json => tracing::error!(code, "{said}"),
+    }
+    ExitCode::from(code)
+}
+
+/// What went wrong, and why, in one line.
+pub(crate) fn said(error: &anyhow::Error) -> String {
     // What a cluster answered says everything that is under it, too.
     let answered = |error: &&(dyn std::error::Error + 'static)| {
         matches!(error.downcast_ref(), Some(kube::Error::Api(_)))
@@ -122,12 +132,7 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         .position(|cause| answered(&cause))
         .unwrap_or(usize::MAX - 1);
     let causes: Vec<String> = error.chain().take(upto + 1).map(cause).collect();
-    let said = causes.join(": ");
-    match format {
-        LogFormat::Text => output::note(&format!("error: {said}")),
-        LogFormat::Json => tracing::error!(code, "{said}"),
-    }
-    ExitCode::from(code)
+    causes.join(": ")
 }
 
 /// The code for what a cluster answered, or for nobody answering.

@@ -10,7 +10,7 @@ use super::fleet::Fleet;
 use super::world::{Reach, World, is_forbidden};
 use super::{age, answer, ask, heading};
 use crate::cli::History;
-use crate::exit::{NotFound, WrongUse};
+use crate::exit::{NotFound, WrongUse, said};
 use crate::output;
 
 pub(crate) async fn history(options: &History) -> Result<()> {
@@ -30,9 +30,8 @@ pub(crate) async fn history(options: &History) -> Result<()> {
         Some(Subject::Definition(_)) => match World::read(&client, Reach::Everything).await {
             // Who uses a definition is known as far as one may see.
             Err(error) if is_forbidden(&error) => {
-                output::note(&format!(
-                    "only users in namespace {namespace} are shown: {error:#}"
-                ));
+                let why = said(&error);
+                output::note(&format!("only users in namespace {namespace} are shown: {why}"));
                 World::read(&client, Reach::From(&namespace)).await?
             }
             world => world?,

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use cambium_api::crossplane::UpdatePolicy;
+use cambium_api::names::{SYSTEM_NAMESPACE, reason};
 use cambium_composites::{ByRevision, CompositionFetcher as _, Wish};
 use cambium_oam::application::answers;
 use cambium_oam::{Asked, Consuming, Follow, asked, follow, resolve};
@@ -11,6 +12,7 @@ use super::fleet::{Fleet, Kind};
 use super::world::{Reach, World, is_forbidden};
 use super::{answer, ask, heading};
 use crate::cli::Outdated;
+use crate::exit::said;
 use crate::output;
 
 pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
@@ -69,7 +71,7 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
     }
     let fleet = match Fleet::read(&client).await {
         Err(error) if is_forbidden(&error) && !options.all_namespaces => {
-            output::note(&format!("composite resources are not shown: {error:#}"));
+            output::note(&format!("composite resources are not shown: {}", said(&error)));
             None
         }
         fleet => Some(fleet?),
@@ -152,6 +154,12 @@ fn references(world: &World, key: &Consuming, application: &Value, follow: &Foll
         let asked = &answer.asked;
         let resolved = match &answer.outcome {
             Ok(resolved) => resolved,
+            // Whether there is something newer in what may not be read is not known.
+            Err(refused) if world.is_without_shared && refused.reason == reason::DEFINITION_NOT_FOUND => {
+                let why = format!("unknown: you may not list what namespace {SYSTEM_NAMESPACE} publishes");
+                rows.push(row(asked, running(asked), None, why));
+                continue;
+            }
             Err(refused) => {
                 rows.push(row(asked, running(asked), None, refused.message.clone()));
                 continue;

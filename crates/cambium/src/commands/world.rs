@@ -22,6 +22,8 @@ pub(super) struct World {
     pub(super) definitions: BTreeMap<Artifact, Value>,
     pub(super) applications: BTreeMap<Consuming, Value>,
     pub(super) recorded: BTreeMap<Consuming, Vec<Recorded>>,
+    /// Whether whoever asks may not list what the system's namespace publishes: it was left out.
+    pub(super) is_without_shared: bool,
 }
 
 /// How much of a cluster is read: commands ask for what they show, and whoever has rights in one namespace can use them there.
@@ -44,18 +46,23 @@ impl World {
             definitions: BTreeMap::new(),
             applications: BTreeMap::new(),
             recorded: BTreeMap::new(),
+            is_without_shared: false,
         };
+        let left_out = &mut world.is_without_shared;
+        let mut definitions = Vec::new();
         for type_ in DefinitionType::ALL {
-            for definition in published(client, &type_.resource(), reach).await? {
-                if let Some(artifact) = Artifact::of(&definition) {
-                    let issued = definition["status"]["highWaterMark"].as_u64().unwrap_or(0);
-                    world.catalogue.declare(&artifact, scheme_of(&definition), issued);
-                    world.definitions.insert(artifact, definition);
-                }
-            }
+            definitions.extend(published(client, &type_.resource(), reach, left_out).await?);
         }
         let revisions = ApiResource::erase::<DefinitionRevision>(&());
-        for revision in published(client, &revisions, reach).await? {
+        let revisions = published(client, &revisions, reach, left_out).await?;
+        for definition in definitions {
+            if let Some(artifact) = Artifact::of(&definition) {
+                let issued = definition["status"]["highWaterMark"].as_u64().unwrap_or(0);
+                world.catalogue.declare(&artifact, scheme_of(&definition), issued);
+                world.definitions.insert(artifact, definition);
+            }
+        }
+        for revision in revisions {
             match Stored::read(&revision) {
                 Ok(stored) => world.catalogue.put(Arc::new(stored)),
                 Err(error) => tracing::warn!(%error, "a DefinitionRevision is left out"),
@@ -129,19 +136,19 @@ pub(super) async fn list_if_there(client: &Client, resource: &ApiResource) -> Re
 }
 
 /// Definitions, or their revisions: those that references from a namespace can lead to.
-async fn published(client: &Client, resource: &ApiResource, reach: Reach<'_>) -> Result<Vec<Value>> {
+async fn published(
+    client: &Client,
+    resource: &ApiResource,
+    reach: Reach<'_>,
+    left_out: &mut bool,
+) -> Result<Vec<Value>> {
     let Reach::From(namespace) = reach else {
         return list(client, resource, None).await;
     };
     let mut objects = list(client, resource, Some(namespace)).await?;
     if namespace != SYSTEM_NAMESPACE {
         match list(client, resource, Some(SYSTEM_NAMESPACE)).await {
-            Err(error) if is_forbidden(&error) => {
-                let plural = &resource.plural;
-                tracing::warn!(
-                    "{plural} of namespace {SYSTEM_NAMESPACE} are left out: you may not list them"
-                );
-            }
+            Err(error) if is_forbidden(&error) => *left_out = true,
             shared => objects.extend(shared?),
         }
     }
