@@ -39,7 +39,6 @@ impl Stage {
     /// With composite resources of a scope, and more in the definition's spec.
     pub(crate) async fn scoped(settings: Settings, scope: &'static str, definition: Value) -> Result<Self> {
         let mut platform = Platform::without_manager(settings).await?;
-        clear(&platform.raw).await?;
         let client = platform.cluster.manager().await?;
         platform.start_manager(client).await?;
         let stage = Self::on(platform, scope);
@@ -324,6 +323,18 @@ impl Stage {
             format!("{GROUP_PATH}/compositions"),
             format!("{GROUP_PATH}/compositionrevisions"),
         ];
+        // The API server makes a kind in its own time, and the definition says so then.
+        for _ in 0..150 {
+            let definitions = items(&self.platform.raw, &lists[5]).await?;
+            let waits = |definition: &Value| {
+                let established = condition(definition, "Established");
+                established.is_none_or(|known| known["reason"] == "WaitingForCRD")
+            };
+            if !definitions.iter().any(waits) {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
         self.platform.at_rest(&lists).await
     }
 
@@ -333,43 +344,6 @@ impl Stage {
         })
         .await
     }
-}
-
-/// Removes what earlier tests left in a cluster that they share: a manager would go on trying.
-async fn clear(raw: &Raw) -> Result<()> {
-    let free = json!({"metadata": {"finalizers": null}});
-    let definitions = format!("{GROUP_PATH}/compositeresourcedefinitions");
-    for definition in items(raw, &definitions).await? {
-        let spec = &definition["spec"];
-        let (group, version) = (&spec["group"], &spec["versions"][0]["name"]);
-        let served = format!("/apis/{}/{}", group.as_str().unwrap(), version.as_str().unwrap());
-        for names in ["names", "claimNames"] {
-            let Some(plural) = spec[names]["plural"].as_str() else {
-                continue;
-            };
-            for object in items(raw, &format!("{served}/{plural}")).await? {
-                let place = match object["metadata"]["namespace"].as_str() {
-                    Some(namespace) => format!("/namespaces/{namespace}"),
-                    None => String::new(),
-                };
-                let name = object["metadata"]["name"].as_str().unwrap();
-                raw.patch("merge", &format!("{served}{place}/{plural}/{name}"), &free)
-                    .await?;
-            }
-        }
-        let path = format!(
-            "{definitions}/{}",
-            definition["metadata"]["name"].as_str().unwrap()
-        );
-        raw.patch("merge", &path, &free).await?;
-        raw.delete(&path, &json!({})).await?;
-    }
-    let compositions = format!("{GROUP_PATH}/compositions");
-    for composition in items(raw, &compositions).await? {
-        let name = composition["metadata"]["name"].as_str().unwrap();
-        raw.delete(&format!("{compositions}/{name}"), &json!({})).await?;
-    }
-    Ok(())
 }
 
 async fn items(raw: &Raw, path: &str) -> Result<Vec<Value>> {

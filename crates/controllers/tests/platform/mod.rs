@@ -26,6 +26,8 @@ const CONFIGURATIONS: [&str; 2] = [
 /// The ServiceAccount that applies what applications make where admission is off. It may do everything.
 const DEPLOYER: &str = "deployer";
 
+const CROSSPLANE: &str = "/apis/apiextensions.crossplane.io/v1";
+
 /// On a cluster that tests share, one manager works at a time.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
@@ -128,6 +130,7 @@ impl Platform {
             }
         }
         install(&raw).await?;
+        clear(&raw).await?;
         let namespace = cluster.namespace("team").await?;
         empower(&raw, &namespace).await?;
         Ok(Self {
@@ -510,4 +513,46 @@ pub(crate) fn condition(object: &Value, type_: &str) -> Option<Value> {
         .iter()
         .find(|condition| condition["type"] == type_)
         .cloned()
+}
+
+/// Removes what earlier tests left in a cluster that they share: a manager would go on trying.
+async fn clear(raw: &Raw) -> Result<()> {
+    let free = json!({"metadata": {"finalizers": null}});
+    let definitions = format!("{CROSSPLANE}/compositeresourcedefinitions");
+    for definition in items(raw, &definitions).await? {
+        let spec = &definition["spec"];
+        let (group, version) = (&spec["group"], &spec["versions"][0]["name"]);
+        let served = format!("/apis/{}/{}", group.as_str().unwrap(), version.as_str().unwrap());
+        for names in ["names", "claimNames"] {
+            let Some(plural) = spec[names]["plural"].as_str() else {
+                continue;
+            };
+            for object in items(raw, &format!("{served}/{plural}")).await? {
+                let place = match object["metadata"]["namespace"].as_str() {
+                    Some(namespace) => format!("/namespaces/{namespace}"),
+                    None => String::new(),
+                };
+                let name = object["metadata"]["name"].as_str().unwrap();
+                raw.patch("merge", &format!("{served}{place}/{plural}/{name}"), &free)
+                    .await?;
+            }
+        }
+        let path = format!(
+            "{definitions}/{}",
+            definition["metadata"]["name"].as_str().unwrap()
+        );
+        raw.patch("merge", &path, &free).await?;
+        raw.delete(&path, &json!({})).await?;
+    }
+    let compositions = format!("{CROSSPLANE}/compositions");
+    for composition in items(raw, &compositions).await? {
+        let name = composition["metadata"]["name"].as_str().unwrap();
+        raw.delete(&format!("{compositions}/{name}"), &json!({})).await?;
+    }
+    Ok(())
+}
+
+async fn items(raw: &Raw, path: &str) -> Result<Vec<Value>> {
+    let found = raw.get(path).await?.body;
+    Ok(found["items"].as_array().cloned().unwrap_or_default())
 }
