@@ -544,6 +544,14 @@ async fn clear(raw: &Raw) -> Result<()> {
         raw.patch("merge", &path, &free).await?;
         raw.delete(&path, &json!({})).await?;
     }
+    let applications = "/apis/core.oam.dev/v1beta1";
+    for application in items(raw, &format!("{applications}/applications")).await? {
+        let text = |field: &str| application["metadata"][field].as_str().unwrap().to_owned();
+        let (namespace, name) = (text("namespace"), text("name"));
+        let path = format!("{applications}/namespaces/{namespace}/applications/{name}");
+        raw.patch("merge", &path, &free).await?;
+        raw.delete(&path, &json!({})).await?;
+    }
     let compositions = format!("{CROSSPLANE}/compositions");
     for composition in items(raw, &compositions).await? {
         let name = composition["metadata"]["name"].as_str().unwrap();
