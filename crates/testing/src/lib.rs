@@ -6,6 +6,7 @@
 //! A real cluster is shared by the tests of one binary: give everything in it a name of its own
 //! ([`TestCluster::unique`], [`TestCluster::namespace`]).
 
+mod campaign;
 mod clock;
 mod cluster;
 mod crossplane;
@@ -21,6 +22,7 @@ mod wait;
 mod watch;
 mod webhook;
 
+pub use campaign::campaign;
 pub use clock::virtual_clock;
 pub use cluster::{Backend, TestCluster};
 pub use crossplane::{Crossplane, RunningCrossplane};
