@@ -16,7 +16,7 @@
 //! - [`v1beta1`], [`v2beta1`]: definitions and applications.
 //! - [`crossplane`]: platform APIs and compositions.
 //! - [`rbac`]: the rights of the manager and of people. `crates/api/rbac` holds them.
-//! - [`crds`]: the `CustomResourceDefinition`s, made from the types. `crates/api/crds` holds them as YAML.
+//! - [`crds`]: the `CustomResourceDefinition`s, made from the types and committed under `crates/api/crds`.
 //!
 //! `docs/design/0004-kinds.md` says why it is so.
 

@@ -14,6 +14,7 @@ use cambium_api::rbac;
 use cambium_apiserver::private;
 use cambium_apiserver::store::OpenError;
 use cambium_webhooks::server::Clients;
+use futures::future::try_join_all;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
@@ -108,8 +109,6 @@ async fn up(options: &Up) -> anyhow::Result<()> {
 /// Our kinds, controllers and webhooks, in a cluster of this process.
 async fn platform(cluster: &Cluster, options: &Up) -> anyhow::Result<Platform> {
     let client = Client::new(cluster.server.clone(), "default");
-    ensure_namespace(&client, CROSSPLANE_NAMESPACE).await?;
-    install_roles(&client).await?;
     let plan = Plan {
         namespace: SYSTEM_NAMESPACE.to_owned(),
         settings: settings(&options.work),
@@ -121,23 +120,31 @@ async fn platform(cluster: &Cluster, options: &Up) -> anyhow::Result<Platform> {
         // Nobody else has the data.
         identity: None,
     };
-    Platform::start(client, plan)
-        .await
-        .with_context(|| format!("the controllers of {} did not start", cluster.name))
+    // Side by side, so that they wait for the disk together.
+    let ((), (), platform) = tokio::try_join!(
+        ensure_namespace(&client, CROSSPLANE_NAMESPACE),
+        install_roles(&client),
+        async {
+            let started = Platform::start(client.clone(), plan).await;
+            started.with_context(|| format!("the controllers of {} did not start", cluster.name))
+        },
+    )?;
+    Ok(platform)
 }
 
 /// Rights on our kinds for those who have Kubernetes' own roles. Roles that are as they should be are not written.
 async fn install_roles(client: &Client) -> anyhow::Result<()> {
     let roles: Api<ClusterRole> = Api::all(client.clone());
-    for document in rbac::documents(rbac::PEOPLE) {
+    let install = async |document: &str| -> anyhow::Result<()> {
         let role: ClusterRole = serde_saphyr::from_str(document)?;
         let name = role.metadata.name.clone().unwrap_or_default();
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        roles
-            .patch(&name, &params, &Patch::Apply(&role))
-            .await
-            .with_context(|| format!("failed to install ClusterRole {name}"))?;
-    }
+        let installed = roles.patch(&name, &params, &Patch::Apply(&role)).await;
+        installed
+            .map(drop)
+            .with_context(|| format!("failed to install ClusterRole {name}"))
+    };
+    try_join_all(rbac::documents(rbac::PEOPLE).map(install)).await?;
     Ok(())
 }
 
