@@ -87,7 +87,7 @@ impl Run<'_> {
             live: &BTreeMap::new(),
             scopes: &BTreeMap::new(),
             secret_namespace: fetched.content.secret_namespace(),
-            became: &|_, _| false,
+            became: &|_, _| None,
         });
         self.act(&plan, &BTreeMap::new(), &BTreeMap::new()).await?;
         if let Some(note) = plan.moved_note() {
