@@ -14,9 +14,8 @@ use cambium_api::rbac;
 use cambium_apiserver::private;
 use cambium_apiserver::store::OpenError;
 use cambium_webhooks::server::Clients;
-use k8s_openapi::api::rbac::v1::ClusterRole;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
 
 use crate::cli::Up;
 use crate::manager::settings;
@@ -126,17 +125,22 @@ async fn platform(cluster: &Cluster, options: &Up) -> anyhow::Result<Platform> {
         .with_context(|| format!("the controllers of {} did not start", cluster.name))
 }
 
-/// Rights on our kinds for those who have Kubernetes' own roles. Roles that are as they should be are not written.
+/// Rights on our kinds for those who have Kubernetes' own roles, and on shared definitions for everybody. What is as it should be is not written.
 async fn install_roles(client: &Client) -> anyhow::Result<()> {
-    let roles: Api<ClusterRole> = Api::all(client.clone());
-    for document in rbac::documents(rbac::PEOPLE) {
-        let role: ClusterRole = serde_saphyr::from_str(document)?;
-        let name = role.metadata.name.clone().unwrap_or_default();
+    let texts = [rbac::SHARED, rbac::PEOPLE];
+    for document in texts.into_iter().flat_map(rbac::documents) {
+        let object: DynamicObject = serde_saphyr::from_str(document)?;
+        let types = object.types.as_ref().context("a document without a kind")?;
+        let resource = ApiResource::from_gvk(&types.try_into()?);
+        let api: Api<DynamicObject> = match &object.metadata.namespace {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        let name = object.name_any();
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        roles
-            .patch(&name, &params, &Patch::Apply(&role))
+        api.patch(&name, &params, &Patch::Apply(&object))
             .await
-            .with_context(|| format!("failed to install ClusterRole {name}"))?;
+            .with_context(|| format!("failed to install {} {name}", resource.kind))?;
     }
     Ok(())
 }
