@@ -194,6 +194,19 @@ async fn x8_a_pin_to_another_compositions_revision_is_refused() -> Result<()> {
         )
         .await?;
     stage.says("thing", "other").await?;
+    // One that comes later is told of as soon as it is there, and as soon as it is gone.
+    let later = stage.composition("later", "later");
+    stage.publish(&later).await?;
+    let revision = stage.current("later").await?;
+    let path = stage.composition_path("later");
+    stage.delete(&path).await?;
+    stage.gone(&stage.revision_path(&revision)).await?;
+    stage.compose("early", manual(&stage, Some(&revision))).await?;
+    stage.refused("early", "not found").await?;
+    stage.publish(&later).await?;
+    stage.refused("early", "belongs to the Composition").await?;
+    stage.delete(&path).await?;
+    stage.refused("early", "not found").await?;
     stage.at_rest().await
 }
 

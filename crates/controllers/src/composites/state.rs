@@ -346,6 +346,13 @@ impl State {
         };
         let both = [&before, &after].into_iter().flatten();
         let compositions: BTreeSet<&String> = both.clone().map(|stored| &stored.composition).collect();
+        if before.is_none() || after.is_none() || compositions.len() > 1 {
+            // Who pins it for another composition was told that it is not there, or that it is.
+            for composition in &compositions {
+                let misnaming = self.consumers().misnaming(&change.key.name, composition);
+                self.composites.add_all(misnaming);
+            }
+        }
         let types: BTreeSet<TypeReference> =
             both.filter_map(|stored| stored.composite_type.clone()).collect();
         for composition in compositions {
