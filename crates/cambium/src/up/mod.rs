@@ -74,9 +74,7 @@ async fn up(options: &Up) -> anyhow::Result<()> {
     match kubeconfig::write(&home.kubeconfig, &clusters) {
         // Deleting objects is what makes space, and one that was written before may still be good.
         Err(error) if kubeconfig::disk_is_full(&error) => {
-            tracing::warn!(
-                "failed to write the kubeconfig: {error:#}; free space on the disk and start again, or use an older one"
-            );
+            tracing::warn!("{}", kubeconfig::not_written(&error));
         }
         written => written?,
     }
