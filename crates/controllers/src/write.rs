@@ -75,15 +75,7 @@ pub(crate) async fn delete_judged(
     key: &Key,
     uid: &str,
 ) -> kube::Result<()> {
-    let params = DeleteParams {
-        propagation_policy: Some(PropagationPolicy::Background),
-        preconditions: Some(Preconditions {
-            uid: Some(uid.to_owned()),
-            ..Default::default()
-        }),
-        ..Default::default()
-    };
-    match (api.delete(&key.name, &params).await, cache) {
+    match (api.delete(&key.name, &only(uid)).await, cache) {
         (Ok(answer), Some(cache)) => match answer.left() {
             Some(marked) if marked.metadata.deletion_timestamp.is_some() => cache.learn(marked),
             _ => cache.learn_gone(key, uid),
@@ -94,6 +86,18 @@ pub(crate) async fn delete_judged(
         (Err(error), _) => return Err(error),
     }
     Ok(())
+}
+
+/// How to delete the object with this uid, and no other of its name.
+pub(crate) fn only(uid: &str) -> DeleteParams {
+    DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Background),
+        preconditions: Some(Preconditions {
+            uid: Some(uid.to_owned()),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
 }
 
 /// Takes finalizers away; with the last one, an object whose deletion was asked for goes.
