@@ -98,7 +98,7 @@ fn rbac_for(namespace: &str) -> String {
         &format!("namespace: {SYSTEM_NAMESPACE}\n"),
         &format!("namespace: {namespace}\n"),
     );
-    format!("{manager}---\n{}", rbac::PEOPLE)
+    format!("{}---\n{manager}---\n{}", rbac::SHARED, rbac::PEOPLE)
 }
 
 /// A name that no other replica has: the pod's, or this host's with our process number.

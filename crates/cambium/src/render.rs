@@ -7,7 +7,7 @@ use cambium_api::names::reason;
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Data, Diagnostic, Diagnostics};
 use cambium_oam::application::{Observed, Step, draft};
-use cambium_oam::definition::declared;
+use cambium_oam::definition::{Templates, declared};
 use cambium_oam::rehearsal::additions;
 use cambium_oam::{Answer, Artifact, Catalogue};
 use cambium_render::{
@@ -119,7 +119,13 @@ fn published(paths: &[PathBuf], namespace: &str, problems: &mut Vec<Diagnostic>)
             }
             // In a cluster, a file with the same definition again publishes a further version, or a further revision.
             let shelf = catalogue.get(&artifact);
-            let revisions = additions(&artifact, &document, shelf, jiff::Timestamp::UNIX_EPOCH);
+            let revisions = additions(
+                &artifact,
+                &document,
+                shelf,
+                Templates::Unchecked,
+                jiff::Timestamp::UNIX_EPOCH,
+            );
             if revisions.is_empty() && declared.problems.is_empty() && shelf.is_none() && problems.is_empty()
             {
                 let name = &artifact.name;

@@ -64,6 +64,43 @@ async fn resolve_says_what_and_why() {
 }
 
 #[tokio::test]
+async fn a_tenant_sees_what_shared_definitions_give() {
+    let sandbox = Sandbox::new("tenant").await;
+    let shared = definition("shared-web", &THREE[..2]);
+    apply(&sandbox.client, "vela-system", &shared).await.unwrap();
+    ready(
+        &sandbox.client,
+        "vela-system",
+        "ComponentDefinition",
+        "shared-web",
+    )
+    .await;
+    sandbox
+        .application("shop", &[("front", "shared-web@1.2.2"), ("back", "shared-web")])
+        .await;
+    // Rights in one namespace, and no others.
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "tenant"},
+        "subjects": [{"kind": "User", "name": "tenant", "apiGroup": "rbac.authorization.k8s.io"}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+    });
+    sandbox.apply(&binding).await;
+    let kubeconfig = std::fs::read_to_string(sandbox.up.kubeconfig()).unwrap();
+    let mut kubeconfig: Value = serde_saphyr::from_str(&kubeconfig).unwrap();
+    for user in kubeconfig["users"].as_array_mut().unwrap() {
+        user["user"]["as"] = json!("tenant");
+    }
+    sandbox.file("tenant.yaml", &serde_saphyr::to_string(&kubeconfig).unwrap());
+    assert_snapshot!(sandbox.session(&[
+        "resolve shop --kubeconfig tenant.yaml",
+        "outdated --kubeconfig tenant.yaml",
+        "history componentdefinition/shared-web --kubeconfig tenant.yaml",
+        // No more than that.
+        "outdated --kubeconfig tenant.yaml --all-namespaces",
+    ]));
+}
+
+#[tokio::test]
 async fn resolve_answers_for_a_file_what_applying_it_would_give() {
     let sandbox = Sandbox::new("resolve-file").await;
     sandbox.publish("web", &THREE[..2]).await;

@@ -30,7 +30,6 @@ mod problem;
 mod quantity;
 mod read;
 mod readiness;
-mod slip;
 mod template;
 mod typed;
 
@@ -49,6 +48,5 @@ pub use patch::{Patch, PatchError, PatchType, Source};
 pub use problem::{Fault, Problem, Problems};
 pub use quantity::QuantityError;
 pub use readiness::{Readiness, ReadinessCheck, ReadinessError, ReadinessProblem, readiness};
-pub use slip::distance;
 pub use template::{Composition, Template, validate};
 pub use typed::{Misfit, misfits};

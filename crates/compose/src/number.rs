@@ -16,11 +16,6 @@ pub(crate) fn of(number: &Number) -> GoNumber {
     }
 }
 
-/// A number that JSON can say; nothing for infinities and NaN.
-pub(crate) fn float(value: f64) -> Option<Value> {
-    Number::from_f64(value).map(Value::Number)
-}
-
 /// Numbers after a round trip through JSON text: `5.0` is written `5` and read back as an integer.
 pub(crate) fn settle(value: &mut Value) {
     match value {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::budget::{self, Budget};
 use crate::gofmt::{self, TooLong};
 use crate::path::{FieldPath, MergeError, MergeOptions, PathError, Repeats};
-use crate::transform::{Transform, TransformError};
+use crate::transform::{NotJson, Passed, Transform, TransformError};
 
 /// Between which objects a patch goes. Patch sets are gone by the time there is a [`Patch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +92,9 @@ pub enum PatchError {
     /// The value cannot be combined.
     #[error(transparent)]
     Combine(#[from] TooLong),
+    /// The value is a number that no object can hold.
+    #[error("cannot marshal value to JSON: {0}")]
+    NotJson(#[from] NotJson),
     /// The value cannot be transformed.
     #[error("transform at index {index} returned error: {kind} transform could not resolve: {error}")]
     Transform {
@@ -163,7 +166,7 @@ impl Patch {
     /// # Errors
     /// When it is not there, or cannot be transformed.
     pub fn value(&self, from: &Value, budget: &Budget) -> Result<Value, PatchError> {
-        let mut value = match &self.source {
+        let value = match &self.source {
             Source::Field(path) => {
                 let value = path.get(from).map_err(PatchError::Source)?;
                 budget.spend(budget::size(value), 1)?;
@@ -175,16 +178,19 @@ impl Patch {
                 gofmt::sprintf(format, &values.map_err(PatchError::Source)?)?.into()
             }
         };
+        let mut value = Passed::Json(value);
         for (index, transform) in self.transforms.iter().enumerate() {
             let times = if transform.matches() { budget::MATCHED } else { 1 };
-            budget.spend(budget::size(&value), times)?;
+            if let Passed::Json(value) = &value {
+                budget.spend(budget::size(value), times)?;
+            }
             value = transform.apply(value).map_err(|error| PatchError::Transform {
                 index,
                 kind: transform.name(),
                 error,
             })?;
         }
-        Ok(value)
+        Ok(value.into_json()?)
     }
 
     /// Puts a value where the patch says: everywhere, if its path has wildcards.

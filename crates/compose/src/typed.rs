@@ -4,11 +4,11 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use cambium_objects::meant;
+use serde_json::Value;
 
 use crate::patch::{Patch, Source};
 use crate::path::{FieldPath, Segment};
-use crate::slip::distance;
 use crate::template::Composition;
 use crate::transform::{StringTransform, Transform, ValueType};
 
@@ -253,22 +253,14 @@ fn step<'s>(schema: &'s Value, segment: &Segment) -> Result<Option<&'s Value>, S
             {
                 return Ok(None);
             }
+            let names = properties.into_iter().flat_map(|properties| properties.keys());
+            let known = meant(name, names.map(String::as_str));
             Err(format!(
                 "the schema has no field {name:?}{}",
-                nearest(name, properties).map_or(String::new(), |meant| format!("; did you mean {meant:?}?"))
+                known.map_or(String::new(), |meant| format!("; did you mean {meant:?}?"))
             ))
         }
     }
-}
-
-fn nearest<'s>(name: &str, properties: Option<&'s Map<String, Value>>) -> Option<&'s str> {
-    let names = properties.into_iter().flat_map(|properties| properties.keys());
-    let mut near: Vec<(usize, &str)> = names
-        .map(|known| (distance(name, known), known.as_str()))
-        .filter(|(away, _)| *away <= 2)
-        .collect();
-    near.sort_unstable();
-    near.first().map(|(_, known)| *known)
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn a_quantity_with_an_endless_exponent_is_answered_at_once() {
     assert!(
         converted("1e2147483648")
             .unwrap_err()
-            .contains("not a number that JSON can say")
+            .contains("json: unsupported value: +Inf")
     );
     assert!(converted("1234567890123456789012e2147483647").is_err());
     assert_eq!(converted("1e-2147483648").unwrap()["data"]["v"], json!(1e-9));

@@ -228,7 +228,8 @@ fn transform(question: &Value, answer: &Value) -> Compared {
             }
         };
     let transform = &composition.templates()[0].patches[0].transforms[0];
-    match transform.apply(question["input"].clone()) {
+    let applied = transform.apply(question["input"].clone().into());
+    match applied.map(|passed| passed.into_json().unwrap()) {
         Ok(value) => {
             // A nil map has a type in Go.
             let kind = if value.is_null() {
@@ -398,14 +399,9 @@ fn nulls_and_numbers_are_patched_as_crossplane_patches_them() {
                         .map_err(|error| error.to_string())
                 }
             });
-        // Both refuse a match without patterns at admission. A number that JSON cannot say ends the patch where it arises; there it may become a text.
-        let transforms = case["patch"]["transforms"].as_array().into_iter().flatten();
-        let on_purpose = transforms
-            .clone()
-            .any(|transform| transform["match"]["patterns"] == json!([]))
-            || made
-                .as_ref()
-                .is_err_and(|error| error.contains("not a number that JSON can say"));
+        // Both refuse a match without patterns at admission.
+        let mut transforms = case["patch"]["transforms"].as_array().into_iter().flatten();
+        let on_purpose = transforms.any(|transform| transform["match"]["patterns"] == json!([]));
         let same = match (&made, &case["expect"]) {
             (Ok(made), expect) => expect.get("made").is_some_and(|expected| is_same(made, expected)),
             (Err(_), expect) => on_purpose || expect.get("made").is_none(),

@@ -12,6 +12,7 @@ use cambium_api::crossplane::{CompositeResourceDefinition, TypeReference, Update
 use cambium_api::names::annotation;
 use cambium_lineage::{Digest, Users};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Why something is refused. The texts begin with the field's path, where it is about a field.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -84,7 +85,10 @@ pub enum Refused {
         highest: u64,
     },
     /// A revision that somebody uses.
-    #[error("CompositionRevision {name:?} is in use by {users}; move them to another revision first")]
+    #[error(
+        "CompositionRevision {name:?} is in use by {users}; move them to another revision first, or annotate it with {allow}: \"true\": what is composed stays then, and follows nothing",
+        allow = annotation::ALLOW_ORPHANS
+    )]
     InUse {
         /// The revision.
         name: String,
@@ -100,6 +104,17 @@ pub enum Refused {
         /// The composition.
         name: String,
         /// Who uses it.
+        users: String,
+    },
+    /// A definition whose composite resources or claims are there.
+    #[error(
+        "CompositeResourceDefinition {name:?} is in use by {users}; delete them first, or annotate it with {allow}: \"true\": they are deleted with it then, and all that they are composed of",
+        allow = annotation::ALLOW_ORPHANS
+    )]
+    DefinitionInUse {
+        /// The definition.
+        name: String,
+        /// What it defines.
         users: String,
     },
     /// Something in a definition that cannot work.
@@ -298,11 +313,16 @@ fn is_restored(old: &Value, new: &Value) -> bool {
     published(old) == published(new) && issued == Some(Digest::of(&spec))
 }
 
-/// Why a CompositionRevision cannot be deleted: somebody uses it. With its composition it goes, whoever uses it.
-pub fn check_revision_deletion(name: &str, catalogue: &Catalogue, consumers: &Consumers) -> Option<Refused> {
+/// Why a CompositionRevision cannot be deleted: somebody uses it, and nobody said that they may be left behind. With its composition it goes, whoever uses it.
+pub fn check_revision_deletion(
+    revision: &Value,
+    catalogue: &Catalogue,
+    consumers: &Consumers,
+) -> Option<Refused> {
+    let name = revision["metadata"]["name"].as_str()?;
     let stored = catalogue.revision(name)?;
     let shelf = catalogue.get(&stored.composition)?;
-    if shelf.live().is_none() || !shelf.is_own(stored) || stored.deleting {
+    if allows_orphans(revision) || shelf.live().is_none() || !shelf.is_own(stored) || stored.deleting {
         return None;
     }
     let uses = consumers.uses(catalogue, &stored.composition, Users::SHOWN);
@@ -319,18 +339,26 @@ pub fn check_composition_deletion(
     consumers: &Consumers,
     is_going: impl Fn(&Consuming) -> bool,
 ) -> Option<Refused> {
-    let metadata = &composition["metadata"];
-    let name = metadata["name"].as_str()?;
-    if self::is_going(composition) || metadata["annotations"][annotation::ALLOW_ORPHANS] == "true" {
+    let name = composition["metadata"]["name"].as_str()?;
+    if self::is_going(composition) || allows_orphans(composition) {
         return None;
     }
-    let users = consumers.of_composition(name);
+    let users = staying(consumers.of_composition(name), is_going)?;
+    Some(Refused::CompositionInUse {
+        name: name.to_owned(),
+        users,
+    })
+}
+
+fn allows_orphans(object: &Value) -> bool {
+    object["metadata"]["annotations"][annotation::ALLOW_ORPHANS] == "true"
+}
+
+/// Those who are not going themselves, for people; nothing if there are none.
+fn staying(users: Vec<Arc<Consuming>>, is_going: impl Fn(&Consuming) -> bool) -> Option<String> {
     let users: Vec<_> = users.iter().filter(|user| !is_going(user)).collect();
     let shown = users.iter().take(Users::SHOWN).map(ToString::to_string);
-    (!users.is_empty()).then(|| Refused::CompositionInUse {
-        name: name.to_owned(),
-        users: Users::new(shown, users.len()).to_string(),
-    })
+    (!users.is_empty()).then(|| Users::new(shown, users.len()).to_string())
 }
 
 /// Everything that is wrong with a CompositeResourceDefinition that is created or changed; or else what it says in vain.
@@ -386,12 +414,34 @@ pub fn check_definition<'d>(
     }
 }
 
-/// What whoever deletes a definition should know: everything of the kinds that it answers for goes with it.
-pub fn definition_deletion_warning(
-    name: &str,
+/// Why a CompositeResourceDefinition cannot be deleted: there is something of the kinds that it answers for, and nobody said that it may go with it; or
+/// else what whoever deletes it should know.
+pub fn check_definition_deletion(
+    object: &Value,
     answers_for: &[TypeReference],
     consumers: &Consumers,
-) -> Option<String> {
+    is_going: impl Fn(&Consuming) -> bool,
+) -> Result<Option<String>, Refused> {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    if self::is_going(object) || allows_orphans(object) {
+        return Ok(goes_along(name, answers_for, consumers));
+    }
+    let mut users: Vec<_> = answers_for
+        .iter()
+        .flat_map(|type_| consumers.of_kind(type_))
+        .collect();
+    users.sort();
+    match staying(users, is_going) {
+        None => Ok(None),
+        Some(users) => Err(Refused::DefinitionInUse {
+            name: name.to_owned(),
+            users,
+        }),
+    }
+}
+
+/// What goes with a definition.
+fn goes_along(name: &str, answers_for: &[TypeReference], consumers: &Consumers) -> Option<String> {
     let counts = answers_for
         .iter()
         .map(|type_| (consumers.of_kind(type_).len(), &type_.kind));

@@ -174,6 +174,16 @@ impl Consumers {
         keys
     }
 
+    /// The composite resources that name a revision under another composition than its own: it cannot be theirs, and they say so.
+    pub fn misnaming(&self, revision: &str, composition: &str) -> Vec<Arc<Consuming>> {
+        let keys = self.by_revision.get(revision).into_iter().flatten();
+        let elsewhere = keys.filter(|key| {
+            let consumer = self.all.get(*key).filter(|consumer| consumer.composes);
+            consumer.is_some_and(|consumer| consumer.wish.composition.as_deref() != Some(composition))
+        });
+        elsewhere.cloned().collect()
+    }
+
     /// The revision that a composite resource or a claim names.
     pub fn revision(&self, key: &Consuming) -> Option<&str> {
         self.all.get(key)?.wish.revision.as_deref()

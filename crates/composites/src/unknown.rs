@@ -1,7 +1,7 @@
 //! Fields that a composition does not have. The API server keeps them, so that a slip of the pen would be a template without effect.
 
 use cambium_api::crds;
-use cambium_compose::distance;
+use cambium_objects::meant;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
 };
@@ -59,12 +59,4 @@ fn look(
         }
         _ => {}
     }
-}
-
-/// How many letters may be wrong.
-const SLIPS: usize = 2;
-
-fn meant(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let near = known.map(|known| (distance(name, known), known)).min()?;
-    (near.0 <= SLIPS && near.0 < near.1.len()).then_some(near.1)
 }

@@ -5,8 +5,8 @@
 mod definitions;
 
 use cambium_composites::admission::{
-    Pins, Refused, check_composite, check_composition, check_definition, check_number, check_revision,
-    check_revision_deletion, definition_deletion_warning,
+    Pins, Refused, check_composite, check_composition, check_definition, check_definition_deletion,
+    check_number, check_revision, check_revision_deletion,
 };
 use cambium_composites::definition::{Definition, read};
 use cambium_composites::revision::{LabelEdits, Stored};
@@ -208,7 +208,7 @@ fn a_number_is_raised_by_one_and_for_what_the_composition_says_alone() {
 fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
     let (definition, mut catalogue, mut consumers) = (legacy(), catalogue(), Consumers::default());
     let check = |catalogue: &Catalogue, consumers: &Consumers| {
-        check_revision_deletion("base-1", catalogue, consumers).map(|refused| refused.to_string())
+        check_revision_deletion(&called("base-1"), catalogue, consumers).map(|refused| refused.to_string())
     };
     assert_eq!(check(&catalogue, &consumers), None);
     let key = Arc::new(Consuming {
@@ -224,10 +224,15 @@ fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
     consumers.put(key, consumer);
     assert_eq!(
         check(&catalogue, &consumers).unwrap(),
-        "CompositionRevision \"base-1\" is in use by XLake deep; move them to another revision first"
+        "CompositionRevision \"base-1\" is in use by XLake deep; move them to another revision first, or annotate it with \
+         cambium.dev/allow-orphans: \"true\": what is composed stays then, and follows nothing"
     );
-    assert_eq!(check_revision_deletion("other-1", &catalogue, &consumers), None);
-    assert_eq!(check_revision_deletion("unknown", &catalogue, &consumers), None);
+    for nobody_uses in ["other-1", "unknown"] {
+        let checked = check_revision_deletion(&called(nobody_uses), &catalogue, &consumers);
+        assert_eq!(checked, None);
+    }
+    let orphans = check_revision_deletion(&orphaning("base-1"), &catalogue, &consumers);
+    assert_eq!(orphans, None, "they may be left behind");
     let mut going = composition("base", spec("base"));
     going["metadata"]["deletionTimestamp"] = json!("2026-01-01T12:00:00Z");
     catalogue.declare("base", Some(Live::read(&going)));
@@ -319,13 +324,17 @@ fn claims_cannot_be_taken_away() {
 }
 
 #[test]
-fn whoever_deletes_a_definition_is_told_what_goes_with_it() {
+fn a_definition_in_use_is_deleted_only_if_what_it_defines_may_go_with_it() {
     let (definition, mut consumers) = (legacy(), Consumers::default());
     let claim = definition.claim_type().unwrap();
     let both = [definition.composite_type(), claim.clone()];
-    let warning =
-        |kinds: &[_], consumers: &_| definition_deletion_warning(definition.name(), kinds, consumers);
-    assert_eq!(warning(&both, &consumers), None);
+    let stays = |_: &Consuming| false;
+    let check = |object: &Value, kinds: &[_], consumers: &_| {
+        let checked = check_definition_deletion(object, kinds, consumers, stays);
+        checked.map_err(|refused| refused.to_string())
+    };
+    let (plain, orphaning) = (called(definition.name()), orphaning(definition.name()));
+    assert_eq!(check(&plain, &both, &consumers), Ok(None));
     for (type_, namespace, name) in [
         (definition.composite_type(), "", "a"),
         (definition.composite_type(), "", "b"),
@@ -345,10 +354,24 @@ fn whoever_deletes_a_definition_is_told_what_goes_with_it() {
         consumers.put(Arc::new(key), consumer);
     }
     assert_eq!(
-        warning(&both, &consumers).unwrap(),
-        "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and all that they are composed of"
+        check(&plain, &both, &consumers).unwrap_err(),
+        "CompositeResourceDefinition \"xlakes.water.example.org\" is in use by Lake n/c, XLake a, XLake b; delete them first, or annotate it \
+         with cambium.dev/allow-orphans: \"true\": they are deleted with it then, and all that they are composed of"
     );
-    assert_eq!(warning(&[], &consumers), None, "another one answers for them");
+    let warning = "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and all that they are composed of";
+    assert_eq!(check(&orphaning, &both, &consumers), Ok(Some(warning.to_owned())));
+    let nothing = check(&plain, &[], &consumers);
+    assert_eq!(nothing, Ok(None), "another one answers for them");
+    let all_go = check_definition_deletion(&plain, &both, &consumers, |_| true);
+    assert_eq!(all_go, Ok(None), "all of them are going");
+}
+
+fn called(name: &str) -> Value {
+    json!({"metadata": {"name": name}})
+}
+
+fn orphaning(name: &str) -> Value {
+    json!({"metadata": {"name": name, "annotations": {"cambium.dev/allow-orphans": "true"}}})
 }
 
 #[test]

@@ -295,6 +295,61 @@ fn a_step_that_cannot_be_carried_out_fails_by_its_name() {
 }
 
 #[test]
+fn an_answer_with_too_much_in_it_is_refused_as_a_whole() {
+    let steps = steps(&["one"]);
+    let many = |count: usize, one: Value| json!(vec![one; count]);
+    let named = |count: usize, one: Value| -> Value {
+        (0..count)
+            .map(|number| (number.to_string(), one.clone()))
+            .collect()
+    };
+    let condition = json!({"type": "A", "status": "STATUS_CONDITION_TRUE", "reason": "B"});
+    let selector = json!({"apiVersion": "v1", "kind": "Pod", "matchName": "a"});
+    let answers = |extra: usize| {
+        [
+            (
+                "desired resources",
+                1000 + extra,
+                json!({"desired": {"resources": named(1000 + extra, json!({"resource": {}}))}}),
+            ),
+            (
+                "results",
+                100 + extra,
+                json!({"results": many(100 + extra, result("NORMAL", "well"))}),
+            ),
+            (
+                "conditions",
+                100 + extra,
+                json!({"conditions": many(100 + extra, condition.clone())}),
+            ),
+            (
+                "required resources",
+                100 + extra,
+                json!({"requirements": {"extraResources": named(60, selector.clone()), "resources": named(40 + extra, selector.clone())}}),
+            ),
+        ]
+    };
+    for (what, _, fits) in answers(0) {
+        let mut run = run(&steps);
+        run.start();
+        let next = run.answered(response(fits));
+        assert!(!matches!(next, Next::Failed(_)), "{what}");
+    }
+    for (what, count, written) in answers(1) {
+        let mut run = run(&steps);
+        run.start();
+        let most = count - 1;
+        assert_eq!(
+            failed(run.answered(response(written))).message,
+            format!(
+                "cannot run Composition pipeline step \"one\": the answer has {count} {what}, and at most {most} are taken; \
+                 divide the composite resource into several"
+            )
+        );
+    }
+}
+
+#[test]
 fn the_shortest_time_that_a_function_gives_counts_unless_it_is_built_in() {
     let content = content(json!([
         {"step": "one", "functionRef": {"name": "f"}},

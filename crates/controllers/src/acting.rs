@@ -1,15 +1,14 @@
 //! Requests that are made as an identity: the same requests, with headers that say as whom.
 
 use crate::runtime::{Key, Resource};
+use crate::write::only;
 use cambium_api::names::FIELD_MANAGER;
 use cambium_oam::application::Object;
 use cambium_oam::identity::Identity;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Request};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
-use kube::api::{
-    DeleteParams, DynamicObject, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy,
-};
+use kube::api::{DynamicObject, GetParams, Patch, PatchParams};
 use kube::{Client, Resource as _};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -137,15 +136,7 @@ impl Acting {
 
     /// Deletes the object that was judged, and no other of that name. What is left of it, if others hold it; nothing, if it is gone.
     pub(crate) async fn delete(&self, kind: &Resource, object: &Object, uid: &str) -> kube::Result<Left> {
-        let params = DeleteParams {
-            propagation_policy: Some(PropagationPolicy::Background),
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                ..Default::default()
-            }),
-            ..Default::default()
-        };
-        let request = requests(kind, object).delete(&object.name, &params);
+        let request = requests(kind, object).delete(&object.name, &only(uid));
         match self
             .client
             .request_status::<DynamicObject>(self.signed(request)?)

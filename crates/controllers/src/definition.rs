@@ -9,7 +9,7 @@ use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
 use cambium_lineage::{RevisionName, Users};
-use cambium_oam::definition::{Observed, Plan, Renumber, Uses, plan};
+use cambium_oam::definition::{Observed, Plan, Renumber, Templates, Uses, plan};
 use cambium_oam::{Artifact, Stored};
 use cambium_objects::merge_patch;
 use kube::Api;
@@ -35,6 +35,7 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
                     uses: &seen.uses,
                     taken: &|name| seen.taken.contains(name),
                     retention,
+                    templates: Templates::Unchecked,
                 },
                 now,
             );

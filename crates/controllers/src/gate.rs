@@ -13,7 +13,7 @@ use cambium_oam::admission::{
     check_resolved, check_revision, check_revision_deletion,
 };
 use cambium_oam::application::{Observed, Recorded, resolved};
-use cambium_oam::definition::Uses;
+use cambium_oam::definition::{Templates, Uses};
 use cambium_oam::identity::{Writer, record, with_author};
 use cambium_oam::rehearsal::{additions, held_back, warning, with_additions};
 use cambium_oam::{Artifact, Refused, Shelf, Stored};
@@ -152,9 +152,13 @@ impl Definitions {
         let (publisher, now) = (artifact.clone(), context.now());
         let mut definition = definition.clone();
         definition["metadata"]["namespace"] = artifact.namespace.clone().into();
-        let additions = move || additions(&publisher, &definition, shelf.as_ref(), now);
+        if !context.state.consumers().is_named(artifact) {
+            return None;
+        }
+        // Its templates were evaluated when it was checked.
+        let additions = move || additions(&publisher, &definition, shelf.as_ref(), Templates::Checked, now);
         let additions = context.rendering.run(&artifact.namespace, additions).await.ok()?;
-        if additions.is_empty() || !context.state.consumers().is_named(artifact) {
+        if additions.is_empty() {
             return None;
         }
         let catalogue = with_additions(&context.state.catalogue(), &additions);

@@ -13,6 +13,44 @@ use serde_json::{Value, json};
 /// How often an apply is tried again without fields that the server does not know.
 const ROUNDS: usize = 8;
 
+/// A manifest without the fields that the server has said it does not know. An apply with one of them is refused as a whole.
+pub(crate) struct KnownFields {
+    pub(crate) manifest: Value,
+    /// The paths of what was left out.
+    pub(crate) left_out: Vec<String>,
+    rounds: usize,
+}
+
+impl KnownFields {
+    pub(crate) fn of(manifest: Value) -> Self {
+        Self {
+            manifest,
+            left_out: Vec::new(),
+            rounds: 0,
+        }
+    }
+
+    /// Leaves out what a refusal names as unknown; whether that makes another try worth it.
+    pub(crate) fn leave_out(&mut self, refused: &kube::Error) -> bool {
+        let kube::Error::Api(refused) = refused else {
+            return false;
+        };
+        let fields = unknown_fields(&refused.message);
+        if fields.is_empty() || self.rounds == ROUNDS {
+            return false;
+        }
+        let Some(rest) = without_fields(&self.manifest, &fields) else {
+            return false;
+        };
+        self.manifest = rest;
+        self.left_out.extend(fields);
+        // A server names them in any order.
+        self.left_out.sort_unstable();
+        self.rounds += 1;
+        true
+    }
+}
+
 /// Applies a manifest, to the object with this uid or to none that is there; the object as it is now, and the fields that were left out because its kind does not know them.
 pub(crate) async fn apply_known_fields(
     acting: &Acting,
@@ -21,22 +59,13 @@ pub(crate) async fn apply_known_fields(
     manifest: &Value,
     uid: Option<&str>,
 ) -> kube::Result<(DynamicObject, Vec<String>)> {
-    let mut known = manifest.clone();
-    let mut unknown = Vec::new();
-    for _ in 0..ROUNDS {
-        let refused = match acting.put(kind, object, &known, uid).await {
-            Err(kube::Error::Api(refused)) => refused,
-            applied => return applied.map(|applied| (applied, unknown)),
-        };
-        let fields = unknown_fields(&refused.message);
-        match without_fields(&known, &fields) {
-            Some(rest) if !fields.is_empty() => known = rest,
-            _ => return Err(kube::Error::Api(refused)),
+    let mut known = KnownFields::of(manifest.clone());
+    loop {
+        match acting.put(kind, object, &known.manifest, uid).await {
+            Err(refused) if known.leave_out(&refused) => {}
+            applied => return applied.map(|applied| (applied, known.left_out)),
         }
-        unknown.extend(fields);
     }
-    let applied = acting.put(kind, object, &known, uid).await?;
-    Ok((applied, unknown))
 }
 
 /// Deletes the object that was judged, and no other of that name. One that others hold is only marked, and stays known.
@@ -46,15 +75,7 @@ pub(crate) async fn delete_judged(
     key: &Key,
     uid: &str,
 ) -> kube::Result<()> {
-    let params = DeleteParams {
-        propagation_policy: Some(PropagationPolicy::Background),
-        preconditions: Some(Preconditions {
-            uid: Some(uid.to_owned()),
-            ..Default::default()
-        }),
-        ..Default::default()
-    };
-    match (api.delete(&key.name, &params).await, cache) {
+    match (api.delete(&key.name, &only(uid)).await, cache) {
         (Ok(answer), Some(cache)) => match answer.left() {
             Some(marked) if marked.metadata.deletion_timestamp.is_some() => cache.learn(marked),
             _ => cache.learn_gone(key, uid),
@@ -65,6 +86,18 @@ pub(crate) async fn delete_judged(
         (Err(error), _) => return Err(error),
     }
     Ok(())
+}
+
+/// How to delete the object with this uid, and no other of its name.
+pub(crate) fn only(uid: &str) -> DeleteParams {
+    DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Background),
+        preconditions: Some(Preconditions {
+            uid: Some(uid.to_owned()),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
 }
 
 /// Takes finalizers away; with the last one, an object whose deletion was asked for goes.

@@ -111,6 +111,16 @@ async fn a_revision_cannot_be_edited_and_not_be_deleted_while_it_is_used() -> Re
     // What nobody uses can go.
     stage.delete(&stage.revision_path(&two)).await?;
     stage.gone(&stage.revision_path(&two)).await?;
+    // What is in use can go, if its users may be left behind.
+    stage.publish(&stage.composition("base", "two")).await?;
+    let allow = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
+    stage.edit(&path, allow).await?;
+    stage.delete(&path).await?;
+    stage.refused("user", "not found").await?;
+    stage.says("user", "one").await?;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let path = stage.revision_path(&one);
+    stage.uses("user", &one).await?;
     // With its composition goes all, if users may be left behind.
     let allow = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
     stage.edit(&stage.composition_path("base"), allow).await?;
@@ -238,11 +248,22 @@ async fn a_definition_is_refused_with_everything_that_is_wrong_and_warned_about_
         "{:?}",
         answer.warnings
     );
-    // Deleting it takes everything along, and says so.
+    // While there is something of its kinds it is not deleted, unless all that may go with it.
     let own = format!("{GROUP}/compositeresourcedefinitions/xthings.{}", stage.group);
     stage.publish(&stage.composition("base", "one")).await?;
     stage.compose("lost", json!({})).await?;
     stage.uses("lost", &stage.current("base").await?).await?;
+    let answer = stage.platform.raw.delete(&own, &json!({})).await?;
+    is_refused(
+        &answer,
+        &[
+            "is in use by XThing lost; delete them first",
+            "cambium.dev/allow-orphans",
+        ],
+    )?;
+    assert_eq!(answer.code, 403);
+    let allow = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
+    stage.edit(&own, allow).await?;
     let answer = stage.platform.raw.delete(&own, &json!({})).await?;
     ensure!(answer.code < 300, "{}", answer.body);
     ensure!(
@@ -593,4 +614,40 @@ async fn a_composition_is_judged_by_the_schemas_of_what_it_composes() -> Result<
         .await?;
     ensure!(answer.code < 300 && answer.warnings.is_empty(), "{answer:?}");
     stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_definition_goes_as_soon_as_all_that_it_defines_is_gone_or_going() -> Result<()> {
+    let claims = Claims::on(Stage::checked("LegacyCluster", json!({})).await?);
+    claims.define(json!({})).await?;
+    let stage = &claims.stage;
+    stage.publish(&stage.composition("base", "one")).await?;
+    let machinery = json!({"compositionRef": {"name": stage.called("base")}});
+    stage.compose("free", machinery.clone()).await?;
+    stage.says("free", "one").await?;
+    let (raw, namespace) = (&stage.platform.raw, &stage.platform.namespace);
+    let claim = claims.object("mine", machinery);
+    stage.applied(&claims.path("mine"), &claim).await?;
+    let own = format!("{GROUP}/compositeresourcedefinitions/xthings.{}", stage.group);
+    eventually("the claim counts", || async {
+        let answer = raw.delete(&own, &json!({})).await?;
+        Ok(answer.code == 403
+            && answer
+                .message()
+                .contains(&format!("Thing {namespace}/mine, XThing free")))
+    })
+    .await?;
+    // Each is waited for as `kubectl delete` does, and not a moment longer: we may hear of it later than whoever deletes.
+    stage.delete(&claims.path("mine")).await?;
+    stage.gone(&claims.path("mine")).await?;
+    let bound = async || -> Result<bool> {
+        let items = raw.get(stage.path("").trim_end_matches('/')).await?.body["items"].clone();
+        Ok(items.as_array().is_some_and(|items| items.len() > 1))
+    };
+    eventually("what was claimed is gone", || async { Ok(!bound().await?) }).await?;
+    stage.delete(&stage.path("free")).await?;
+    stage.gone(&stage.path("free")).await?;
+    stage.delete(&own).await?;
+    stage.gone(&own).await?;
+    claims.stage.at_rest().await
 }

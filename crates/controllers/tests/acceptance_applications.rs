@@ -531,6 +531,24 @@ async fn an_edited_definition_revision_is_not_used_and_gets_its_content_back() -
 }
 
 #[tokio::test]
+async fn old_revisions_of_an_application_are_deleted_beyond_the_limit() -> Result<()> {
+    let settings = cambium_controllers::Settings {
+        application_revision_limit: 1,
+        ..settings()
+    };
+    let platform = Platform::with(settings).await?;
+    platform.publish("a", "1.0.0").await?;
+    for text in ["one", "two", "three"] {
+        platform.deploy_object(&saying("shop", "a@1.0.0", text)).await?;
+        says(&platform, "shop-main", text).await?;
+    }
+    eventually("the current one and one more are left", || async {
+        Ok(platform.names("applicationrevisions").await? == ["shop-v2", "shop-v3"])
+    })
+    .await
+}
+
+#[tokio::test]
 async fn policies_and_workflows_are_resolved_and_never_ignored() -> Result<()> {
     let platform = Platform::start().await?;
     platform.publish("a", "1.0.0").await?;

@@ -194,6 +194,19 @@ async fn x8_a_pin_to_another_compositions_revision_is_refused() -> Result<()> {
         )
         .await?;
     stage.says("thing", "other").await?;
+    // One that comes later is told of as soon as it is there, and as soon as it is gone.
+    let later = stage.composition("later", "later");
+    stage.publish(&later).await?;
+    let revision = stage.current("later").await?;
+    let path = stage.composition_path("later");
+    stage.delete(&path).await?;
+    stage.gone(&stage.revision_path(&revision)).await?;
+    stage.compose("early", manual(&stage, Some(&revision))).await?;
+    stage.refused("early", "not found").await?;
+    stage.publish(&later).await?;
+    stage.refused("early", "belongs to the Composition").await?;
+    stage.delete(&path).await?;
+    stage.refused("early", "not found").await?;
     stage.at_rest().await
 }
 
@@ -891,5 +904,107 @@ async fn what_somebody_else_made_under_a_name_that_we_would_give_is_left_alone()
     let path = format!("{maps}/thing-{}", &digits[..12]);
     let found = stage.platform.raw.get(&path).await?.body;
     ensure!(found["data"] == json!({"says": "theirs"}), "{found}");
+    stage.at_rest().await
+}
+
+/// Adds to what `base` composes: a Service with fields that nobody knows, and a kind of the test's own that does not know `spec.size` yet.
+async fn publish_with_unknown_fields(stage: &Stage) -> Result<()> {
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["resources"][0]["base"]["nonsense"] = json!("text");
+    let namespace = &stage.platform.namespace;
+    let more = [
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": namespace},
+            "spec": {"nonsense": true, "ports": [{"port": 80, "note": "unknown"}]}}),
+        json!({"apiVersion": format!("{}/v1", stage.group), "kind": "Widget", "metadata": {"namespace": namespace},
+            "spec": {"size": 3, "colour": "red"}}),
+    ];
+    let resources = composition["spec"]["resources"]
+        .as_array_mut()
+        .context("resources")?;
+    for base in more {
+        let name = base["kind"].as_str().unwrap_or_default().to_lowercase();
+        resources.push(json!({"name": name, "base": base, "readinessChecks": [{"type": "None"}]}));
+    }
+    stage.publish(&composition).await?;
+    Ok(())
+}
+
+fn widgets(stage: &Stage, fields: Value) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{}", stage.group)},
+        "spec": {
+            "group": stage.group, "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "properties": {"spec": {"type": "object", "properties": fields}},
+            }}}],
+        },
+    })
+}
+
+#[tokio::test]
+async fn fields_that_a_kind_does_not_know_are_reported_and_left_out_until_it_does() -> Result<()> {
+    let stage = Stage::start().await?;
+    let kind = format!(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.{}",
+        stage.group
+    );
+    let colour = json!({"colour": {"type": "string"}});
+    stage.applied(&kind, &widgets(&stage, colour)).await?;
+    publish_with_unknown_fields(&stage).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    let ignored = |known: &Value| known["status"] == "True" && known["reason"] == "FieldsIgnored";
+    let said = eventually_some("it is synced without some fields", || async {
+        let thing = stage.get("thing").await?;
+        let synced = condition(&thing, "Synced").filter(|known| ignored(known));
+        Ok(synced
+            .filter(|_| holds(&thing, "Ready"))
+            .map(|known| known["message"].as_str().unwrap_or_default().to_owned()))
+    })
+    .await?;
+    let expected = "Fields that their kinds do not know were left out: main: .nonsense; \
+                    service: .spec.nonsense, .spec.ports[port=80,protocol=\"TCP\"].note; widget: .spec.size";
+    assert_eq!(said, expected);
+    let told = stage.told("thing", "were left out").await?;
+    assert_eq!(
+        (told.len(), &told[0]["type"], &told[0]["reason"]),
+        (1, &json!("Warning"), &json!("FieldsIgnored"))
+    );
+    let of_thing = "labelSelector=crossplane.io/composite=thing";
+    let namespace = &stage.platform.namespace;
+    let services = format!("/api/v1/namespaces/{namespace}/services?{of_thing}");
+    let services = stage.platform.raw.get(&services).await?.body;
+    assert_eq!(services["items"][0]["spec"]["ports"][0]["port"], 80, "{services}");
+    stage.says("thing", "one").await?;
+    // Looked at once more, it says the same, and nothing is applied again.
+    stage.platform.idle().await?;
+    let before = stage.get("thing").await?;
+    let look = json!({"metadata": {"annotations": {"look": "again"}}});
+    stage.edit(&stage.path("thing"), look).await?;
+    stage.platform.idle().await?;
+    assert_eq!(before["status"], stage.get("thing").await?["status"]);
+    assert_eq!(
+        stage.told("thing", "were left out").await?[0]["series"],
+        Value::Null
+    );
+    // What the kind learns is applied.
+    let both = json!({"colour": {"type": "string"}, "size": {"type": "integer"}});
+    stage.applied(&kind, &widgets(&stage, both)).await?;
+    let widgets = format!(
+        "/apis/{}/v1/namespaces/{namespace}/widgets?{of_thing}",
+        stage.group
+    );
+    eventually("the widget has its size", || async {
+        let widgets = stage.platform.raw.get(&widgets).await?.body;
+        let spec = &widgets["items"][0]["spec"];
+        Ok(*spec == json!({"size": 3, "colour": "red"}))
+    })
+    .await?;
+    eventually("only the others are left out", || async {
+        let thing = stage.get("thing").await?;
+        let said = condition(&thing, "Synced").and_then(|known| known["message"].as_str());
+        Ok(said == expected.strip_suffix("; widget: .spec.size"))
+    })
+    .await?;
     stage.at_rest().await
 }

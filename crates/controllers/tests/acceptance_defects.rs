@@ -475,10 +475,10 @@ async fn admission_refuses_to_delete_a_definition_in_use_unless_it_may_be_orphan
     let user = format!("Application {}/shop", platform.namespace);
     assert!(refused.message().contains(&user), "{refused:?}");
     assert!(
-        refused.message().contains("definition.oam.dev/orphan=true"),
+        refused.message().contains("cambium.dev/allow-orphans=true"),
         "{refused:?}"
     );
-    let orphan = json!({"metadata": {"annotations": {"definition.oam.dev/orphan": "true"}}});
+    let orphan = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
     platform.edit("componentdefinitions", "a", &orphan).await?;
     let deleted = platform.delete("componentdefinitions", "a").await?;
     assert!(deleted.code < 300, "{deleted:?}");

@@ -660,3 +660,26 @@ async fn in_a_namespace_functions_compose_into_that_namespace_alone() -> Result<
     assert_eq!(refs[0]["namespace"], Value::Null);
     stage.at_rest().await
 }
+
+#[tokio::test]
+async fn fields_that_a_kind_does_not_know_are_left_out_of_what_functions_compose() -> Result<()> {
+    let stage = Stage::start().await?;
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": stage.platform.namespace},
+        "data": {"says": "one"}, "nonsense": {"a": 1},
+    });
+    let response = json!({"desired": {"resources": {"a": {"resource": map}}}});
+    let input =
+        json!({"apiVersion": "dummy.fn.crossplane.io/v1beta1", "kind": "Response", "response": response});
+    let steps =
+        json!([{"step": "literal", "functionRef": {"name": "function-dummy"}, "input": input}, auto_ready()]);
+    use_pipeline(&stage, steps).await?;
+    let found = until(&stage, "it is ready", ready).await?;
+    let synced = condition(&found, "Synced").unwrap();
+    assert_eq!(synced["reason"], "FieldsIgnored");
+    let expected = "Fields that their kinds do not know were left out: a: .nonsense";
+    assert_eq!(synced["message"], expected);
+    stage.says("thing", "one").await?;
+    assert_eq!(stage.told("thing", expected).await?.len(), 1);
+    stage.at_rest().await
+}

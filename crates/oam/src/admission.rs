@@ -87,9 +87,8 @@ pub fn check_definition(
 
 /// Why a definition cannot be deleted now.
 pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused> {
-    let orphan = definition["metadata"]["annotations"][annotation::ORPHAN] == "true";
     let names: BTreeSet<&String> = uses.by.values().flat_map(Users::named).collect();
-    if orphan || names.is_empty() {
+    if allows_orphans(definition) || names.is_empty() {
         return Vec::new();
     }
     let mut users = Users::default();
@@ -101,7 +100,7 @@ pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused
         reason: reason::IN_USE,
         message: format!(
             "{name} is in use by {users}; annotate it with {}=true to delete it and leave its revisions to those who use them",
-            annotation::ORPHAN
+            annotation::ALLOW_ORPHANS
         ),
     }]
 }
@@ -277,8 +276,7 @@ fn unread(draft: &Draft) -> Vec<String> {
 
 /// Why a revision cannot be deleted now. The finalizer would keep it anyway, for as long as it is in use, and nobody would be told.
 pub fn check_revision_deletion(revision: &Value, users: Option<&Users>) -> Vec<Refused> {
-    let orphan = revision["metadata"]["annotations"][annotation::ORPHAN] == "true";
-    let Some(users) = users.filter(|_| !orphan) else {
+    let Some(users) = users.filter(|_| !allows_orphans(revision)) else {
         return Vec::new();
     };
     let name = revision["metadata"]["name"].as_str().unwrap_or_default();
@@ -286,9 +284,13 @@ pub fn check_revision_deletion(revision: &Value, users: Option<&Users>) -> Vec<R
         reason: reason::IN_USE,
         message: format!(
             "{name} is in use by {users}; annotate it with {}=true to have it go as soon as nobody uses it",
-            annotation::ORPHAN
+            annotation::ALLOW_ORPHANS
         ),
     }]
+}
+
+fn allows_orphans(object: &Value) -> bool {
+    object["metadata"]["annotations"][annotation::ALLOW_ORPHANS] == "true"
 }
 
 /// Why an application cannot be deleted like this. What the garbage collector is told comes too late for whoever removes what the

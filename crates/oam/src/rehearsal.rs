@@ -1,7 +1,7 @@
 //! What a publish would do to those who follow, found out before it is stored.
 
 use crate::application::Draft;
-use crate::definition::{Observed, Uses, plan};
+use crate::definition::{Observed, Templates, Uses, plan};
 use crate::{Artifact, Catalogue, Consuming, Shelf, Stored};
 use cambium_lineage::Retention;
 use jiff::{SignedDuration, Timestamp};
@@ -11,11 +11,12 @@ use std::sync::Arc;
 /// How many followers that cannot be rendered are named.
 const NAMED: usize = 3;
 
-/// The revisions that a definition would add, if it were stored now. This evaluates its templates.
+/// The revisions that a definition would add, if it were stored now. This evaluates its templates, unless they are checked already.
 pub fn additions(
     artifact: &Artifact,
     definition: &Value,
     shelf: Option<&Shelf>,
+    templates: Templates,
     now: Timestamp,
 ) -> Vec<Arc<Stored>> {
     let stored: Vec<Arc<Stored>> = shelf.into_iter().flat_map(Shelf::revisions).cloned().collect();
@@ -30,6 +31,7 @@ pub fn additions(
             grace: SignedDuration::ZERO,
             delay: SignedDuration::ZERO,
         },
+        templates,
     };
     let published = plan(&observed, now).publish;
     let is_new = |stored: &Stored| {

@@ -22,7 +22,6 @@ mod explanation;
 mod failure;
 mod generated_name;
 mod manifest;
-mod meant;
 mod parameters;
 mod patch;
 mod schema;

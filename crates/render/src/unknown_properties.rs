@@ -1,8 +1,8 @@
 //! Properties that nobody reads: a template's parameters do not name them, and do not forbid them either.
 
 use crate::Template;
-use crate::meant::meant;
 use cambium_cue::Limits;
+use cambium_objects::meant;
 use serde_json::Value;
 use std::fmt;
 

@@ -1,7 +1,6 @@
 //! What is wrong with a template whatever properties it is given: found before it is published, when it can still be mended.
 
 use crate::environment::Context;
-use crate::meant::meant;
 use crate::template::evaluate;
 use crate::{Application, Component, DefinitionKind, Environment, Live, Template};
 use cambium_cue::diagnostic::{Place, Severity};
@@ -11,6 +10,7 @@ use cambium_cue::syntax::ast::{
     Label, StructLiteral,
 };
 use cambium_cue::{Data, Diagnostic, Diagnostics, Limits, Source, syntax};
+use cambium_objects::meant;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Template {

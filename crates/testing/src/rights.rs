@@ -18,7 +18,7 @@ use crate::Raw;
 /// The user that tests run the manager as.
 pub const MANAGER: &str = "cambium-manager";
 
-/// Where what was used is written, one line each, for `cargo xtask rights`.
+/// Where what was used is written, one line each, for the test `rights`.
 pub const LOG: &str = "CAMBIUM_RIGHTS_LOG";
 
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";

@@ -20,7 +20,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use serde_json::{Value, json};
-use support::{AsAnnotated, CONFIGURATIONS, CRDS, Stage, definition};
+use support::{AsAnnotated, CONFIGURATIONS, CRDS, MUTATING, Signs, Stage, definition};
 
 /// A clock that a test sets.
 #[derive(Clone)]
@@ -73,12 +73,12 @@ async fn bundles(stage: &Stage) -> Result<Vec<String>> {
         let crd = stage.raw.get(&path).await?.body;
         found.push(crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone());
     }
-    let configuration = stage
-        .raw
-        .get(&format!("{CONFIGURATIONS}/{}", stage.configuration))
-        .await?
-        .body;
-    found.push(configuration["webhooks"][0]["clientConfig"]["caBundle"].clone());
+    for collection in [CONFIGURATIONS, MUTATING] {
+        let path = format!("{collection}/{}", stage.configuration);
+        let configuration = stage.raw.get(&path).await?.body;
+        let webhooks = configuration["webhooks"].as_array().into_iter().flatten();
+        found.extend(webhooks.map(|webhook| webhook["clientConfig"]["caBundle"].clone()));
+    }
     let decode = |bundle| {
         Ok(String::from_utf8(
             serde_json::from_value::<ByteString>(bundle)?.0,
@@ -142,10 +142,13 @@ async fn a_whole_rotation_is_noticed_by_nobody() -> Result<()> {
         ..stage.options(&listener)?
     };
     let webhooks = Webhooks::start(
-        stage.cluster.client(),
+        stage.manager.clone(),
         listener,
         options,
-        Admission::validating(vec![Arc::new(AsAnnotated)]),
+        Admission {
+            validators: vec![Arc::new(AsAnnotated)],
+            mutators: vec![Arc::new(Signs)],
+        },
     )
     .await?;
     let (first, _) = authorities(&stage).await?;
@@ -239,7 +242,7 @@ async fn a_leaf_is_renewed_without_anybody_noticing() -> Result<()> {
         ..stage.options(&listener)?
     };
     let webhooks = Webhooks::start(
-        stage.cluster.client(),
+        stage.manager.clone(),
         listener,
         options,
         Admission::validating(vec![Arc::new(AsAnnotated)]),
@@ -276,7 +279,7 @@ async fn replicas_that_start_at_once_share_one_authority() -> Result<()> {
             reach: reach.clone(),
             ..stage.options(&listener).unwrap()
         };
-        let client = stage.cluster.client();
+        let client = stage.manager.clone();
         tokio::spawn(Webhooks::start(
             client,
             listener,
@@ -395,7 +398,7 @@ async fn a_secret_that_cannot_be_used_is_left_alone_in_words() -> Result<()> {
         namespace: "nowhere".to_owned(),
         ..stage.options(&listener)?
     };
-    let started = Webhooks::start(stage.cluster.client(), listener, options, Admission::default()).await;
+    let started = Webhooks::start(stage.manager.clone(), listener, options, Admission::default()).await;
     let refused = started.err().context("it must not start")?.to_string();
     assert!(
         refused.contains("write the Secret") && refused.contains("nowhere"),
@@ -415,7 +418,7 @@ async fn an_authority_that_expired_is_replaced_at_the_next_start() -> Result<()>
         };
         anyhow::Ok(
             Webhooks::start(
-                stage.cluster.client(),
+                stage.manager.clone(),
                 listener,
                 options,
                 Admission::validating(vec![Arc::new(AsAnnotated)]),

@@ -47,14 +47,14 @@ async fn an_unchanged_world_is_not_written() -> Result<()> {
     let address = listener.local_addr()?;
     let options = stage.options(&listener)?;
     let first = Webhooks::start(
-        stage.cluster.client(),
+        stage.manager.clone(),
         listener,
         options.clone(),
         Admission::validating(vec![Arc::new(AsAnnotated)]),
     )
     .await?;
     first.stop().await;
-    let (client, writes) = counting(stage.cluster.client());
+    let (client, writes) = counting(stage.manager.clone());
     let listener = TcpListener::bind(address).await?;
     let second = Webhooks::start(
         client,
@@ -271,7 +271,7 @@ async fn what_cannot_be_registered_is_said_at_once() -> Result<()> {
             options.reach = reach.unwrap_or(options.reach);
             let validators = (0..validators).map(|_| Arc::new(AsAnnotated) as _).collect();
             let started = Webhooks::start(
-                stage.cluster.client(),
+                stage.manager.clone(),
                 listener,
                 options,
                 Admission::validating(validators),

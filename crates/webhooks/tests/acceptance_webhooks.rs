@@ -241,7 +241,7 @@ async fn a_panic_in_conversion_names_the_object_and_spares_the_others() -> Resul
         }
         convert(object, desired)
     });
-    let webhooks = Webhooks::start(stage.cluster.client(), listener, options, Admission::default()).await?;
+    let webhooks = Webhooks::start(stage.manager.clone(), listener, options, Admission::default()).await?;
     for name in ["fine", "bad"] {
         let made = stage
             .create(&definition("v1beta1", "PolicyDefinition", name, json!({})))

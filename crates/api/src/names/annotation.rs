@@ -46,9 +46,6 @@ pub const UNUSED_SINCE: &str = "definitionrevision.oam.dev/unused-since";
 /// At v1beta1 it carries the versions besides the one in `spec`; at v2beta1 it marks an object that was written at v1beta1.
 pub const CONVERSION: &str = "definition.oam.dev/conversion";
 
-/// On a definition: `"true"` lets it be deleted while it is in use. Its revisions stay until nobody needs them.
-pub const ORPHAN: &str = "definition.oam.dev/orphan";
-
 /// On a definition: what it is, for people.
 pub const DESCRIPTION: &str = "definition.oam.dev/description";
 
@@ -81,7 +78,8 @@ pub const COPIED_LABELS: &str = "composition.cambium.dev/copied-labels";
 /// On a composed resource: the first digits of the digest of what was applied.
 pub const APPLIED: &str = "composition.cambium.dev/applied";
 
-/// On whatever is published: `"true"` lets it be deleted while somebody uses it. Who does keeps running as it is, and cannot be changed.
+/// On whatever is published: `"true"` lets it be deleted while somebody uses it. Who uses a definition or a Composition keeps running as it is; what a
+/// CompositeResourceDefinition defines is deleted with it.
 pub const ALLOW_ORPHANS: &str = "cambium.dev/allow-orphans";
 
 /// On a Composition: how it is judged by the schemas of what it composes: `strict`, `loose` or `warn`, which is the default.

@@ -6,7 +6,7 @@ use cambium_composites::revision::LabelEdits;
 use cambium_controllers::Settings;
 use cambium_lineage::{KeepReason, Retention, RevisionName, Users};
 use cambium_oam::application::{Recorded, superfluous};
-use cambium_oam::definition::{Observed, plan};
+use cambium_oam::definition::{Observed, Templates, plan};
 use cambium_oam::{Consuming, Stored};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -49,6 +49,7 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
                     grace: SignedDuration::ZERO,
                     delay: SignedDuration::ZERO,
                 },
+                templates: Templates::Unchecked,
             },
             Timestamp::now(),
         );

@@ -65,6 +65,13 @@ pub(crate) fn write(path: &Path, clusters: &[Cluster]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What to tell about a file for which there is no space. What the operating system said is part of the error's own text.
+pub(crate) fn not_written(error: &anyhow::Error) -> String {
+    format!(
+        "failed to write the kubeconfig: {error}; free space on the disk and start again, or use an older one"
+    )
+}
+
 /// Whether the file could not be written because there is no space for it.
 pub(crate) fn disk_is_full(error: &anyhow::Error) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
@@ -73,4 +80,30 @@ pub(crate) fn disk_is_full(error: &anyhow::Error) -> bool {
     error
         .chain()
         .any(|cause| matches!(kind(cause), Some(StorageFull | QuotaExceeded)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cambium_apiserver::pki::PkiError;
+
+    #[test]
+    fn what_the_operating_system_said_is_told_once() {
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let (path, said) = ("/data/kubeconfig", full().to_string());
+        let file = PkiError::File {
+            path: path.to_owned(),
+            source: full(),
+        };
+        let directory = UpError::Directory {
+            path: path.into(),
+            source: full(),
+        };
+        for error in [anyhow::Error::from(file), directory.into()] {
+            assert!(disk_is_full(&error));
+            let told = not_written(&error);
+            assert_eq!(told.matches(&said).count(), 1, "{told}");
+            assert!(told.contains(path), "{told}");
+        }
+    }
 }

@@ -15,9 +15,8 @@ use cambium_apiserver::private;
 use cambium_apiserver::store::OpenError;
 use cambium_webhooks::server::Clients;
 use futures::future::try_join_all;
-use k8s_openapi::api::rbac::v1::ClusterRole;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
 
 use crate::cli::Up;
 use crate::manager::settings;
@@ -76,9 +75,7 @@ async fn up(options: &Up) -> anyhow::Result<()> {
     match kubeconfig::write(&home.kubeconfig, &clusters) {
         // Deleting objects is what makes space, and one that was written before may still be good.
         Err(error) if kubeconfig::disk_is_full(&error) => {
-            tracing::warn!(
-                "failed to write the kubeconfig: {error:#}; free space on the disk and start again, or use an older one"
-            );
+            tracing::warn!("{}", kubeconfig::not_written(&error));
         }
         written => written?,
     }
@@ -132,19 +129,29 @@ async fn platform(cluster: &Cluster, options: &Up) -> anyhow::Result<Platform> {
     Ok(platform)
 }
 
-/// Rights on our kinds for those who have Kubernetes' own roles. Roles that are as they should be are not written.
+/// Rights on our kinds for those who have Kubernetes' own roles, and on shared definitions for everybody. What is as it should be is not written.
 async fn install_roles(client: &Client) -> anyhow::Result<()> {
-    let roles: Api<ClusterRole> = Api::all(client.clone());
-    let install = async |document: &str| -> anyhow::Result<()> {
-        let role: ClusterRole = serde_saphyr::from_str(document)?;
-        let name = role.metadata.name.clone().unwrap_or_default();
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        let installed = roles.patch(&name, &params, &Patch::Apply(&role)).await;
-        installed
-            .map(drop)
-            .with_context(|| format!("failed to install ClusterRole {name}"))
+    // The namespace first, then what is in it.
+    for document in rbac::documents(rbac::SHARED) {
+        install(client, document).await?;
+    }
+    try_join_all(rbac::documents(rbac::PEOPLE).map(|document| install(client, document))).await?;
+    Ok(())
+}
+
+async fn install(client: &Client, document: &str) -> anyhow::Result<()> {
+    let object: DynamicObject = serde_saphyr::from_str(document)?;
+    let types = object.types.as_ref().context("a document without a kind")?;
+    let resource = ApiResource::from_gvk(&types.try_into()?);
+    let api: Api<DynamicObject> = match &object.metadata.namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
     };
-    try_join_all(rbac::documents(rbac::PEOPLE).map(install)).await?;
+    let name = object.name_any();
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    api.patch(&name, &params, &Patch::Apply(&object))
+        .await
+        .with_context(|| format!("failed to install {} {name}", resource.kind))?;
     Ok(())
 }
 

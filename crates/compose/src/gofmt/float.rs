@@ -58,9 +58,31 @@ pub(super) fn print(out: &mut Out, value: f64, verb: char) -> bool {
     true
 }
 
+/// Prints NaN or an infinity, which no zeros fill up; false if the verb is not for floats.
+pub(super) fn print_not_finite(out: &mut Out, value: f64, verb: char) -> bool {
+    if !matches!(verb, 'v' | 'g' | 'G' | 'e' | 'E' | 'f' | 'F' | 'b' | 'x' | 'X') {
+        return false;
+    }
+    let flags = out.flags;
+    let text = match shortest(value) {
+        text if flags.plus && value.is_nan() => format!("+{text}"),
+        text if flags.space && !flags.plus && value.is_nan() => format!(" {text}"),
+        text if flags.space && !flags.plus => text.replace('+', " "),
+        text => text,
+    };
+    out.flags.zero = false;
+    out.padded(&text);
+    out.flags = flags;
+    true
+}
+
 /// `strconv.FormatFloat(value, 'f', -1, 64)`.
 pub(crate) fn shortest(value: f64) -> String {
-    value.to_string()
+    match value {
+        f64::INFINITY => "+Inf".to_owned(),
+        f64::NEG_INFINITY => "-Inf".to_owned(),
+        value => value.to_string(),
+    }
 }
 
 /// Zeros that a precision beyond every digit of a number still demands.

@@ -26,16 +26,32 @@ const LONGEST: usize = 1 << 20;
 #[error("the formatted text is longer than {LONGEST} bytes; use a smaller width or precision")]
 pub struct TooLong;
 
+/// What is printed: a value that JSON has, or a float that it has not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Argument<'a> {
+    /// A value.
+    Json(&'a Value),
+    /// NaN or an infinity.
+    NotFinite(f64),
+}
+
+impl<'a> From<&'a Value> for Argument<'a> {
+    fn from(value: &'a Value) -> Self {
+        Self::Json(value)
+    }
+}
+
 /// `fmt.Sprintf(format, arguments...)`.
 ///
 /// # Errors
 /// When the text is longer than 1 MiB.
-pub fn sprintf(format: &str, arguments: &[&Value]) -> Result<String, TooLong> {
+pub fn sprintf<'a, A: Into<Argument<'a>> + Copy>(format: &str, arguments: &[A]) -> Result<String, TooLong> {
     let mut out = Out::new(LONGEST);
+    let arguments: Vec<Argument<'a>> = arguments.iter().map(|argument| (*argument).into()).collect();
     let mut state = State {
         format: format.as_bytes(),
         text: format,
-        arguments,
+        arguments: &arguments,
         next: 0,
         reordered: false,
     };
@@ -45,18 +61,22 @@ pub fn sprintf(format: &str, arguments: &[&Value]) -> Result<String, TooLong> {
 
 /// `fmt.Sprintf("%v", value)`.
 #[must_use]
-pub fn plain(value: &Value) -> String {
-    if let Value::String(text) = value {
+pub fn plain<'a>(value: impl Into<Argument<'a>>) -> String {
+    let value = value.into();
+    if let Argument::Json(Value::String(text)) = value {
         return text.clone();
     }
     let mut out = Out::new(usize::MAX);
-    value::print(&mut out, value, 'v');
+    value::print_argument(&mut out, value, 'v');
     out.finish().unwrap_or_default()
 }
 
 /// `fmt.Sprintf("%T", value)`.
 #[must_use]
-pub fn type_name(value: &Value) -> &'static str {
+pub fn type_name<'a>(value: impl Into<Argument<'a>>) -> &'static str {
+    let Argument::Json(value) = value.into() else {
+        return "float64";
+    };
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
@@ -73,7 +93,7 @@ pub fn type_name(value: &Value) -> &'static str {
 struct State<'a> {
     format: &'a [u8],
     text: &'a str,
-    arguments: &'a [&'a Value],
+    arguments: &'a [Argument<'a>],
     next: usize,
     reordered: bool,
 }
@@ -149,7 +169,7 @@ impl State<'_> {
             complain(out, verb, "(BADINDEX)");
             return;
         }
-        let Some(argument) = self.arguments.get(self.next) else {
+        let Some(argument) = self.arguments.get(self.next).copied() else {
             complain(out, verb, "(MISSING)");
             return;
         };
@@ -157,7 +177,7 @@ impl State<'_> {
             out.flags.go_syntax = std::mem::take(&mut out.flags.sharp);
             out.flags.plus = false;
         }
-        value::print(out, argument, verb);
+        value::print_argument(out, argument, verb);
         self.next += 1;
     }
 
@@ -224,6 +244,9 @@ impl State<'_> {
     fn number_from_argument(&mut self) -> Option<i64> {
         let argument = self.arguments.get(self.next)?;
         self.next += 1;
+        let Argument::Json(argument) = argument else {
+            return None;
+        };
         let number = argument.as_i64()?;
         (number.unsigned_abs() <= LARGEST as u64).then_some(number)
     }
@@ -267,11 +290,11 @@ impl State<'_> {
             if position > 0 {
                 out.text(", ");
             }
-            if !argument.is_null() {
-                out.text(type_name(argument));
+            if *argument != Argument::Json(&Value::Null) {
+                out.text(type_name(*argument));
                 out.text("=");
             }
-            value::print(out, argument, 'v');
+            value::print_argument(out, *argument, 'v');
         }
         out.text(")");
     }

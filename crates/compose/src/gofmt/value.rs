@@ -3,10 +3,24 @@
 use serde_json::Value;
 
 use super::out::Out;
-use super::{float, integer, quote, type_name};
+use super::{Argument, float, integer, quote, type_name};
 use crate::number::{self, GoNumber};
 
-pub(super) fn print(out: &mut Out, value: &Value, verb: char) {
+pub(super) fn print_argument(out: &mut Out, argument: Argument<'_>, verb: char) {
+    let float = match argument {
+        Argument::Json(value) => return print(out, value, verb),
+        Argument::NotFinite(float) => float,
+    };
+    if verb == 'T' {
+        print_text(out, type_name(argument));
+    } else if !float::print_not_finite(out, float, verb) {
+        super::complain(out, verb, "(float64=");
+        float::print_not_finite(out, float, 'v');
+        out.text(")");
+    }
+}
+
+fn print(out: &mut Out, value: &Value, verb: char) {
     if verb == 'T' {
         print_text(out, type_name(value));
         return;

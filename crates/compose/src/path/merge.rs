@@ -119,7 +119,7 @@ fn merge_field(
         }
         (Some(existing), Value::Array(_)) if options.append_slice && !existing.is_null() => {
             return Err(MergeError::NotAnArray {
-                found: gofmt::type_name(existing),
+                found: gofmt::type_name(&*existing),
             });
         }
         (Some(existing), new) if overwrite || is_empty(existing) => *existing = new,

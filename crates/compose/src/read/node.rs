@@ -1,12 +1,12 @@
 //! A place in a document: its value and its name.
 
+use cambium_objects::meant;
 use serde_json::Value;
 
 use crate::gofmt;
 use crate::gojson;
 use crate::path::FieldPath;
 use crate::problem::Problems;
-use crate::slip::distance;
 
 pub(super) struct Node<'v> {
     value: Option<&'v Value>,
@@ -147,12 +147,9 @@ impl<'v> Node<'v> {
 /// What could have been meant: the nearest of the choices, or all of them.
 pub(super) fn choices<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let near = known.iter().map(|choice| (distance(found, choice), choice)).min();
-    match near {
-        None => "there are none to choose from".to_owned(),
-        Some((distance, choice)) if distance <= 3 && distance < choice.len() => {
-            format!("did you mean {choice:?}?")
-        }
-        Some(_) => format!("use one of {}", known.join(", ")),
+    match meant(found, known.iter().copied()) {
+        Some(choice) => format!("did you mean {choice:?}?"),
+        None if known.is_empty() => "there are none to choose from".to_owned(),
+        None => format!("use one of {}", known.join(", ")),
     }
 }

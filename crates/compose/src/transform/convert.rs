@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ConvertProblem, TransformError};
+use super::{ConvertProblem, Passed, TransformError};
 use crate::gofmt;
 use crate::number::{self, GoNumber};
 use crate::quantity;
@@ -49,7 +49,10 @@ impl ValueType {
         }
     }
 
-    fn of(value: &Value) -> Option<Self> {
+    fn of(value: &Passed) -> Option<Self> {
+        let Passed::Json(value) = value else {
+            return Some(Self::Float64);
+        };
         Some(match value {
             Value::String(_) => Self::String,
             Value::Bool(_) => Self::Bool,
@@ -73,7 +76,7 @@ impl ConvertFormat {
 }
 
 impl Convert {
-    pub(super) fn apply(self, input: Value) -> Result<Value, TransformError> {
+    pub(super) fn apply(self, input: Passed) -> Result<Passed, TransformError> {
         let from = ValueType::of(&input).ok_or_else(|| TransformError::ConvertInput {
             found: gofmt::type_name(&input),
         })?;
@@ -81,9 +84,14 @@ impl Convert {
             return Ok(input);
         }
         let converted = match (&input, self.format) {
-            (Value::String(text), _) => from_text(text, self.to, self.format),
-            (Value::Bool(value), ConvertFormat::None) => from_bool(*value, self.to).map(Ok),
-            (Value::Number(number), ConvertFormat::None) => from_number(number::of(number), self.to).map(Ok),
+            (Passed::Json(Value::String(text)), _) => from_text(text, self.to, self.format),
+            (Passed::Json(Value::Bool(value)), ConvertFormat::None) => from_bool(*value, self.to).map(Ok),
+            (Passed::Json(Value::Number(number)), ConvertFormat::None) => {
+                from_number(number::of(number), self.to).map(Ok)
+            }
+            (Passed::NotFinite(float), ConvertFormat::None) => {
+                from_number(GoNumber::Float(*float), self.to).map(Ok)
+            }
             _ => None,
         };
         match converted {
@@ -94,40 +102,43 @@ impl Convert {
             }),
             Some(Ok(value)) => Ok(value),
             Some(Err(problem)) => Err(TransformError::Convert {
-                input: gofmt::sprintf("%s", &[&input])?,
+                input: gofmt::sprintf("%s", &[gofmt::Argument::from(&input)])?,
                 problem,
             }),
         }
     }
 }
 
-fn from_text(text: &str, to: ValueType, format: ConvertFormat) -> Option<Result<Value, ConvertProblem>> {
+fn from_text(text: &str, to: ValueType, format: ConvertFormat) -> Option<Result<Passed, ConvertProblem>> {
+    let json = Passed::Json;
     Some(match (to, format) {
-        (ValueType::Int64, ConvertFormat::None) => parse_int(text).map(Value::from),
-        (ValueType::Bool, ConvertFormat::None) => parse_bool(text).map(Value::from),
+        (ValueType::Int64, ConvertFormat::None) => parse_int(text).map(Value::from).map(json),
+        (ValueType::Bool, ConvertFormat::None) => parse_bool(text).map(Value::from).map(json),
         (ValueType::Float64, ConvertFormat::None) => parse_float(text),
         (ValueType::Float64, ConvertFormat::Quantity) => quantity::approximate(text)
-            .map_err(ConvertProblem::from)
-            .and_then(|value| number::float(value).ok_or(ConvertProblem::NotFinite)),
+            .map(Passed::float)
+            .map_err(ConvertProblem::from),
         (ValueType::Object, ConvertFormat::Json) => {
-            parse_json(text, "map[string]interface {}", Value::is_object)
+            parse_json(text, "map[string]interface {}", Value::is_object).map(json)
         }
-        (ValueType::Array, ConvertFormat::Json) => parse_json(text, "[]interface {}", Value::is_array),
+        (ValueType::Array, ConvertFormat::Json) => {
+            parse_json(text, "[]interface {}", Value::is_array).map(json)
+        }
         _ => return None,
     })
 }
 
-fn from_bool(value: bool, to: ValueType) -> Option<Value> {
-    Some(match to {
+fn from_bool(value: bool, to: ValueType) -> Option<Passed> {
+    Some(Passed::Json(match to {
         ValueType::String => value.to_string().into(),
         ValueType::Int64 => i64::from(value).into(),
         ValueType::Float64 => f64::from(u8::from(value)).into(),
         ValueType::Bool | ValueType::Object | ValueType::Array => return None,
-    })
+    }))
 }
 
-fn from_number(number: GoNumber, to: ValueType) -> Option<Value> {
-    Some(match (number, to) {
+fn from_number(number: GoNumber, to: ValueType) -> Option<Passed> {
+    Some(Passed::Json(match (number, to) {
         (GoNumber::Int(integer), ValueType::String) => integer.to_string().into(),
         (GoNumber::Int(integer), ValueType::Bool) => (integer == 1).into(),
         (GoNumber::Int(integer), ValueType::Float64) => (integer as f64).into(),
@@ -135,7 +146,7 @@ fn from_number(number: GoNumber, to: ValueType) -> Option<Value> {
         (GoNumber::Float(float), ValueType::Bool) => (float == 1.0).into(),
         (GoNumber::Float(float), ValueType::Int64) => number::truncate(float).into(),
         _ => return None,
-    })
+    }))
 }
 
 fn number_problem(function: &'static str, text: &str, problem: &'static str) -> ConvertProblem {
@@ -165,20 +176,19 @@ fn parse_bool(text: &str) -> Result<bool, ConvertProblem> {
     }
 }
 
-fn parse_float(text: &str) -> Result<Value, ConvertProblem> {
+fn parse_float(text: &str) -> Result<Passed, ConvertProblem> {
     let problem = |problem| number_problem("ParseFloat", text, problem);
     let plain = without_underscores(text).ok_or_else(|| problem(SYNTAX))?;
     let value = match hexadecimal_float(&plain) {
         Some(value) => value,
         None => plain.parse::<f64>().map_err(|_| problem(SYNTAX))?,
     };
-    let named = text
-        .trim_start_matches(['+', '-'])
-        .starts_with(['i', 'I', 'n', 'N']);
-    match number::float(value) {
-        Some(value) => Ok(value),
-        None if named => Err(ConvertProblem::NotFinite),
-        None => Err(problem(RANGE)),
+    let is_signed = text.starts_with(['+', '-']);
+    let named = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
+    match value {
+        value if value.is_nan() && is_signed => Err(problem(SYNTAX)),
+        value if value.is_infinite() && !named => Err(problem(RANGE)),
+        value => Ok(Passed::float(value)),
     }
 }
 
@@ -211,10 +221,11 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
         return None;
     }
     let mantissa = u64::from_str_radix(&hexadecimal, 16).ok()? as f64;
-    let exponent: i32 = exponent
-        .parse()
-        .ok()
-        .filter(|exponent: &i32| exponent.abs() < 2000)?;
+    if mantissa == 0.0 {
+        return Some(sign * mantissa);
+    }
+    // Beyond these, everything is infinite or zero.
+    let exponent = exponent.parse::<i32>().ok()?.clamp(-2000, 2000);
     let shift = exponent - 4 * i32::try_from(fraction.len()).ok()?;
     Some(sign * mantissa * 2f64.powi(shift))
 }

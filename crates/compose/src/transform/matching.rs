@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::TransformError;
+use super::{Passed, TransformError};
 use crate::gofmt;
 
 /// A match transform: the first pattern that matches decides.
@@ -43,11 +43,11 @@ pub enum Fallback {
 }
 
 impl Match {
-    pub(super) fn apply(&self, input: Value) -> Result<Value, TransformError> {
+    pub(super) fn apply(&self, input: Passed) -> Result<Passed, TransformError> {
         for (index, pattern) in self.patterns.iter().enumerate() {
-            let Value::String(text) = &input else {
+            let Passed::Json(Value::String(text)) = &input else {
                 let found = match (&pattern.test, &input) {
-                    (Test::Regexp(_), Value::Null) => "null",
+                    (Test::Regexp(_), Passed::Json(Value::Null)) => "null",
                     _ => gofmt::type_name(&input),
                 };
                 return Err(TransformError::MatchInput { index, found });
@@ -57,11 +57,11 @@ impl Match {
                 Test::Regexp(regexp) => regexp.is_match(text),
             };
             if matches {
-                return Ok(pattern.result.clone());
+                return Ok(Passed::Json(pattern.result.clone()));
             }
         }
         Ok(match &self.fallback {
-            Fallback::Value(value) => value.clone(),
+            Fallback::Value(value) => Passed::Json(value.clone()),
             Fallback::Input => input,
         })
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::TransformError;
+use super::{Passed, TransformError};
 use crate::gofmt;
 use crate::number::{self, GoNumber};
 
@@ -18,28 +18,28 @@ pub enum Math {
 }
 
 impl Math {
-    pub(super) fn apply(self, input: Value) -> Result<Value, TransformError> {
-        let Value::Number(number) = &input else {
-            return Err(TransformError::MathInput {
-                found: gofmt::type_name(&input),
-            });
+    pub(super) fn apply(self, input: Passed) -> Result<Passed, TransformError> {
+        let number = match &input {
+            Passed::Json(Value::Number(number)) => number::of(number),
+            Passed::NotFinite(float) => GoNumber::Float(*float),
+            Passed::Json(other) => {
+                return Err(TransformError::MathInput {
+                    found: gofmt::type_name(other),
+                });
+            }
         };
-        let number = number::of(number);
         // Only the comparison is between integers: a float within the bound stays as it is.
         let whole = match number {
             GoNumber::Int(integer) => integer,
             GoNumber::Float(float) => number::truncate(float),
         };
         Ok(match (self, number) {
-            (Self::Multiply(factor), GoNumber::Int(integer)) => integer.wrapping_mul(factor).into(),
-            (Self::Multiply(factor), GoNumber::Float(float)) => {
-                number::float(float * factor as f64).ok_or(TransformError::Convert {
-                    input: gofmt::plain(&input),
-                    problem: super::ConvertProblem::NotFinite,
-                })?
+            (Self::Multiply(factor), GoNumber::Int(integer)) => {
+                Passed::Json(integer.wrapping_mul(factor).into())
             }
-            (Self::ClampMin(bound), _) if whole < bound => bound.into(),
-            (Self::ClampMax(bound), _) if whole > bound => bound.into(),
+            (Self::Multiply(factor), GoNumber::Float(float)) => Passed::float(float * factor as f64),
+            (Self::ClampMin(bound), _) if whole < bound => Passed::Json(bound.into()),
+            (Self::ClampMax(bound), _) if whole > bound => Passed::Json(bound.into()),
             (Self::ClampMin(_) | Self::ClampMax(_), _) => input,
         })
     }

@@ -63,10 +63,68 @@ pub enum TransformError {
     },
     #[error("cannot convert value {input}: {problem}")]
     Convert { input: String, problem: ConvertProblem },
+    #[error("cannot marshal to JSON: {0}")]
+    Marshal(NotJson),
+    #[error("cannot generate hash: cannot marshal to JSON: {0}")]
+    Hash(NotJson),
+    #[error("unable to generate Adler checksum: cannot marshal to JSON: {0}")]
+    Checksum(NotJson),
     #[error(transparent)]
     TooLong(#[from] TooLong),
     #[error("the text is longer than {limit} bytes, which fit into no object")]
     Grown { limit: usize },
+}
+
+/// JSON has no NaN and no infinities.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("json: unsupported value: {0}")]
+pub struct NotJson(String);
+
+/// A value between transforms: one that JSON has, or a float that it has not, which a later transform may still make a text of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Passed {
+    /// A value.
+    Json(Value),
+    /// NaN or an infinity.
+    NotFinite(f64),
+}
+
+impl Passed {
+    fn float(value: f64) -> Self {
+        serde_json::Number::from_f64(value).map_or(Self::NotFinite(value), |number| Self::Json(number.into()))
+    }
+
+    /// The value, if JSON has it.
+    ///
+    /// # Errors
+    /// For NaN and infinities.
+    pub fn into_json(self) -> Result<Value, NotJson> {
+        match self {
+            Self::Json(value) => Ok(value),
+            Self::NotFinite(float) => Err(NotJson::new(float)),
+        }
+    }
+}
+
+impl NotJson {
+    fn new(float: f64) -> Self {
+        Self(gofmt::float_text(float))
+    }
+}
+
+impl From<Value> for Passed {
+    fn from(value: Value) -> Self {
+        Self::Json(value)
+    }
+}
+
+impl<'a> From<&'a Passed> for gofmt::Argument<'a> {
+    fn from(passed: &'a Passed) -> Self {
+        match passed {
+            Passed::Json(value) => Self::Json(value),
+            Passed::NotFinite(float) => Self::NotFinite(*float),
+        }
+    }
 }
 
 /// Why a text does not say a value of the type it should become.
@@ -88,8 +146,6 @@ pub enum ConvertProblem {
     },
     #[error("the text is not JSON: {problem}")]
     Json { problem: String },
-    #[error("the result is not a number that JSON can say")]
-    NotFinite,
 }
 
 impl Transform {
@@ -117,19 +173,19 @@ impl Transform {
     ///
     /// # Errors
     /// When the value does not fit the transform.
-    pub fn apply(&self, input: Value) -> Result<Value, TransformError> {
+    pub fn apply(&self, input: Passed) -> Result<Passed, TransformError> {
         match self {
-            Self::Map(pairs) => look_up(pairs, &input),
+            Self::Map(pairs) => look_up(pairs, &input).map(Passed::Json),
             Self::Match(matching) => matching.apply(input),
             Self::Math(math) => math.apply(input),
-            Self::String(string) => string.apply(&input).map(Value::String),
+            Self::String(string) => string.apply(&input).map(|text| Passed::Json(text.into())),
             Self::Convert(convert) => convert.apply(input),
         }
     }
 }
 
-fn look_up(pairs: &BTreeMap<String, Value>, input: &Value) -> Result<Value, TransformError> {
-    let Value::String(key) = input else {
+fn look_up(pairs: &BTreeMap<String, Value>, input: &Passed) -> Result<Value, TransformError> {
+    let Passed::Json(Value::String(key)) = input else {
         return Err(TransformError::MapInput {
             found: gofmt::type_name(input),
         });

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha1::{Digest as _, Sha1};
 use sha2::{Sha256, Sha512};
 
-use super::TransformError;
+use super::{NotJson, Passed, TransformError};
 use crate::{gofmt, gojson};
 
 /// A string transform.
@@ -59,9 +59,9 @@ pub enum StringConversion {
 }
 
 impl StringTransform {
-    pub(super) fn apply(&self, input: &Value) -> Result<String, TransformError> {
+    pub(super) fn apply(&self, input: &Passed) -> Result<String, TransformError> {
         Ok(match self {
-            Self::Format(format) => gofmt::sprintf(format, &[input])?,
+            Self::Format(format) => gofmt::sprintf(format, &[gofmt::Argument::from(input)])?,
             Self::Convert(conversion) => conversion.apply(input)?,
             Self::TrimPrefix(prefix) => {
                 let text = gofmt::plain(input);
@@ -125,8 +125,10 @@ fn joined(texts: &[String], separator: &str) -> usize {
     texts.fold(0, usize::saturating_add)
 }
 
-fn texts(input: &Value) -> Result<Vec<String>, TransformError> {
-    let elements = input.as_array().ok_or(TransformError::JoinInput)?;
+fn texts(input: &Passed) -> Result<Vec<String>, TransformError> {
+    let Passed::Json(Value::Array(elements)) = input else {
+        return Err(TransformError::JoinInput);
+    };
     Ok(elements.iter().map(gofmt::plain).collect())
 }
 
@@ -141,17 +143,19 @@ fn cut_one_byte(text: &mut String) {
 }
 
 impl StringConversion {
-    fn apply(self, input: &Value) -> Result<String, TransformError> {
+    fn apply(self, input: &Passed) -> Result<String, TransformError> {
         let text = match self {
             Self::ToUpper => gofmt::plain(input).chars().map(upper).collect(),
             Self::ToLower => gofmt::plain(input).chars().map(lower).collect(),
-            Self::ToJson => gojson::marshal(input),
+            Self::ToJson => gojson::marshal(json(input).map_err(TransformError::Marshal)?),
             Self::ToBase64 => STANDARD.encode(gofmt::plain(input)),
             Self::FromBase64 => from_base64(&gofmt::plain(input))?,
-            Self::ToSha1 => hexadecimal(&Sha1::digest(hashed(input))),
-            Self::ToSha256 => hexadecimal(&Sha256::digest(hashed(input))),
-            Self::ToSha512 => hexadecimal(&Sha512::digest(hashed(input))),
-            Self::ToAdler32 => adler32(hashed(input).as_bytes()).to_string(),
+            Self::ToSha1 => hexadecimal(&Sha1::digest(hashed(input).map_err(TransformError::Hash)?)),
+            Self::ToSha256 => hexadecimal(&Sha256::digest(hashed(input).map_err(TransformError::Hash)?)),
+            Self::ToSha512 => hexadecimal(&Sha512::digest(hashed(input).map_err(TransformError::Hash)?)),
+            Self::ToAdler32 => {
+                adler32(hashed(input).map_err(TransformError::Checksum)?.as_bytes()).to_string()
+            }
         };
         // What grows a little with each transform grows without end in a chain of them.
         fits(text.len())?;
@@ -160,10 +164,17 @@ impl StringConversion {
 }
 
 /// A text is hashed as it is, everything else as JSON.
-fn hashed(input: &Value) -> String {
-    match input {
+fn hashed(input: &Passed) -> Result<String, NotJson> {
+    Ok(match json(input)? {
         Value::String(text) => text.clone(),
         other => gojson::marshal(other),
+    })
+}
+
+fn json(input: &Passed) -> Result<&Value, NotJson> {
+    match input {
+        Passed::Json(value) => Ok(value),
+        Passed::NotFinite(float) => Err(NotJson::new(*float)),
     }
 }
 

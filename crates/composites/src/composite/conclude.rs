@@ -23,6 +23,8 @@ pub struct Happened {
     pub there: BTreeMap<Object, ObservedResource>,
     /// Resources that could not be applied, and why.
     pub failed: Vec<(String, String)>,
+    /// Resources that were applied without fields that their kinds do not know, and the paths of those.
+    pub ignored: Vec<(String, Vec<String>)>,
 }
 
 /// What is left to be written.
@@ -86,6 +88,7 @@ pub fn conclude(
 ) -> Concluded {
     let unsynced: Vec<(String, String)> = plan.failed.iter().chain(&happened.failed).cloned().collect();
     let failure = failure_text(&unsynced, &report.problems);
+    let ignored = ignored_text(&happened.ignored);
     let (definition, composite) = (observed.definition, observed.composite);
     let mut status = status(
         definition,
@@ -94,7 +97,10 @@ pub fn conclude(
         now,
         |conditions| {
             match &failure {
-                None => conditions.set(condition::SYNCED, true, reason::RECONCILE_SUCCESS, ""),
+                None => match &ignored {
+                    None => conditions.set(condition::SYNCED, true, reason::RECONCILE_SUCCESS, ""),
+                    Some(text) => conditions.set(condition::SYNCED, true, reason::FIELDS_IGNORED, text),
+                },
                 Some(text) => conditions.set(condition::SYNCED, false, reason::RECONCILE_ERROR, text),
             }
             match (report.ready, report.unready.is_empty()) {
@@ -119,6 +125,10 @@ pub fn conclude(
     if failure.is_some() && message_of(composite, condition::SYNCED) != failure.as_deref() {
         let told = unsynced.iter().chain(&report.problems);
         notes.extend(told.map(|(_, why)| Note::warning(reason::COMPOSE_RESOURCES, why.as_str())));
+    }
+    let news = ignored.filter(|text| message_of(composite, condition::SYNCED) != Some(text));
+    if let (None, Some(text)) = (&failure, news) {
+        notes.push(Note::warning(reason::FIELDS_IGNORED, text));
     }
     Concluded {
         record: patched(composite, &report.composite),
@@ -272,6 +282,20 @@ fn failure_text(unsynced: &[(String, String)], problems: &[(String, String)]) ->
         (Some(read), Some(written)) => Some(format!("{read}; {written}")),
         (read, written) => read.or(written),
     }
+}
+
+/// Which fields were left out of which resources; nothing if none were.
+fn ignored_text(ignored: &[(String, Vec<String>)]) -> Option<String> {
+    let mut listed: Vec<String> = ignored
+        .iter()
+        .take(LISTED)
+        .map(|(name, fields)| format!("{name}: {}", fields.join(", ")))
+        .collect();
+    if let more @ 1.. = ignored.len().saturating_sub(LISTED) {
+        listed.push(format!("and {more} more resources"));
+    }
+    let listed = listed.join("; ");
+    (!listed.is_empty()).then(|| format!("Fields that their kinds do not know were left out: {listed}"))
 }
 
 fn some_of(names: &[&str]) -> String {

@@ -19,7 +19,7 @@ pub(crate) use conclude::compact;
 pub use conclude::{
     Concluded, Happened, Note, conclude, failed_status, has_changed, paused_status, refused_status,
 };
-pub use plan::{Apply, Observed, Plan, Scopes, field_manager, hold, plan, selection};
+pub use plan::{Apply, Became, Observed, Plan, Scopes, field_manager, hold, plan, selection};
 pub use report::Report;
 pub use wanted::{Called, Wanted, associate, wanted};
 

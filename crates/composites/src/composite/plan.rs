@@ -8,7 +8,7 @@ use crate::{Field, Layout};
 use cambium_api::crossplane::UpdatePolicy;
 use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_lineage::Digest;
-use cambium_objects::{Object, controller_of, is_within};
+use cambium_objects::{Object, controller_of, is_within, without_fields};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -34,8 +34,24 @@ pub struct Observed<'a> {
     pub scopes: &'a Scopes,
     /// Where the connection secret goes, if the composition says so.
     pub secret_namespace: Option<&'a str>,
-    /// Whether an object is what became of a manifest with this digest: the API server may rewrite values.
-    pub became: &'a (dyn Fn(&Object, &str) -> bool + Sync),
+    /// What became of an object's manifest with this digest, where the API server has made something else of it.
+    pub became: &'a (dyn Fn(&Object, &str) -> Option<Became> + Sync),
+}
+
+/// What became of a manifest: the API server may rewrite values, and not know fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Became {
+    /// The object's generation since then.
+    pub generation: Option<i64>,
+    /// The paths of fields that its kind does not know, and that were left out.
+    pub ignored: Vec<String>,
+}
+
+impl Became {
+    /// Whether an object has not changed since then.
+    pub fn is(&self, live: &Value) -> bool {
+        self.generation.is_some() && self.generation == live["metadata"]["generation"].as_i64()
+    }
 }
 
 /// What is to be done about a composite resource, in this order.
@@ -84,6 +100,8 @@ pub struct Apply {
     pub digest: String,
     /// Whether it is as it should be.
     pub settled: bool,
+    /// If it is: the paths of fields that its kind does not know, and that were left out.
+    pub ignored: Vec<String>,
 }
 
 /// The field manager under which a composite resource applies what it is composed of, as Crossplane has it.
@@ -273,20 +291,29 @@ fn place(observed: &Observed<'_>, wanted: &Wanted, mut manifest: Value) -> Resul
             "{object} exists and is controlled by {called} (UID {owner})"
         )));
     }
-    let settled = live.is_some_and(|live| {
-        let applied = &live["metadata"]["annotations"][annotation::APPLIED];
-        *applied == digest.as_str()
-            && (is_within(&manifest, live)
-                || (is_within(&manifest["metadata"], &live["metadata"])
-                    && (observed.became)(&object, &digest)))
-    });
+    let of_this = |live: &&Value| live["metadata"]["annotations"][annotation::APPLIED] == digest.as_str();
+    let (settled, ignored) = match live.filter(of_this) {
+        Some(live) if is_within(&manifest, live) => (true, Vec::new()),
+        Some(live) => (observed.became)(&object, &digest)
+            .filter(|became| has_become(&manifest, became, live))
+            .map_or((false, Vec::new()), |became| (true, became.ignored)),
+        None => (false, Vec::new()),
+    };
     Ok(Apply {
         name: name.clone(),
         object,
         manifest,
         digest,
         settled,
+        ignored,
     })
+}
+
+/// Whether an object still is what became of this manifest.
+fn has_become(manifest: &Value, became: &Became, live: &Value) -> bool {
+    let known = || without_fields(manifest, &became.ignored);
+    (!became.ignored.is_empty() && known().is_some_and(|known| is_within(&known, live)))
+        || (is_within(&manifest["metadata"], &live["metadata"]) && became.is(live))
 }
 
 /// A reference to a composed resource. In the namespace of its composite resource it names none.

@@ -14,6 +14,13 @@ use std::time::Duration;
 /// How often a function may change its mind about what it needs to see, as in Crossplane.
 const ITERATIONS: usize = 5;
 
+/// What one answer may hold. A composite resource refers to each resource that it is composed of, conditions are part of its status, a result is an event,
+/// and a requirement costs a request: more of them would harm others than their author.
+const MOST_RESOURCES: usize = 1000;
+const MOST_RESULTS: usize = 100;
+const MOST_CONDITIONS: usize = 100;
+const MOST_REQUIREMENTS: usize = 100;
+
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next<'a> {
@@ -127,6 +134,9 @@ impl<'a> Run<'a> {
         let Some(step) = self.step else {
             return self.finish();
         };
+        if let Some(why) = too_much(&response) {
+            return self.failed(&why);
+        }
         let fatal = |result: &RunResult| result.severity == Severity::Fatal;
         if !response.results.iter().any(fatal) && response.requirements != self.asked {
             return self.again(step, response);
@@ -223,6 +233,26 @@ impl<'a> Run<'a> {
             conditions: done.conditions,
         }))
     }
+}
+
+/// Why an answer holds more than can be carried out.
+fn too_much(response: &Response) -> Option<String> {
+    let requirements = &response.requirements;
+    let required = requirements.extra_resources.len() + requirements.required_resources.len();
+    let counts = [
+        (
+            "desired resources",
+            response.desired.resources.len(),
+            MOST_RESOURCES,
+        ),
+        ("results", response.results.len(), MOST_RESULTS),
+        ("conditions", response.conditions.len(), MOST_CONDITIONS),
+        ("required resources", required, MOST_REQUIREMENTS),
+    ];
+    let (what, count, most) = counts.into_iter().find(|(_, count, most)| count > most)?;
+    Some(format!(
+        "the answer has {count} {what}, and at most {most} are taken; divide the composite resource into several"
+    ))
 }
 
 /// What a result says to people.

@@ -92,11 +92,9 @@ impl Run<'_> {
             claim: &self.claim,
             composite: &composite,
             became: &|wanted, live| {
+                let became = self.context.state.became(&Object::of(live), &wanted.digest);
                 is_within(&wanted.object["metadata"], &live["metadata"])
-                    && self
-                        .context
-                        .state
-                        .became(&Object::of(live), &wanted.digest, Some(live))
+                    && became.is_some_and(|became| became.is(live))
             },
         })
     }
@@ -162,7 +160,7 @@ impl Run<'_> {
         let object = Object::of(&value);
         self.context
             .state
-            .note_applied(&object, &manifest.digest, &manifest.object, &value);
+            .note_applied(&object, &manifest.digest, &manifest.object, &value, &[]);
         self.composites.learn(applied);
         Ok(value)
     }

@@ -8,7 +8,7 @@ use crate::kinds::{Kinds, PASSING, Unknown};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{
-    delete_judged, is_conflict, is_invalid, is_refusal, is_verdict, reference, remove_finalizers,
+    KnownFields, delete_judged, is_conflict, is_invalid, is_refusal, is_verdict, reference, remove_finalizers,
 };
 use cambium_api::crossplane::Mode;
 use cambium_api::names::{annotation, finalizer, reason};
@@ -216,7 +216,7 @@ impl Run<'_> {
             live: &live,
             scopes: &scopes,
             secret_namespace: fetched.content.secret_namespace(),
-            became: &|object, digest| self.context.state.became(object, digest, live.get(object)),
+            became: &|object, digest| self.context.state.became(object, digest),
         };
         let plan = plan(&observed);
         let mut happened = self.act(&plan, &kinds, &live).await?;
@@ -263,8 +263,8 @@ impl Run<'_> {
         let manager = field_manager(&self.composite);
         let mut happened = Happened::default();
         for apply in &plan.resources {
-            let there = match live.get(&apply.object).filter(|_| apply.settled) {
-                Some(live) => live.clone(),
+            let (there, ignored) = match live.get(&apply.object).filter(|_| apply.settled) {
+                Some(live) => (live.clone(), apply.ignored.clone()),
                 None => match self.apply(apply, live.get(&apply.object), kinds, &manager).await {
                     Ok(Ok(applied)) => applied,
                     Ok(Err(why)) => {
@@ -282,6 +282,12 @@ impl Run<'_> {
                     Err(error) => return Err(error),
                 },
             };
+            if !ignored.is_empty() {
+                // Its kind may learn them.
+                let group = apply.object.group();
+                self.context.state.kinds_missed.add(group, &self.key);
+                happened.ignored.push((apply.name.clone(), ignored));
+            }
             let there = ObservedResource {
                 object: there,
                 ..ObservedResource::default()
@@ -291,36 +297,34 @@ impl Run<'_> {
         Ok(happened)
     }
 
-    /// Applies a resource, or says whose it is. What was seen is applied by its identity: another object that has taken its place is not overwritten. What
-    /// was not seen is made without force: what somebody else has made in the meantime is not overwritten either.
+    /// Applies a resource, or says whose it is; the object as it is now, and the fields that its kind does not know. What was seen is applied by its
+    /// identity: another object that has taken its place is not overwritten. What was not seen is made without force: what somebody else has made
+    /// in the meantime is not overwritten either.
     async fn apply(
         &self,
         apply: &Apply,
         live: Option<&Value>,
         kinds: &Kinds,
         manager: &str,
-    ) -> kube::Result<Result<Value, String>> {
+    ) -> kube::Result<Result<(Value, Vec<String>), String>> {
         let Some(Ok(resource)) = kinds.get(&apply.object.kind()) else {
-            return Ok(Ok(Value::Null));
+            return Ok(Ok((Value::Null, Vec::new())));
         };
         // Watched before it is made, so that nothing that happens to it is missed.
         let cache = self.context.composed.ensure(resource).await.ok();
         let api = resource.api(self.context.client.clone(), &apply.object.namespace);
-        let params = PatchParams::apply(manager);
+        let mut params = PatchParams::apply(manager);
         let name = &apply.object.name;
-        let identified = |found: &Value| {
-            let mut manifest = apply.manifest.clone();
-            manifest["metadata"]["uid"] = found["metadata"]["uid"].clone();
-            manifest
-        };
-        let applied = match live {
-            Some(live) => {
-                api.patch(name, &params.force(), &Patch::Apply(&identified(live)))
-                    .await?
-            }
-            None => match api.patch(name, &params, &Patch::Apply(&apply.manifest)).await {
+        let mut known = KnownFields::of(apply.manifest.clone());
+        if let Some(live) = live {
+            known.manifest["metadata"]["uid"] = live["metadata"]["uid"].clone();
+            params = params.force();
+        }
+        let applied = loop {
+            match api.patch(name, &params, &Patch::Apply(&known.manifest)).await {
+                Err(refused) if known.leave_out(&refused) => {}
                 // A conflict with whoever has made it, or two controllers of one object.
-                Err(error) if is_conflict(&error) || is_invalid(&error) => {
+                Err(error) if !params.force && (is_conflict(&error) || is_invalid(&error)) => {
                     let Some(found) = api.get_opt(name).await? else {
                         return Err(error);
                     };
@@ -334,21 +338,26 @@ impl Run<'_> {
                             "{object} exists and is controlled by {called} (UID {owner})"
                         )));
                     }
-                    let mut manifest = identified(&found);
-                    manifest["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"].clone();
-                    api.patch(name, &params.force(), &Patch::Apply(&manifest)).await?
+                    for field in ["uid", "resourceVersion"] {
+                        known.manifest["metadata"][field] = found["metadata"][field].clone();
+                    }
+                    params = params.force();
                 }
-                applied => applied?,
-            },
+                applied => break applied?,
+            }
         };
         let value = Record::new(applied.clone().into(), &resource.api_resource).value();
-        self.context
-            .state
-            .note_applied(&apply.object, &apply.digest, &apply.manifest, &value);
+        self.context.state.note_applied(
+            &apply.object,
+            &apply.digest,
+            &apply.manifest,
+            &value,
+            &known.left_out,
+        );
         if let Some(cache) = cache {
             cache.learn(applied);
         }
-        Ok(Ok(value))
+        Ok(Ok((value, known.left_out)))
     }
 
     async fn collect(&self, object: &Object, uid: &str, kinds: &Kinds) -> kube::Result<()> {

@@ -2,15 +2,15 @@
 //!
 //! What would be refused because something is not known is asked for once more, from the API server itself.
 
-use super::Context;
 use super::state::Defined;
-use crate::runtime::Key;
+use super::{CompositeKey, Context};
+use crate::runtime::{Key, Resource};
 use cambium_api::crossplane::GROUP;
 use cambium_api::names::annotation;
 use cambium_composites::admission::{
     Pins, Refused, ValidationMode, bound_by_hand, check_composite, check_composition,
-    check_composition_deletion, check_definition, check_number, check_revision, check_revision_deletion,
-    definition_deletion_warning,
+    check_composition_deletion, check_definition, check_definition_deletion, check_number, check_revision,
+    check_revision_deletion,
 };
 use cambium_composites::revision::Stored;
 use cambium_composites::{Consuming, Refusal, definition};
@@ -22,7 +22,7 @@ use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::Api;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -123,26 +123,63 @@ impl Compositions {
     async fn delete(&self, composition: &Value) -> Verdict {
         let context = &self.0;
         context.synced().await;
-        let is_going = |user: &Consuming| {
-            let group = user
-                .type_
-                .api_version
-                .split_once('/')
-                .map_or("", |(group, _)| group);
-            let (state, kind) = (&context.state, &user.type_.kind);
-            let composites = state
-                .defined(group, kind)
-                .map(|defined| defined.composite.clone());
-            let resource = composites.or_else(|| state.claimed(group, kind)?.claim.clone());
-            let record = resource.and_then(|resource| {
-                context
-                    .composites(&resource)?
+        let check = |going: &Going| {
+            let is_going = |user: &Consuming| going.contains(user);
+            check_composition_deletion(composition, &context.state.consumers(), is_going)
+        };
+        let name = composition["metadata"]["name"].as_str().unwrap_or_default();
+        let users = context.state.consumers().of_composition(name);
+        match check(&context.going(&users)) {
+            None => Verdict::allowed(),
+            Some(_) => check(&context.asked_going(&users).await)
+                .map_or_else(Verdict::allowed, |refused| forbidden(&refused)),
+        }
+    }
+}
+
+/// Composite resources and claims that are going, or gone.
+type Going = HashSet<CompositeKey>;
+
+/// How many composite resources and claims are asked for, to find one that stays.
+const ASKED: usize = 10;
+
+impl Context {
+    /// Those who are going, as far as we know.
+    fn going(&self, users: &[CompositeKey]) -> Going {
+        let is_going = |user: &&CompositeKey| {
+            let record = self.kind_of(user).and_then(|kind| {
+                self.composites(&kind)?
                     .get(&Key::new(&user.namespace, &user.name))
             });
             record.is_none_or(|record| record.terminating())
         };
-        let refused = check_composition_deletion(composition, &context.state.consumers(), is_going);
-        refused.map_or_else(Verdict::allowed, |refused| forbidden(&refused))
+        users.iter().filter(is_going).cloned().collect()
+    }
+
+    /// Those who are going, as the API server says. It may know before us that they are.
+    async fn asked_going(&self, users: &[CompositeKey]) -> Going {
+        let mut going = self.going(users);
+        let staying = users.iter().filter(|user| !going.contains(*user));
+        let staying: Vec<_> = staying.take(ASKED).cloned().collect();
+        for user in staying {
+            let Some(kind) = self.kind_of(&user) else { break };
+            let api = kind.api(self.client.clone(), &user.namespace);
+            match api.get_metadata_opt(&user.name).await {
+                Ok(Some(found)) if found.metadata.deletion_timestamp.is_none() => break,
+                Ok(_) => drop(going.insert(user)),
+                Err(_) => break,
+            }
+        }
+        going
+    }
+
+    fn kind_of(&self, user: &Consuming) -> Option<Resource> {
+        let (group, _) = user.type_.api_version.split_once('/')?;
+        let (state, kind) = (&self.state, &user.type_.kind);
+        let composites = state
+            .defined(group, kind)
+            .map(|defined| defined.composite.clone());
+        composites.or_else(|| state.claimed(group, kind)?.claim.clone())
     }
 }
 
@@ -165,7 +202,7 @@ impl Validator for Revisions {
                     refused.extend(self.number(Some(old), new).await);
                     verdict(&refused)
                 }
-                (Operation::Delete, ..) => self.delete(&request.name).await,
+                (Operation::Delete, Some(old), _) => self.delete(old).await,
                 _ => Verdict::allowed(),
             }
         }
@@ -197,12 +234,13 @@ impl Revisions {
         check().into_iter().collect()
     }
 
-    async fn delete(&self, name: &str) -> Verdict {
+    async fn delete(&self, revision: &Value) -> Verdict {
         let context = &self.0;
         context.synced().await;
+        let name = revision["metadata"]["name"].as_str().unwrap_or_default();
         let check = || {
             let catalogue = context.state.catalogue();
-            let refused = check_revision_deletion(name, &catalogue, &context.state.consumers());
+            let refused = check_revision_deletion(revision, &catalogue, &context.state.consumers());
             let composition = catalogue.revision(name).map(|stored| stored.composition.clone());
             refused.zip(composition)
         };
@@ -241,12 +279,7 @@ impl Validator for Definitions {
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         async move {
             match (&request.operation, &request.old_object, &request.object) {
-                (Operation::Delete, Some(old), _) => {
-                    self.0.synced().await;
-                    Verdict::Allowed {
-                        warnings: self.lost(old).into_iter().collect(),
-                    }
-                }
+                (Operation::Delete, Some(old), _) => self.delete(old).await,
                 (_, old, Some(new)) => self.check(old.as_ref(), new).await,
                 _ => Verdict::allowed(),
             }
@@ -278,13 +311,36 @@ impl Definitions {
         }
     }
 
-    /// What goes with a definition.
-    fn lost(&self, definition: &Value) -> Option<String> {
-        let typed = serde_json::from_value(definition.clone()).ok()?;
-        let defined = Defined::new(definition::read(&typed).ok()?, definition);
-        let state = &self.0.state;
-        let answers_for = state.answered_by(&defined);
-        definition_deletion_warning(defined.definition.name(), &answers_for, &state.consumers())
+    async fn delete(&self, object: &Value) -> Verdict {
+        let context = &self.0;
+        context.synced().await;
+        let read = serde_json::from_value(object.clone())
+            .ok()
+            .and_then(|typed| definition::read(&typed).ok());
+        // What cannot be read defines nothing.
+        let Some(read) = read else {
+            return Verdict::allowed();
+        };
+        let answers_for = context.state.answered_by(&Defined::new(read, object));
+        let check = |going: &Going| {
+            let is_going = |user: &Consuming| going.contains(user);
+            check_definition_deletion(object, &answers_for, &context.state.consumers(), is_going)
+        };
+        let users: Vec<_> = {
+            let consumers = context.state.consumers();
+            let kinds = answers_for.iter();
+            kinds.flat_map(|type_| consumers.of_kind(type_)).collect()
+        };
+        let mut checked = check(&context.going(&users));
+        if checked.is_err() {
+            checked = check(&context.asked_going(&users).await);
+        }
+        match checked {
+            Ok(warning) => Verdict::Allowed {
+                warnings: warning.into_iter().collect(),
+            },
+            Err(refused) => forbidden(&refused),
+        }
     }
 }
 

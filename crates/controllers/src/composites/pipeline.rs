@@ -17,6 +17,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// How many objects a function is shown for one of its selectors.
+const MOST_SELECTED: u32 = 1000;
+
 /// How long an answer counts at least, whatever its function says.
 const SHORTEST_TTL: Duration = Duration::from_secs(1);
 
@@ -87,7 +90,7 @@ impl Run<'_> {
             live: &BTreeMap::new(),
             scopes: &BTreeMap::new(),
             secret_namespace: fetched.content.secret_namespace(),
-            became: &|_, _| false,
+            became: &|_, _| None,
         });
         self.act(&plan, &BTreeMap::new(), &BTreeMap::new()).await?;
         if let Some(note) = plan.moved_note() {
@@ -192,7 +195,18 @@ impl Run<'_> {
                 };
                 let labels = selector.match_labels.iter().flat_map(|labels| &labels.labels);
                 let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
-                let listed = api.list(&ListParams::default().labels(&labels.join(","))).await;
+                let params = ListParams::default()
+                    .labels(&labels.join(","))
+                    .limit(MOST_SELECTED);
+                let listed = api.list(&params).await;
+                if listed
+                    .as_ref()
+                    .is_ok_and(|list| list.metadata.continue_.is_some())
+                {
+                    return Err(format!(
+                        "more than {MOST_SELECTED} {kind} have these labels; select fewer"
+                    ));
+                }
                 listed.map(|list| list.items)
             }
         };

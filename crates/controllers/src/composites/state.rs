@@ -10,6 +10,7 @@ use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
 use crate::state::{SETTLE, look, same_intent};
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_api::names::condition;
+use cambium_composites::composite::Became;
 use cambium_composites::definition::{self, Definition};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{
@@ -67,8 +68,8 @@ pub(crate) struct State {
     ready: AtomicBool,
     /// Told when other kinds are defined than before.
     kinds_changed: watch::Sender<()>,
-    /// What became of what was applied, where the API server made something else of it: the digest, and the object's generation.
-    rewritten: Mutex<HashMap<Object, (String, Option<i64>)>>,
+    /// What became of what was applied, where the API server made something else of it, with the digest of the manifest.
+    rewritten: Mutex<HashMap<Object, (String, Became)>>,
 }
 
 /// A kind of composite resources.
@@ -182,22 +183,31 @@ impl State {
     }
 
     /// Remembers what an applied object has become, if that is not what was applied.
-    pub(super) fn note_applied(&self, object: &Object, digest: &str, manifest: &Value, applied: &Value) {
+    pub(super) fn note_applied(
+        &self,
+        object: &Object,
+        digest: &str,
+        manifest: &Value,
+        applied: &Value,
+        ignored: &[String],
+    ) {
         let mut rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
         if is_within(manifest, applied) {
             rewritten.remove(object);
         } else {
-            let generation = applied["metadata"]["generation"].as_i64();
-            rewritten.insert(object.clone(), (digest.to_owned(), generation));
+            let became = Became {
+                generation: applied["metadata"]["generation"].as_i64(),
+                ignored: ignored.to_vec(),
+            };
+            rewritten.insert(object.clone(), (digest.to_owned(), became));
         }
     }
 
-    /// Whether an object is what became of a manifest with this digest.
-    pub(super) fn became(&self, object: &Object, digest: &str, live: Option<&Value>) -> bool {
+    /// What became of an object's manifest with this digest, if that is something else.
+    pub(super) fn became(&self, object: &Object, digest: &str) -> Option<Became> {
         let rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
-        let generation = live.and_then(|live| live["metadata"]["generation"].as_i64());
-        let known = rewritten.get(object);
-        known.is_some_and(|known| known.0 == digest && known.1.is_some() && known.1 == generation)
+        let (of, became) = rewritten.get(object)?;
+        (of == digest).then(|| became.clone())
     }
 
     /// The kinds of a group may be others now.
@@ -212,6 +222,11 @@ impl State {
         };
         for name in waiting {
             self.definitions.add(name);
+        }
+        {
+            // A field that was left out may be known now.
+            let mut rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
+            rewritten.retain(|object, (_, became)| became.ignored.is_empty() || object.group() != group);
         }
         self.wake(self.kinds_missed.take(group));
     }
@@ -331,6 +346,13 @@ impl State {
         };
         let both = [&before, &after].into_iter().flatten();
         let compositions: BTreeSet<&String> = both.clone().map(|stored| &stored.composition).collect();
+        if before.is_none() || after.is_none() || compositions.len() > 1 {
+            // Who pins it for another composition was told that it is not there, or that it is.
+            for composition in &compositions {
+                let misnaming = self.consumers().misnaming(&change.key.name, composition);
+                self.composites.add_all(misnaming);
+            }
+        }
         let types: BTreeSet<TypeReference> =
             both.filter_map(|stored| stored.composite_type.clone()).collect();
         for composition in compositions {

@@ -517,7 +517,8 @@ pub(crate) fn condition(object: &Value, type_: &str) -> Option<Value> {
 
 /// Removes what earlier tests left in a cluster that they share: a manager would go on trying.
 async fn clear(raw: &Raw) -> Result<()> {
-    let free = json!({"metadata": {"finalizers": null}});
+    let free =
+        json!({"metadata": {"finalizers": null, "annotations": {"cambium.dev/allow-orphans": "true"}}});
     let definitions = format!("{CROSSPLANE}/compositeresourcedefinitions");
     for definition in items(raw, &definitions).await? {
         let spec = &definition["spec"];
@@ -555,7 +556,9 @@ async fn clear(raw: &Raw) -> Result<()> {
     let compositions = format!("{CROSSPLANE}/compositions");
     for composition in items(raw, &compositions).await? {
         let name = composition["metadata"]["name"].as_str().unwrap();
-        raw.delete(&format!("{compositions}/{name}"), &json!({})).await?;
+        let path = format!("{compositions}/{name}");
+        raw.patch("merge", &path, &free).await?;
+        raw.delete(&path, &json!({})).await?;
     }
     Ok(())
 }

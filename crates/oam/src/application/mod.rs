@@ -16,9 +16,10 @@ mod recorded;
 mod status;
 mod stuck;
 mod unsupported;
+mod work;
 
 pub use cambium_objects::Object;
-pub use draft::{Answers, Draft, Observed, Step, ToRender, Work, answers, draft, resolved, restore};
+pub use draft::{Answers, Draft, Observed, Step, ToRender, answers, draft, resolved, restore};
 pub use events::{Events, events};
 pub use object::is_made_by;
 pub use plan::{
@@ -27,3 +28,4 @@ pub use plan::{
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};
 pub use stuck::stuck_status;
+pub use work::Work;

@@ -8,5 +8,5 @@ mod template;
 
 pub use declared::{Called, Declared, DeclaredVersion, Problem, declared, scheme_of};
 pub(crate) use plan::conflict_text;
-pub use plan::{Observed, Plan, Renumber, Uses, plan};
+pub use plan::{Observed, Plan, Renumber, Templates, Uses, plan};
 pub(crate) use template::check_template;

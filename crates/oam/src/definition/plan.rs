@@ -32,6 +32,18 @@ pub struct Observed<'a> {
     pub taken: &'a dyn Fn(&str) -> bool,
     /// How much is kept.
     pub retention: Retention,
+    /// Whether templates are evaluated before they are published.
+    pub templates: Templates,
+}
+
+/// Whether somebody knows that templates can be evaluated, which costs as much as their authors make it cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Templates {
+    /// Nobody does: each is evaluated before it is published.
+    #[default]
+    Unchecked,
+    /// Each was evaluated a moment ago.
+    Checked,
 }
 
 /// Who uses the revisions of a definition.
@@ -264,7 +276,11 @@ fn publish(
             Some("no revision number is left".to_owned()),
         )),
         Next::Issue { number, place } => {
-            if let Err(refused) = check_template(artifact, &version.spec) {
+            let checked = match observed.templates {
+                Templates::Unchecked => check_template(artifact, &version.spec),
+                Templates::Checked => Ok(()),
+            };
+            if let Err(refused) = checked {
                 return Ok(outcome(
                     None,
                     VersionState::Invalid,

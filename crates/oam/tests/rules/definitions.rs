@@ -3,6 +3,8 @@
 use crate::world::{World, component, is_nothing};
 use cambium_api::VersionState;
 use cambium_lineage::RevisionName;
+use cambium_oam::definition::Templates;
+use cambium_oam::rehearsal::additions;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -28,6 +30,19 @@ fn a_version_is_published_once_and_then_stays() {
         json!(VersionState::Conflict).as_str().unwrap()
     );
     assert!(is_nothing(&world.plan()));
+}
+
+#[test]
+fn templates_that_are_checked_already_are_not_evaluated_again() {
+    let mut definition = component("a", Some("1.0.0"), "one");
+    definition["spec"]["schematic"]["cue"]["template"] = json!("outptu: {}\nparameter: {}\n");
+    let world = World::new(&definition);
+    let added = |templates| {
+        let additions = additions(&world.artifact, &definition, None, templates, world.now);
+        additions.len()
+    };
+    assert_eq!(added(Templates::Unchecked), 0, "it cannot be evaluated");
+    assert_eq!(added(Templates::Checked), 1, "nobody has tried");
 }
 
 #[test]

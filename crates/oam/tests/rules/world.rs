@@ -2,7 +2,7 @@
 
 use cambium_api::names::{annotation, finalizer};
 use cambium_lineage::Retention;
-use cambium_oam::definition::{Observed, Plan, Uses, plan, scheme_of};
+use cambium_oam::definition::{Observed, Plan, Templates, Uses, plan, scheme_of};
 use cambium_oam::{Artifact, Catalogue, Stored};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -102,6 +102,7 @@ impl World {
                 uses: &self.uses,
                 taken: &|_| false,
                 retention: self.retention,
+                templates: Templates::Unchecked,
             },
             self.now,
         )

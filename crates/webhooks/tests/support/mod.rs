@@ -14,6 +14,7 @@ use cambium_webhooks::registration::Reach;
 use cambium_webhooks::{Options, Webhooks};
 use futures::future::{BoxFuture, FutureExt};
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use kube::Client;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, MutexGuard};
@@ -26,6 +27,8 @@ pub(crate) const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatin
 /// A cluster for webhooks. Our kinds have one name each, so tests on a shared cluster take turns.
 pub(crate) struct Stage {
     pub(crate) cluster: TestCluster,
+    /// With the rights of the manager, and no others.
+    pub(crate) manager: Client,
     pub(crate) raw: Raw,
     pub(crate) namespace: String,
     pub(crate) configuration: String,
@@ -50,6 +53,7 @@ impl Stage {
             }
         }
         Ok(Self {
+            manager: cluster.manager().await?,
             namespace: cluster.namespace("webhooks").await?,
             configuration: cluster.unique("webhooks"),
             raw,
@@ -72,7 +76,7 @@ impl Stage {
     pub(crate) async fn webhooks(&self, admission: Admission) -> Result<Webhooks> {
         let listener = Self::listener().await?;
         let options = self.options(&listener)?;
-        Ok(Webhooks::start(self.cluster.client(), listener, options, admission).await?)
+        Ok(Webhooks::start(self.manager.clone(), listener, options, admission).await?)
     }
 
     pub(crate) async fn create(&self, object: &Value) -> Result<Answer> {
