@@ -40,6 +40,13 @@ enum At {
     Exact(Version),
 }
 
+impl Reference {
+    pub(crate) fn bare(definition: Name) -> Self {
+        let at = At::Bare;
+        Self { definition, at }
+    }
+}
+
 impl fmt::Display for Reference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.definition;
