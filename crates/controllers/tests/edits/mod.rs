@@ -4,6 +4,7 @@
 
 use crate::scene::Scene;
 use anyhow::{Context as _, Result, ensure};
+use cambium_objects::merge_patch;
 use cambium_testing::Raw;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -110,6 +111,17 @@ impl Scene<'_> {
     pub(crate) async fn put(&self, path: &str, object: &Value) -> Result<cambium_testing::Answer> {
         let path = format!("{path}?fieldManager=test&force=true");
         self.raw.patch("apply", &path, object).await
+    }
+
+    /// Changes an object as `kubectl apply` does: what its author wrote before and does not write any more is taken away.
+    pub(crate) async fn change(
+        &self,
+        path: &str,
+        before: &Value,
+        after: &Value,
+    ) -> Result<cambium_testing::Answer> {
+        let patch = merge_patch(before, after).unwrap_or_else(|| serde_json::json!({}));
+        self.raw.patch("merge", path, &patch).await
     }
 
     pub(crate) async fn accepted(&self, path: &str, object: &Value) -> Result<Value> {
