@@ -291,8 +291,17 @@ impl<'a> Player<'a> {
                         part["type"] = json!(text.split('@').next());
                     }
                 }
-                // Old revisions of applications use them too. Numbers go on if a definition is created again before its revisions have gone.
-                Some("definitionrevisions") => without(object, &["inUseBy", "revision"]),
+                // Old revisions of applications use them too. If a definition is created again before its revisions have gone, numbers go on,
+                // and a deletion that was asked for cannot be taken back: the revision is published anew when nobody uses it any more.
+                Some("definitionrevisions") => without(
+                    object,
+                    &[
+                        "inUseBy",
+                        "revision",
+                        "deletionTimestamp",
+                        "deletionGracePeriodSeconds",
+                    ],
+                ),
                 _ => without(object, &["highWaterMark", "revision"]),
             }
         }

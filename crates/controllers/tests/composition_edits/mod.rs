@@ -435,7 +435,11 @@ impl Edit {
             Self::Slip(name, slip) => model.things.get(name).is_some_and(|thing| {
                 thing.follow != Follow::Manual || matches!(slip, Slip::UnknownComposition | Slip::WrongShape)
             }),
-            Self::Break(name, _) => model.compositions.contains_key(name),
+            // A broken revision that is in a channel is history: whoever follows the channel later gets it.
+            Self::Break(name, _) => {
+                let current = model.compositions.get(name).and_then(|lineage| lineage.last());
+                current.is_some_and(|document| document.channel.is_none())
+            }
             Self::Rest | Self::Restart | Self::Fault(..) => true,
         }
     }
