@@ -8,36 +8,24 @@ mod scene;
 
 use anyhow::{Context as _, Result, ensure};
 use application_edits::{Edit, Model, Reference, Slip};
-use cambium_testing::{Fault, Faults, Filter, campaign, run_and_shrink};
-use edits::{Snapshot, ensure_same, replace, snapshot, without, without_times};
+use cambium_testing::{Faults, campaign, run_and_shrink};
+use edits::{
+    Player, Snapshot, Words as _, ensure_same, laws_hold, lines, replace, sequence, snapshot, without,
+    without_times,
+};
 use scene::{Scene, World, world};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// One who edits, and what they have seen.
-struct Player<'a> {
+struct Publisher<'a> {
     scene: Scene<'a>,
     model: Model,
     /// What each reference that stays was at when nothing was left to do, by application and text.
     pins: BTreeMap<(String, String), Value>,
 }
 
-impl<'a> Player<'a> {
-    async fn new(world: &World, faults: &'a Faults) -> Result<Self> {
-        let player = Self {
-            scene: Scene::set(world, faults).await?,
-            model: Model::default(),
-            pins: BTreeMap::new(),
-        };
-        let foreign = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "foreign"}});
-        player
-            .scene
-            .accepted(&player.path("configmaps", "foreign"), &foreign)
-            .await?;
-        Ok(player)
-    }
-
+impl Publisher<'_> {
     fn list(&self, resource: &str) -> String {
         let prefix = match resource {
             "configmaps" => "/api/v1",
@@ -55,74 +43,10 @@ impl<'a> Player<'a> {
         snapshot(&self.scene.raw, &lists).await
     }
 
-    /// What is observed of applications: their objects, and what they say.
-    async fn running(&self) -> Result<Snapshot> {
-        let mut all = without_times(self.snapshot(&["configmaps", "applications"]).await?);
-        all.values_mut().for_each(without_news);
-        Ok(all)
-    }
-
-    async fn play(&mut self, edit: &Edit) -> Result<()> {
-        let before = self.model.clone();
-        if !edit.change(&mut self.model) {
-            // What made it possible was left out.
-            return Ok(());
-        }
-        match *edit {
-            Edit::Rest => return self.rest().await,
-            Edit::Restart => self.scene.restart().await,
-            Edit::Fault(call, fault) => self.scene.faults.arm(call, fault),
-            Edit::Slip(name, slip) => {
-                let good = self.model.applications[name].object(name);
-                self.recovers("applications", &slip.make(good.clone()), &good)
-                    .await?;
-            }
-            Edit::Tamper(name) => {
-                let good = self.model.definitions[name]
-                    .last()
-                    .context("a version")?
-                    .object(name);
-                let mut other = good.clone();
-                other["spec"]["schematic"]["cue"]["template"] = json!("output: {}\nparameter: {}\n");
-                self.recovers(&plural(&good), &other, &good).await?;
-            }
-            Edit::Break(name) => {
-                self.rest().await?;
-                let running = self.snapshot(&["configmaps"]).await?;
-                let [.., broken, mended] = self.model.definitions[name].as_slice() else {
-                    anyhow::bail!("two versions");
-                };
-                let (broken, mended) = (broken.object(name), mended.object(name));
-                self.publish(&broken).await?;
-                self.settled().await?;
-                ensure_same(
-                    "while a version is broken, what runs stays",
-                    &running,
-                    &self.snapshot(&["configmaps"]).await?,
-                )?;
-                self.publish(&mended).await?;
-            }
-            _ => self.carry_out(&before).await?,
-        }
-        Ok(())
-    }
-
-    /// Something wrong, and back. What runs stays as it is meanwhile, and afterwards everything is as it was before.
-    async fn recovers(&mut self, resource: &str, wrong: &Value, good: &Value) -> Result<()> {
-        self.rest().await?;
-        let (before, running) = (self.running().await?, self.snapshot(&["configmaps"]).await?);
-        let name = good["metadata"]["name"].as_str().context("a name")?;
-        let path = self.path(resource, name);
-        let _may_be_refused = self.scene.put(&path, wrong).await?;
-        self.scene.a_while().await;
-        ensure_same(
-            "while something is wrong, what runs stays",
-            &running,
-            &self.snapshot(&["configmaps"]).await?,
-        )?;
-        self.scene.accepted(&path, good).await?;
-        self.rest().await?;
-        ensure_same("going back recovers", &before, &self.running().await?)
+    async fn publish(&mut self, definition: &Value) -> Result<()> {
+        let name = definition["metadata"]["name"].as_str().context("a name")?;
+        let path = self.path(&plural(definition), name);
+        self.scene.publish(&path, definition).await
     }
 
     /// Writes what is another one now than before.
@@ -136,7 +60,8 @@ impl<'a> Player<'a> {
         }
         for (&name, app) in &model.applications {
             if before.applications.get(name) != Some(app) {
-                self.write("applications", &app.object(name)).await?;
+                let path = self.path("applications", name);
+                self.scene.write(&path, &app.object(name)).await?;
             }
         }
         for &name in before.applications.keys() {
@@ -151,52 +76,6 @@ impl<'a> Player<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Applies an object; one of that name that is going must have gone.
-    async fn write(&mut self, resource: &str, object: &Value) -> Result<Value> {
-        let path = self.path(resource, object["metadata"]["name"].as_str().context("a name")?);
-        let known = self.scene.raw.get(&path).await?.body;
-        if !known["metadata"]["deletionTimestamp"].is_null() {
-            self.settled().await?;
-        }
-        self.scene.accepted(&path, object).await
-    }
-
-    /// Applies a definition and waits until it was seen: what is replaced before is never published.
-    async fn publish(&mut self, object: &Value) -> Result<()> {
-        let resource = plural(object);
-        let stored = self.write(&resource, object).await?;
-        let path = self.path(&resource, object["metadata"]["name"].as_str().context("a name")?);
-        for _ in 0..600 {
-            let found = self.scene.raw.get(&path).await?.body;
-            if found["status"]["observedGeneration"] == stored["metadata"]["generation"] {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            if self.scene.faults.has_crashed() {
-                self.scene.restart().await;
-            }
-        }
-        anyhow::bail!("{path} was not looked at")
-    }
-
-    async fn settled(&mut self) -> Result<()> {
-        self.scene.settled().await
-    }
-
-    /// Waits until nothing is left to do, and looks at what must hold then.
-    async fn rest(&mut self) -> Result<()> {
-        self.settled().await?;
-        let mut expected: Vec<String> = vec!["foreign".to_owned()];
-        for (&name, app) in &self.model.applications {
-            expected.extend(app.config_maps(name));
-        }
-        expected.sort();
-        let found = self.snapshot(&["configmaps"]).await?;
-        let found: Vec<&str> = found.keys().filter_map(|key| key.split(' ').nth(1)).collect();
-        ensure!(found == expected, "there are {found:?}, and not {expected:?}");
-        self.stays_pinned().await
     }
 
     /// What is pinned stays where it was for as long as it is asked for.
@@ -222,13 +101,101 @@ impl<'a> Player<'a> {
         self.pins = pins;
         Ok(())
     }
+}
 
-    /// The same objects in a place of their own, created in one go.
+impl<'a> Player<'a> for Publisher<'a> {
+    type Edit = Edit;
+
+    async fn new(world: &World, faults: &'a Faults) -> Result<Self> {
+        let player = Self {
+            scene: Scene::set(world, faults).await?,
+            model: Model::default(),
+            pins: BTreeMap::new(),
+        };
+        let foreign = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "foreign"}});
+        let path = player.path("configmaps", "foreign");
+        player.scene.accepted(&path, &foreign).await?;
+        Ok(player)
+    }
+
+    fn scene(&mut self) -> &mut Scene<'a> {
+        &mut self.scene
+    }
+
+    async fn play(&mut self, edit: &Edit) -> Result<()> {
+        let before = self.model.clone();
+        if !edit.change(&mut self.model) {
+            // What made it possible was left out.
+            return Ok(());
+        }
+        match *edit {
+            Edit::Rest => return self.rest().await,
+            Edit::Restart => self.scene.restart().await,
+            Edit::Fault(call, fault) => self.scene.faults.arm(call, fault),
+            Edit::Slip(name, slip) => {
+                let good = self.model.applications[name].object(name);
+                let path = self.path("applications", name);
+                self.recovers(&path, &slip.make(good.clone()), &good).await?;
+            }
+            Edit::Tamper(name) => {
+                let good = self.model.definitions[name]
+                    .last()
+                    .context("a version")?
+                    .object(name);
+                let mut other = good.clone();
+                other["spec"]["schematic"]["cue"]["template"] = json!("output: {}\nparameter: {}\n");
+                let path = self.path(&plural(&good), name);
+                self.recovers(&path, &other, &good).await?;
+            }
+            Edit::Break(name) => {
+                self.rest().await?;
+                let running = self.snapshot(&["configmaps"]).await?;
+                let [.., broken, mended] = self.model.definitions[name].as_slice() else {
+                    anyhow::bail!("two versions");
+                };
+                let (broken, mended) = (broken.object(name), mended.object(name));
+                self.publish(&broken).await?;
+                self.scene.settled().await?;
+                ensure_same(
+                    "while a version is broken, what runs stays",
+                    &running,
+                    &self.snapshot(&["configmaps"]).await?,
+                )?;
+                self.publish(&mended).await?;
+            }
+            _ => self.carry_out(&before).await?,
+        }
+        Ok(())
+    }
+
+    async fn rest(&mut self) -> Result<()> {
+        self.scene.settled().await?;
+        let mut expected: Vec<String> = vec!["foreign".to_owned()];
+        for (&name, app) in &self.model.applications {
+            expected.extend(app.config_maps(name));
+        }
+        expected.sort();
+        let found = self.snapshot(&["configmaps"]).await?;
+        let found: Vec<&str> = found.keys().filter_map(|key| key.split(' ').nth(1)).collect();
+        ensure!(found == expected, "there are {found:?}, and not {expected:?}");
+        self.stays_pinned().await
+    }
+
+    async fn made(&self) -> Result<Snapshot> {
+        self.snapshot(&["configmaps"]).await
+    }
+
+    async fn running(&self) -> Result<Snapshot> {
+        let mut all = without_times(self.snapshot(&["configmaps", "applications"]).await?);
+        all.values_mut().for_each(without_news);
+        Ok(all)
+    }
+
     async fn created_at_once(&self, world: &World, faults: &'a Faults) -> Result<Self> {
         let mut fresh = Self::new(world, faults).await?;
         fresh.model.definitions = self.model.definitions.clone();
         fresh.carry_out(&Model::default()).await?;
-        fresh.settled().await?;
+        fresh.scene.settled().await?;
         for (&name, app) in &self.model.applications {
             let found = self.scene.raw.get(&self.path("applications", name)).await?.body;
             let object = app.object_with(name, &|asked| {
@@ -245,7 +212,6 @@ impl<'a> Player<'a> {
         Ok(fresh)
     }
 
-    /// What is compared with another place. Everything that depends on the path is left out here, and only here.
     async fn end(&self) -> Result<Snapshot> {
         let resources = [
             "configmaps",
@@ -308,7 +274,6 @@ impl<'a> Player<'a> {
         Ok(all)
     }
 
-    /// Nothing is left behind.
     async fn leaves_nothing(mut self) -> Result<()> {
         let before = std::mem::take(&mut self.model);
         let applications = Model {
@@ -317,10 +282,10 @@ impl<'a> Player<'a> {
         };
         self.model = applications.clone();
         self.carry_out(&before).await?;
-        self.settled().await?;
+        self.scene.settled().await?;
         self.model = Model::default();
         self.carry_out(&applications).await?;
-        self.settled().await?;
+        self.scene.settled().await?;
         let resources = [
             "configmaps",
             "applications",
@@ -373,34 +338,14 @@ fn list<'v>(value: &'v mut Value, field: &str) -> impl Iterator<Item = &'v mut V
         .flatten()
 }
 
-/// Plays a sequence in a world of its own, and looks at the laws.
 async fn holds(edits: &[Edit]) -> Result<()> {
-    let world = world().await?;
-    let counting = Filter::all().without("events");
-    let (faults, quiet) = (Faults::counting(&counting), Faults::new());
-    let mut player = Player::new(&world, &faults).await?;
-    for edit in edits {
-        player.play(edit).await.with_context(|| format!("{edit}"))?;
-    }
-    // What has not gone wrong by now will not.
-    faults.arm(usize::MAX / 2, Fault::Crash);
-    player.rest().await?;
-    player.scene.writes_nothing_again().await?;
-    player.scene.process = None;
-    let fresh = player
-        .created_at_once(&world, &quiet)
-        .await
-        .context("created at once")?;
-    let end = (fresh.end().await?, player.end().await?);
-    ensure_same("whatever the path, the end is a fresh creation", &end.0, &end.1)?;
-    drop(fresh);
-    player.scene.restart().await;
-    player.leaves_nothing().await
+    let (world, lines) = (world().await?, lines());
+    laws_hold::<Publisher<'_>>(&world, &lines, edits).await
 }
 
 #[tokio::test(start_paused = true)]
 async fn whatever_the_path_the_end_is_a_fresh_creation() -> Result<()> {
-    campaign(12, async |seed| run_and_shrink(Edit::sequence(seed), holds).await).await
+    campaign(12, async |seed| run_and_shrink(sequence(seed), holds).await).await
 }
 
 /// What an application took while something was wrong in it is forgotten when it says again what was recorded.

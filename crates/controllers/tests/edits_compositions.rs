@@ -7,40 +7,26 @@ mod platform;
 mod scene;
 
 use anyhow::{Context as _, Result, ensure};
-use cambium_testing::{Fault, Faults, Filter, campaign, run_and_shrink};
+use cambium_testing::{Faults, campaign, run_and_shrink};
 use composition_edits::{Edit, Follow, Model, Place, is_claim};
-use edits::{Snapshot, ensure_same, replace, snapshot, without, without_times};
+use edits::{
+    Player, Snapshot, Words as _, laws_hold, lines, replace, sequence, snapshot, without, without_times,
+};
 use scene::{Scene, World, world};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 const GROUP: &str = "/apis/apiextensions.crossplane.io/v1";
 
 /// One who edits, and what they have seen.
-struct Player<'a> {
+struct Composer<'a> {
     scene: Scene<'a>,
     model: Model,
     /// What each that stays was at when nothing was left to do: identity and revision.
     stays: BTreeMap<&'static str, (Value, Value)>,
 }
 
-impl<'a> Player<'a> {
-    async fn new(world: &World, faults: &'a Faults) -> Result<Self> {
-        let mut player = Self {
-            scene: Scene::set(world, faults).await?,
-            model: Model::default(),
-            stays: BTreeMap::new(),
-        };
-        let definition = player.definition();
-        player
-            .scene
-            .accepted(&player.definition_path(), &definition)
-            .await?;
-        player.scene.settled().await?;
-        Ok(player)
-    }
-
+impl Composer<'_> {
     fn place(&self) -> Place<'_> {
         Place(&self.scene.namespace)
     }
@@ -95,53 +81,6 @@ impl<'a> Player<'a> {
         Ok(all)
     }
 
-    /// What is observed of composite resources: their objects, and what they and their claims say.
-    async fn running(&self) -> Result<Snapshot> {
-        Ok(without_times(
-            self.snapshot(&["configmaps", "xthings", "things"]).await?,
-        ))
-    }
-
-    async fn play(&mut self, edit: &Edit) -> Result<()> {
-        let before = self.model.clone();
-        if !edit.change(&mut self.model) {
-            // What made it possible was left out.
-            return Ok(());
-        }
-        match *edit {
-            Edit::Rest => return self.rest().await,
-            Edit::Restart => self.scene.restart().await,
-            Edit::Fault(call, fault) => self.scene.faults.arm(call, fault),
-            Edit::Slip(name, slip) => {
-                let good = self.model.things[name].object(self.place(), name, None);
-                self.recovers(self.path(name), &slip.make(good.clone()), &good)
-                    .await?;
-            }
-            Edit::Break(name, how) => {
-                let document = self.model.compositions[name].last().context("a document")?;
-                let good = document.object(self.place(), name);
-                self.recovers(self.composition_path(name), &how.make(good.clone()), &good)
-                    .await?;
-            }
-            _ => self.carry_out(&before).await?,
-        }
-        Ok(())
-    }
-
-    /// Something wrong, and back. What runs stays as it is meanwhile, and afterwards everything is as it was before.
-    async fn recovers(&mut self, path: String, wrong: &Value, good: &Value) -> Result<()> {
-        self.rest().await?;
-        let (before, running) = (self.running().await?, self.snapshot(&["configmaps"]).await?);
-        let _may_be_refused = self.scene.change(&path, good, wrong).await?;
-        self.scene.a_while().await;
-        let meanwhile = self.snapshot(&["configmaps"]).await?;
-        ensure_same("while something is wrong, what runs stays", &running, &meanwhile)?;
-        let answer = self.scene.change(&path, wrong, good).await?;
-        ensure!(answer.code < 300, "{answer:?}");
-        self.rest().await?;
-        ensure_same("going back recovers", &before, &self.running().await?)
-    }
-
     /// Writes what is another one now than before.
     async fn carry_out(&mut self, before: &Model) -> Result<()> {
         let model = self.model.clone();
@@ -156,7 +95,8 @@ impl<'a> Player<'a> {
             };
             for document in all {
                 let object = document.object(self.place(), name);
-                self.publish(&self.composition_path(name), &object).await?;
+                let path = self.composition_path(name);
+                self.scene.publish(&path, &object).await?;
             }
         }
         for (&name, thing) in &model.things {
@@ -170,7 +110,10 @@ impl<'a> Player<'a> {
                         let answer = self.scene.change(&self.path(name), &known, &object).await?;
                         ensure!(answer.code < 300, "{answer:?}");
                     }
-                    None => drop(self.write(&self.path(name), &object).await?),
+                    None => {
+                        let path = self.path(name);
+                        self.scene.write(&path, &object).await?;
+                    }
                 }
             }
         }
@@ -187,68 +130,6 @@ impl<'a> Player<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Applies an object; one of that name that is going must have gone.
-    async fn write(&mut self, path: &str, object: &Value) -> Result<Value> {
-        let known = self.scene.raw.get(path).await?.body;
-        if !known["metadata"]["deletionTimestamp"].is_null() {
-            self.scene.settled().await?;
-        }
-        self.scene.accepted(path, object).await
-    }
-
-    /// Applies a composition and waits until it was seen: what is replaced before is never published.
-    async fn publish(&mut self, path: &str, object: &Value) -> Result<()> {
-        let stored = self.write(path, object).await?;
-        for _ in 0..600 {
-            let found = self.scene.raw.get(path).await?.body;
-            if found["status"]["observedGeneration"] == stored["metadata"]["generation"] {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            if self.scene.faults.has_crashed() {
-                self.scene.restart().await;
-            }
-        }
-        anyhow::bail!("{path} was not looked at")
-    }
-
-    /// Waits until nothing is left to do, and looks at what must hold then.
-    async fn rest(&mut self) -> Result<()> {
-        self.scene.settled().await?;
-        let revisions = self.snapshot(&["compositionrevisions"]).await?;
-        let (config_maps, composites) = (
-            self.snapshot(&["configmaps"]).await?,
-            self.snapshot(&["xthings"]).await?,
-        );
-        ensure!(
-            composites.len() == self.model.things.len(),
-            "composite resources: {:?}",
-            composites.keys()
-        );
-        let mut composed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for object in config_maps.values() {
-            let (composite, resource) = composed_as(object).context("a ConfigMap of a composite resource")?;
-            composed.entry(composite).or_default().insert(resource);
-        }
-        for object in composites.values() {
-            let name = object["metadata"]["name"].as_str().context("a name")?;
-            let used = object["spec"]["compositionRevisionRef"]["name"]
-                .as_str()
-                .unwrap_or_default();
-            let revision = revisions.get(&format!("compositionrevisions {used}"));
-            let revision = revision.with_context(|| format!("{name} uses {used:?}, which is not there"))?;
-            let resources = revision["spec"]["resources"].as_array().context("resources")?;
-            let wanted: BTreeSet<&str> = resources.iter().filter_map(|one| one["name"].as_str()).collect();
-            let found = composed.remove(name).unwrap_or_default();
-            ensure!(
-                found == wanted,
-                "{name} is composed of {found:?}, and not of {wanted:?}"
-            );
-        }
-        ensure!(composed.is_empty(), "left behind: {composed:?}");
-        self.stay().await
     }
 
     /// Whoever does not follow stays where they were.
@@ -306,8 +187,99 @@ impl<'a> Player<'a> {
         });
         Ok(contents.collect())
     }
+}
 
-    /// The same objects in a place of their own, created in one go.
+impl<'a> Player<'a> for Composer<'a> {
+    type Edit = Edit;
+
+    async fn new(world: &World, faults: &'a Faults) -> Result<Self> {
+        let mut player = Self {
+            scene: Scene::set(world, faults).await?,
+            model: Model::default(),
+            stays: BTreeMap::new(),
+        };
+        let (path, definition) = (player.definition_path(), player.definition());
+        player.scene.accepted(&path, &definition).await?;
+        player.scene.settled().await?;
+        Ok(player)
+    }
+
+    fn scene(&mut self) -> &mut Scene<'a> {
+        &mut self.scene
+    }
+
+    async fn play(&mut self, edit: &Edit) -> Result<()> {
+        let before = self.model.clone();
+        if !edit.change(&mut self.model) {
+            // What made it possible was left out.
+            return Ok(());
+        }
+        match *edit {
+            Edit::Rest => return self.rest().await,
+            Edit::Restart => self.scene.restart().await,
+            Edit::Fault(call, fault) => self.scene.faults.arm(call, fault),
+            Edit::Slip(name, slip) => {
+                let good = self.model.things[name].object(self.place(), name, None);
+                self.recovers(&self.path(name), &slip.make(good.clone()), &good)
+                    .await?;
+            }
+            Edit::Break(name, how) => {
+                let document = self.model.compositions[name].last().context("a document")?;
+                let good = document.object(self.place(), name);
+                self.recovers(&self.composition_path(name), &how.make(good.clone()), &good)
+                    .await?;
+            }
+            _ => self.carry_out(&before).await?,
+        }
+        Ok(())
+    }
+
+    async fn rest(&mut self) -> Result<()> {
+        self.scene.settled().await?;
+        let revisions = self.snapshot(&["compositionrevisions"]).await?;
+        let (config_maps, composites) = (
+            self.snapshot(&["configmaps"]).await?,
+            self.snapshot(&["xthings"]).await?,
+        );
+        ensure!(
+            composites.len() == self.model.things.len(),
+            "composite resources: {:?}",
+            composites.keys()
+        );
+        let mut composed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for object in config_maps.values() {
+            let (composite, resource) = composed_as(object).context("a ConfigMap of a composite resource")?;
+            composed.entry(composite).or_default().insert(resource);
+        }
+        for object in composites.values() {
+            let name = object["metadata"]["name"].as_str().context("a name")?;
+            let used = object["spec"]["compositionRevisionRef"]["name"]
+                .as_str()
+                .unwrap_or_default();
+            let revision = revisions.get(&format!("compositionrevisions {used}"));
+            let revision = revision.with_context(|| format!("{name} uses {used:?}, which is not there"))?;
+            let resources = revision["spec"]["resources"].as_array().context("resources")?;
+            let wanted: BTreeSet<&str> = resources.iter().filter_map(|one| one["name"].as_str()).collect();
+            let found = composed.remove(name).unwrap_or_default();
+            ensure!(
+                found == wanted,
+                "{name} is composed of {found:?}, and not of {wanted:?}"
+            );
+        }
+        ensure!(composed.is_empty(), "left behind: {composed:?}");
+        self.stay().await
+    }
+
+    async fn made(&self) -> Result<Snapshot> {
+        self.snapshot(&["configmaps"]).await
+    }
+
+    async fn running(&self) -> Result<Snapshot> {
+        Ok(without_times(
+            self.snapshot(&["configmaps", "xthings", "things"]).await?,
+        ))
+    }
+
     async fn created_at_once(&self, world: &World, faults: &'a Faults) -> Result<Self> {
         let mut fresh = Self::new(world, faults).await?;
         fresh.model.compositions = self.model.compositions.clone();
@@ -332,7 +304,6 @@ impl<'a> Player<'a> {
         Ok(fresh)
     }
 
-    /// What is compared with another place. Everything that depends on the path is left out here, and only here.
     async fn end(&self) -> Result<Snapshot> {
         let resources = [
             "configmaps",
@@ -400,7 +371,6 @@ impl<'a> Player<'a> {
         Ok(all.into_iter().map(rename).collect())
     }
 
-    /// Nothing is left behind.
     async fn leaves_nothing(mut self) -> Result<()> {
         let before = std::mem::take(&mut self.model);
         self.carry_out(&before).await?;
@@ -429,32 +399,12 @@ fn composed_as(object: &Value) -> Option<(&str, &str)> {
     Some((composite, resource))
 }
 
-/// Plays a sequence in a world of its own, and looks at the laws.
 async fn holds(edits: &[Edit]) -> Result<()> {
-    let world = world().await?;
-    let counting = Filter::all().without("events");
-    let (faults, quiet) = (Faults::counting(&counting), Faults::new());
-    let mut player = Player::new(&world, &faults).await?;
-    for edit in edits {
-        player.play(edit).await.with_context(|| format!("{edit}"))?;
-    }
-    // What has not gone wrong by now will not.
-    faults.arm(usize::MAX / 2, Fault::Crash);
-    player.rest().await?;
-    player.scene.writes_nothing_again().await?;
-    player.scene.process = None;
-    let fresh = player
-        .created_at_once(&world, &quiet)
-        .await
-        .context("created at once")?;
-    let end = (fresh.end().await?, player.end().await?);
-    ensure_same("whatever the path, the end is a fresh creation", &end.0, &end.1)?;
-    drop(fresh);
-    player.scene.restart().await;
-    player.leaves_nothing().await
+    let (world, lines) = (world().await?, lines());
+    laws_hold::<Composer<'_>>(&world, &lines, edits).await
 }
 
 #[tokio::test(start_paused = true)]
 async fn whatever_the_path_the_end_is_a_fresh_creation() -> Result<()> {
-    campaign(12, async |seed| run_and_shrink(Edit::sequence(seed), holds).await).await
+    campaign(12, async |seed| run_and_shrink(sequence(seed), holds).await).await
 }

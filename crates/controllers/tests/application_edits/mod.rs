@@ -1,5 +1,6 @@
 //! Edits of definitions and applications, and what they make of the objects that people wrote.
 
+use crate::edits::Words;
 use crate::platform::{component, definition};
 use cambium_testing::{Dice, Fault};
 use serde_json::{Value, json};
@@ -310,38 +311,26 @@ impl Slip {
     }
 }
 
-impl Edit {
-    /// A sequence that a number makes, ended by rest.
-    pub(crate) fn sequence(seed: u64) -> Vec<Self> {
-        let mut dice = Dice::new(seed);
-        let (mut model, mut edits) = (Model::default(), Vec::new());
-        let (length, haste, wrongs) = (8 + dice.below(16), 1 + dice.below(4), dice.once_in(2));
-        for definition in [VERSIONED[0], TRAIT] {
-            edits.push(Self::Publish(definition, Version(1, 0, 0)));
-        }
-        edits.push(Self::Rewrite(LEGACY));
-        for edit in &edits {
-            edit.change(&mut model);
-        }
-        while edits.len() < length {
-            let edit = Self::any(&mut dice, &model, wrongs);
-            if !edit.change(&mut model) {
-                continue;
-            }
-            edits.push(edit);
-            if dice.once_in(haste) {
-                edits.push(Self::Rest);
-            }
-        }
-        edits
+impl Words for Edit {
+    type Model = Model;
+
+    fn first() -> Vec<Self> {
+        vec![
+            Self::Publish(VERSIONED[0], Version(1, 0, 0)),
+            Self::Publish(TRAIT, Version(1, 0, 0)),
+            Self::Rewrite(LEGACY),
+        ]
     }
 
-    /// Any edit, possible or not.
-    fn any(dice: &mut Dice, model: &Model, wrongs: bool) -> Self {
+    fn rest() -> Self {
+        Self::Rest
+    }
+
+    fn any(dice: &mut Dice, model: &Model, faults: bool) -> Self {
         let application = dice.pick(&APPLICATIONS);
         let part = dice.pick(&COMPONENTS);
         let versioned = dice.pick(&[VERSIONED[0], VERSIONED[1], TRAIT]);
-        match dice.below(if wrongs { 28 } else { 26 }) {
+        match dice.below(if faults { 28 } else { 26 }) {
             0..4 => Self::Publish(versioned, any_version(dice, model, versioned)),
             4 => Self::Rewrite(LEGACY),
             5 => Self::Retract(versioned),
@@ -369,8 +358,7 @@ impl Edit {
         }
     }
 
-    /// What it makes of what people wrote; whether it can be done, and changes anything there.
-    pub(crate) fn change(&self, model: &mut Model) -> bool {
+    fn change(&self, model: &mut Model) -> bool {
         let edit_app = |model: &mut Model, name: Name, edit: &dyn Fn(&mut App) -> Option<()>| {
             let Some(mut app) = model.applications.get(name).cloned() else {
                 return false;

@@ -1,5 +1,6 @@
 //! Edits of compositions, composite resources and claims, and what they make of the objects that people wrote.
 
+use crate::edits::Words;
 use cambium_testing::{Dice, Fault};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -293,29 +294,18 @@ impl Break {
     }
 }
 
-impl Edit {
-    /// A sequence that a number makes.
-    pub(crate) fn sequence(seed: u64) -> Vec<Self> {
-        let mut dice = Dice::new(seed);
-        let (mut model, mut edits) = (Model::default(), Vec::new());
-        let (length, haste, wrongs) = (8 + dice.below(16), 1 + dice.below(4), dice.once_in(2));
-        edits.push(Self::Compose(COMPOSITIONS[0]));
-        edits[0].change(&mut model);
-        while edits.len() < length {
-            let edit = Self::any(&mut dice, wrongs);
-            if !edit.change(&mut model) {
-                continue;
-            }
-            edits.push(edit);
-            if dice.once_in(haste) {
-                edits.push(Self::Rest);
-            }
-        }
-        edits
+impl Words for Edit {
+    type Model = Model;
+
+    fn first() -> Vec<Self> {
+        vec![Self::Compose(COMPOSITIONS[0])]
     }
 
-    /// Any edit, possible or not.
-    fn any(dice: &mut Dice, wrongs: bool) -> Self {
+    fn rest() -> Self {
+        Self::Rest
+    }
+
+    fn any(dice: &mut Dice, _: &Model, faults: bool) -> Self {
         let composition = dice.pick(&[COMPOSITIONS[0], COMPOSITIONS[0], COMPOSITIONS[1]]);
         let (resource, thing) = (dice.pick(&RESOURCES), dice.pick(&THINGS));
         let follow = dice.pick(&[
@@ -325,7 +315,7 @@ impl Edit {
             Follow::Channel(CHANNELS[0]),
             Follow::Channel(CHANNELS[1]),
         ]);
-        match dice.below(if wrongs { 27 } else { 25 }) {
+        match dice.below(if faults { 27 } else { 25 }) {
             0 => Self::Compose(composition),
             1 => Self::Retract(composition),
             2 | 3 => Self::AddResource(composition, resource),
@@ -353,8 +343,7 @@ impl Edit {
         }
     }
 
-    /// What it makes of what people wrote; whether it can be done, and changes anything there.
-    pub(crate) fn change(&self, model: &mut Model) -> bool {
+    fn change(&self, model: &mut Model) -> bool {
         match *self {
             Self::Compose(name) => {
                 if model.compositions.contains_key(name) {

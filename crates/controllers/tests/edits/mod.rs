@@ -1,13 +1,130 @@
-//! What a place holds, for comparing what edits made of it with what a fresh creation makes.
+//! Sequences of edits, the laws that hold after each, and what a place holds, for comparing what edits made of it with what a fresh creation makes.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
-use crate::scene::Scene;
+use crate::scene::{Scene, World};
 use anyhow::{Context as _, Result, ensure};
 use cambium_objects::merge_patch;
-use cambium_testing::Raw;
+use cambium_testing::{Dice, Fault, Faults, Filter, Raw};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::time::Duration;
+
+/// The words of a language of edits.
+pub(crate) trait Words: Clone {
+    /// What people wrote.
+    type Model: Default;
+
+    /// What every sequence begins with.
+    fn first() -> Vec<Self>;
+
+    /// Any edit, possible or not; with or without what goes wrong by itself.
+    fn any(dice: &mut Dice, model: &Self::Model, faults: bool) -> Self;
+
+    /// Nothing is edited until nothing is left to do.
+    fn rest() -> Self;
+
+    /// What it makes of what people wrote; whether it can be done, and changes anything there.
+    fn change(&self, model: &mut Self::Model) -> bool;
+}
+
+/// The sequence that a number makes.
+pub(crate) fn sequence<W: Words>(seed: u64) -> Vec<W> {
+    let mut dice = Dice::new(seed);
+    let (mut model, mut edits) = (W::Model::default(), W::first());
+    let (length, haste, faults) = (8 + dice.below(16), 1 + dice.below(4), dice.once_in(2));
+    for edit in &edits {
+        edit.change(&mut model);
+    }
+    while edits.len() < length {
+        let edit = W::any(&mut dice, &model, faults);
+        if !edit.change(&mut model) {
+            continue;
+        }
+        edits.push(edit);
+        if dice.once_in(haste) {
+            edits.push(W::rest());
+        }
+    }
+    edits
+}
+
+/// One who edits in a place of their own.
+pub(crate) trait Player<'a>: Sized {
+    type Edit: Display;
+
+    async fn new(world: &World, faults: &'a Faults) -> Result<Self>;
+
+    fn scene(&mut self) -> &mut Scene<'a>;
+
+    /// Carries out one edit.
+    async fn play(&mut self, edit: &Self::Edit) -> Result<()>;
+
+    /// Waits until nothing is left to do, and looks at what must hold then.
+    async fn rest(&mut self) -> Result<()>;
+
+    /// What was made for people, as it is.
+    async fn made(&self) -> Result<Snapshot>;
+
+    /// What was made for people, and what is said about it, whenever that was.
+    async fn running(&self) -> Result<Snapshot>;
+
+    /// The same objects in a place of their own, created in one go.
+    async fn created_at_once(&self, world: &World, faults: &'a Faults) -> Result<Self>;
+
+    /// What is compared with another place. Everything that depends on the path is left out there, and only there.
+    async fn end(&self) -> Result<Snapshot>;
+
+    /// Deletes everything, and looks at what is left.
+    async fn leaves_nothing(self) -> Result<()>;
+
+    /// Something wrong, and back. What runs stays as it is meanwhile, and afterwards everything is as it was before.
+    async fn recovers(&mut self, path: &str, wrong: &Value, good: &Value) -> Result<()> {
+        self.rest().await?;
+        let (before, made) = (self.running().await?, self.made().await?);
+        let _may_be_refused = self.scene().change(path, good, wrong).await?;
+        self.scene().a_while().await;
+        ensure_same(
+            "while something is wrong, what runs stays",
+            &made,
+            &self.made().await?,
+        )?;
+        let answer = self.scene().change(path, wrong, good).await?;
+        ensure!(answer.code < 300, "{answer:?}");
+        self.rest().await?;
+        ensure_same("going back recovers", &before, &self.running().await?)
+    }
+}
+
+/// Two lines: one on which things may go wrong, and one on which nothing does.
+pub(crate) fn lines() -> [Faults; 2] {
+    [Faults::counting(&Filter::all().without("events")), Faults::new()]
+}
+
+/// Plays a sequence in a world of its own, and looks at the laws.
+pub(crate) async fn laws_hold<'a, P: Player<'a>>(
+    world: &World,
+    [faults, quiet]: &'a [Faults; 2],
+    edits: &[P::Edit],
+) -> Result<()> {
+    let mut player = P::new(world, faults).await?;
+    for edit in edits {
+        player.play(edit).await.with_context(|| format!("{edit}"))?;
+    }
+    // What has not gone wrong by now will not.
+    faults.arm(usize::MAX / 2, Fault::Crash);
+    player.rest().await?;
+    player.scene().writes_nothing_again().await?;
+    player.scene().process = None;
+    let fresh = player.created_at_once(world, quiet).await;
+    let fresh = fresh.context("created at once")?;
+    let end = (fresh.end().await?, player.end().await?);
+    ensure_same("whatever the path, the end is a fresh creation", &end.0, &end.1)?;
+    drop(fresh);
+    player.scene().restart().await;
+    player.leaves_nothing().await
+}
 
 /// Objects by resource and name.
 pub(crate) type Snapshot = BTreeMap<String, Value>;
@@ -136,10 +253,35 @@ impl Scene<'_> {
         Ok(())
     }
 
+    /// Applies an object; one of that name that is going must have gone.
+    pub(crate) async fn write(&mut self, path: &str, object: &Value) -> Result<Value> {
+        let known = self.raw.get(path).await?.body;
+        if !known["metadata"]["deletionTimestamp"].is_null() {
+            self.settled().await?;
+        }
+        self.accepted(path, object).await
+    }
+
+    /// Applies what publishes, and waits until it was seen: what is replaced before is never published.
+    pub(crate) async fn publish(&mut self, path: &str, object: &Value) -> Result<()> {
+        let stored = self.write(path, object).await?;
+        for _ in 0..600 {
+            let found = self.raw.get(path).await?.body;
+            if found["status"]["observedGeneration"] == stored["metadata"]["generation"] {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            if self.faults.has_crashed() {
+                self.restart().await;
+            }
+        }
+        anyhow::bail!("{path} was not looked at")
+    }
+
     /// Lets time pass: what is wrong may be tried again and again.
     pub(crate) async fn a_while(&mut self) {
         for _ in 0..40 {
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
             if self.faults.has_crashed() {
                 self.restart().await;
             }
