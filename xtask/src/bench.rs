@@ -6,59 +6,72 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, bail};
+use clap::Subcommand;
 
 use crate::{kubernetes, peers};
 
-/// Runs a benchmark by name.
-pub(crate) fn run(name: Option<&str>, options: &[String]) -> Result<()> {
-    match name {
-        Some("definitions") => definitions(options),
-        Some("compositions") => compositions(options),
-        Some("apiserver") => apiserver(),
-        Some("soak") => alone("soak", options, &["60"]),
-        Some("cue") => cue::run(),
-        _ => bail!(
-            "usage: cargo xtask bench apiserver|cue|soak [SECONDS]|definitions [APPLICATIONS…|--peer [APPLICATIONS]]|\
-             compositions [COMPOSITES:REVISIONS…|--peer [COMPOSITES]]"
-        ),
-    }
+/// What is measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// The embedded API server beside Kubernetes, under the same load
+    Apiserver,
+    /// crates/cue beside Go's cue library, on the same definitions
+    Cue,
+    /// What publishing a version costs, as applications grow in number
+    Definitions {
+        /// On Kubernetes, beside KubeVela's controller, with one number of applications (100)
+        #[arg(long)]
+        peer: bool,
+        /// How many applications, in one run after the other [default: 100 1000 10000]
+        applications: Vec<String>,
+    },
+    /// What an edit of a composition costs, as composite resources and old revisions grow in number
+    Compositions {
+        /// On Kubernetes, beside Crossplane, with one number of composite resources (1000)
+        #[arg(long)]
+        peer: bool,
+        /// How many of both, as COMPOSITES:REVISIONS, in one run after the other [default: from 100:1 to 10000:1000]
+        cases: Vec<String>,
+    },
+    /// Memory of the embedded API server under everything at full speed, and with 1000 idle watches for a sixth of the time
+    Soak {
+        /// For how long
+        #[arg(default_value = "60")]
+        seconds: u64,
+    },
 }
 
-/// What publishing costs, as applications grow in number; with `--peer`, beside KubeVela on the same Kubernetes.
-fn definitions(options: &[String]) -> Result<()> {
-    if let [peer, size @ ..] = options
-        && peer == "--peer"
-    {
-        return beside(
-            "kubevela",
-            peers::kubevela_core()?,
-            size.first().map_or("100", String::as_str),
-        );
+impl Bench {
+    /// Builds what it needs, and measures.
+    pub(crate) fn run(self) -> Result<()> {
+        let first = |cases: &[String], usual: &str| cases.first().map_or(usual, String::as_str).to_owned();
+        match self {
+            Self::Apiserver => apiserver(),
+            Self::Cue => cue::run(),
+            Self::Soak { seconds } => alone("soak", &[seconds.to_string()], &[]),
+            Self::Definitions {
+                peer: true,
+                applications,
+            } => beside("kubevela", peers::kubevela_core()?, &first(&applications, "100")),
+            Self::Definitions { applications, .. } => {
+                alone("definitions", &applications, &["100", "1000", "10000"])
+            }
+            Self::Compositions { peer: true, cases } => {
+                beside("crossplane", peers::crossplane()?, &first(&cases, "1000"))
+            }
+            Self::Compositions { cases, .. } => {
+                let usual = [
+                    "100:1",
+                    "1000:1",
+                    "1000:100",
+                    "1000:1000",
+                    "10000:1",
+                    "10000:1000",
+                ];
+                alone("compositions", &cases, &usual)
+            }
+        }
     }
-    alone("definitions", options, &["100", "1000", "10000"])
-}
-
-/// What an edit of a composition costs, as composite resources and old revisions grow in number; with `--peer`, beside Crossplane on the
-/// same Kubernetes.
-fn compositions(options: &[String]) -> Result<()> {
-    if let [peer, size @ ..] = options
-        && peer == "--peer"
-    {
-        return beside(
-            "crossplane",
-            peers::crossplane()?,
-            size.first().map_or("1000", String::as_str),
-        );
-    }
-    let cases = [
-        "100:1",
-        "1000:1",
-        "1000:100",
-        "1000:1000",
-        "10000:1",
-        "10000:1000",
-    ];
-    alone("compositions", options, &cases)
 }
 
 /// Ours on the embedded server, in these cases or in the usual ones.

@@ -11,7 +11,8 @@ mod suite;
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
+use clap::Args;
 use regex::Regex;
 
 use record::{Outcome, Record};
@@ -19,98 +20,61 @@ use selection::Selection;
 use servers::Backend;
 use suite::Suite;
 
-const USAGE: &str =
-    "usage: cargo xtask conformance [--backend embedded|kubernetes] [--program PATH] [--focus REGEX] [--procs N] [--list] [--write-docs]
-  --backend      the server to run the specs against; embedded without it
-  --program      the `cambium` to run the specs against; without it, it is built
-  --focus        only the specs whose name matches
-  --procs        how many specs run at a time; 4 without it
-  --list         prints which specs run, and which are left out and why; runs none
-  --write-docs   writes docs/conformance.md from what was found last; runs none";
-
 /// What is asked for.
-enum Task {
-    Run,
-    List,
-    WriteDocs,
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The server to run the specs against
+    #[arg(long, value_enum, default_value = "embedded")]
+    backend: Backend,
+    /// The `cambium` to run the specs against; without it, it is built
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// Only the specs whose name matches
+    #[arg(long, value_name = "REGEX")]
+    focus: Option<Regex>,
+    /// How many specs run at a time: most wait for something most of the time
+    #[arg(long = "procs", value_name = "N", default_value = "4")]
+    processes: usize,
+    /// Prints which specs run, and which are left out and why; runs none
+    #[arg(long)]
+    list: bool,
+    /// Writes docs/conformance.md from what was found last; runs none
+    #[arg(long, conflicts_with = "list")]
+    write_docs: bool,
 }
 
 /// Runs the specs and prints what came of it; an error if one of them failed.
 #[expect(clippy::print_stdout, reason = "the outcome is this task's answer")]
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
+pub(crate) fn run(options: Options) -> Result<()> {
     let Options {
-        task,
         backend,
         program,
         focus,
         processes,
-    } = Options::parse(arguments)?;
+        list,
+        write_docs,
+    } = options;
     let suite = Suite::built()?;
     let mut selection = Selection::of(suite.specs()?)?;
     if let Some(focus) = &focus {
         selection.focus(focus);
     }
-    match task {
-        Task::List => {
-            print!("{selection}");
-            Ok(())
-        }
-        Task::WriteDocs => docs::write(&selection),
-        Task::Run => {
-            if selection.taken.is_empty() {
-                bail!("no spec that runs has such a name; --list shows those that do");
-            }
-            let server = backend.start(program)?;
-            let found = suite.run(&selection.taken, &server, processes)?;
-            let mut record = Record::read(backend)?;
-            record.learn(&found);
-            record.write(backend)?;
-            conclude(&found, selection.taken.len())
-        }
+    if list {
+        print!("{selection}");
+        return Ok(());
     }
-}
-
-struct Options {
-    task: Task,
-    backend: Backend,
-    program: Option<PathBuf>,
-    focus: Option<Regex>,
-    processes: usize,
-}
-
-impl Options {
-    fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self {
-            task: Task::Run,
-            backend: Backend::Embedded,
-            program: None,
-            focus: None,
-            // Most specs wait for something most of the time.
-            processes: 4,
-        };
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            let mut value = || {
-                rest.next()
-                    .with_context(|| format!("{argument} needs a value\n{USAGE}"))
-            };
-            match argument.as_str() {
-                "--list" => options.task = Task::List,
-                "--write-docs" => options.task = Task::WriteDocs,
-                "--program" => options.program = Some(PathBuf::from(value()?)),
-                "--focus" => options.focus = Some(Regex::new(value()?)?),
-                "--procs" => options.processes = value()?.parse().context("--procs is a number")?,
-                "--backend" => {
-                    let name = value()?;
-                    let known = Backend::named(name);
-                    options.backend =
-                        known.with_context(|| format!("no backend is called {name}\n{USAGE}"))?;
-                }
-                other => bail!("unknown option {other}\n{USAGE}"),
-            }
-        }
-        Ok(options)
+    if write_docs {
+        return docs::write(&selection);
     }
+    if selection.taken.is_empty() {
+        bail!("no spec that runs has such a name; --list shows those that do");
+    }
+    let server = backend.start(program)?;
+    let found = suite.run(&selection.taken, &server, processes)?;
+    let mut record = Record::read(backend)?;
+    record.learn(&found);
+    record.write(backend)?;
+    conclude(&found, selection.taken.len())
 }
 
 /// Prints what failed and how many did not.

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use cambium_cue_judge::{Answer, Oracle, Verdict, ours};
+use clap::Args;
 
 use crate::oracle;
 use archive::Case;
@@ -30,14 +31,17 @@ struct Finding {
     oracle: Answer,
 }
 
+/// What is asked for.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Prints also what does not agree
+    #[arg(long)]
+    list: bool,
+}
+
 /// Compares all, and prints the figures; with `--list`, also what does not agree.
 #[expect(clippy::print_stdout, reason = "the figures are this task's answer")]
-pub(crate) fn run(option: Option<&str>) -> Result<()> {
-    let list = match option {
-        None => false,
-        Some("--list") => true,
-        Some(other) => bail!("unknown option {other}; there is --list"),
-    };
+pub(crate) fn run(options: &Options) -> Result<()> {
     oracle::built()?;
     let oracle = Oracle::find().map_err(anyhow::Error::msg)?.remembering();
     let tests = oracle::CUE.download()?.join("cue/testdata");
@@ -52,7 +56,7 @@ pub(crate) fn run(option: Option<&str>) -> Result<()> {
     let (whole, paths): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.path.is_empty());
     print_figures("whole files", &whole);
     print_figures(&format!("values by path, {DEPTH} deep"), &paths);
-    if list {
+    if options.list {
         for finding in whole.iter().chain(&paths) {
             if finding.verdict != Verdict::Agree {
                 println!("\n{}: {} {}", finding.verdict.name(), finding.file, finding.path);

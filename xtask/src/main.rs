@@ -3,6 +3,7 @@
 mod bench;
 mod conformance;
 mod cue_conformance;
+mod faults;
 mod go;
 mod kubernetes;
 mod oracle;
@@ -11,42 +12,139 @@ mod types;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask <task>
-  types        regenerates crates/builtin/src/generated from the published Kubernetes modules
-  kubernetes   builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
-  conformance [--backend embedded|kubernetes] [--program PATH] [--focus REGEX] [--procs N] [--list] [--write-docs]   Kubernetes' own specs against a server
-  peers        builds the Go programs that tests talk to (crates/testing/peers), KubeVela's CLI and Crossplane into the same cache
-  cue-oracle   builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
-  cue-conformance [--list]   crates/cue beside Go's cue on the test archives of Go's module
-  bench apiserver   the embedded API server beside Kubernetes, under the same load
-  bench cue         crates/cue beside Go's cue library, on the same definitions
-  bench definitions [APPLICATIONS…]       what publishing a version costs, as applications grow in number
-  bench definitions --peer [APPLICATIONS]  the same on Kubernetes, beside KubeVela's controller
-  bench compositions [COMPOSITES:REVISIONS…]  what an edit of a composition costs, as both grow in number
-  bench compositions --peer [COMPOSITES]      the same on Kubernetes, beside Crossplane
-  bench soak [SECONDS]   memory of the embedded API server under everything at full speed, and with 1000 idle watches for a sixth of the time";
+use clap::{Parser, Subcommand};
+
+/// Tasks of this repository that need a program.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Regenerates crates/builtin/src/generated from the published Kubernetes modules
+    Types,
+    /// Builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
+    Kubernetes,
+    /// Runs Kubernetes' own specs against the embedded server or against Kubernetes
+    Conformance(conformance::Options),
+    /// Builds the Go programs that tests talk to (crates/testing/peers), KubeVela's CLI and Crossplane into the same cache
+    Peers,
+    /// Builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
+    CueOracle,
+    /// Compares crates/cue with Go's cue on the test archives of Go's module
+    CueConformance(cue_conformance::Options),
+    /// Runs the tests that make up scenarios, faults and edits, with scenarios that were never tried
+    Faults(faults::Options),
+    /// Measures ours beside the other, in one run
+    #[command(subcommand, disable_help_subcommand = true)]
+    Bench(bench::Bench),
+}
+
+impl Task {
+    fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Types => types::write(),
+            Self::Kubernetes => kubernetes::prepare(),
+            Self::Conformance(options) => conformance::run(options),
+            Self::Peers => peers::build(),
+            Self::CueOracle => oracle::prepare(),
+            Self::CueConformance(options) => cue_conformance::run(&options),
+            Self::Faults(options) => faults::run(&options),
+            Self::Bench(bench) => bench.run(),
+        }
+    }
+}
 
 #[expect(clippy::print_stderr, reason = "a task talks to the person who runs it")]
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1);
-    let result = match task.as_deref() {
-        Some("types") => types::write(),
-        Some("kubernetes") => kubernetes::prepare(),
-        Some("peers") => peers::build(),
-        Some("cue-oracle") => oracle::prepare(),
-        Some("cue-conformance") => cue_conformance::run(std::env::args().nth(2).as_deref()),
-        Some("conformance") => conformance::run(&std::env::args().skip(2).collect::<Vec<_>>()),
-        Some("bench") => {
-            let options: Vec<String> = std::env::args().skip(3).collect();
-            bench::run(std::env::args().nth(2).as_deref(), &options)
-        }
-        _ => Err(anyhow::anyhow!(USAGE)),
-    };
-    match result {
+    match Arguments::parse().task.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    /// Every task and sub-task, as it is called.
+    fn tasks() -> Vec<Vec<String>> {
+        fn add(command: &clap::Command, path: &[String], tasks: &mut Vec<Vec<String>>) {
+            for task in command.get_subcommands() {
+                let path = [path, &[task.get_name().to_owned()]].concat();
+                add(task, &path, tasks);
+                tasks.push(path);
+            }
+        }
+        let mut tasks = Vec::new();
+        add(&Arguments::command(), &["xtask".to_owned()], &mut tasks);
+        tasks
+    }
+
+    fn refused(task: &[String], argument: &str) -> clap::Error {
+        let arguments = task.iter().map(String::as_str).chain([argument]);
+        let parsed = Arguments::try_parse_from(arguments);
+        parsed
+            .map(|parsed| parsed.task)
+            .expect_err("neither help nor an unknown option runs a task")
+    }
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_task_prints_its_help_and_does_nothing_else() {
+        let tasks = tasks();
+        assert!(tasks.len() > 10, "{tasks:?}");
+        for task in tasks {
+            let help = refused(&task, "--help");
+            assert_eq!(help.kind(), ErrorKind::DisplayHelp, "{task:?}");
+            let usage = format!("Usage: cargo {}", task.join(" "));
+            assert!(help.to_string().contains(&usage), "{usage}: {help}");
+        }
+    }
+
+    #[test]
+    fn unknown_options_are_refused() {
+        for task in tasks() {
+            let kind = refused(&task, "--no-such-option").kind();
+            assert_eq!(kind, ErrorKind::UnknownArgument, "{task:?}");
+        }
+    }
+
+    #[test]
+    fn the_documented_calls_are_understood() {
+        for call in [
+            "conformance --backend kubernetes --focus Watchers --procs 2",
+            "conformance --list",
+            "conformance --write-docs",
+            "cue-conformance --list",
+            "faults",
+            "faults 30",
+            "bench apiserver",
+            "bench cue",
+            "bench definitions",
+            "bench definitions 100 1000",
+            "bench definitions --peer",
+            "bench definitions --peer 100",
+            "bench compositions 1000:1 1000:100",
+            "bench compositions --peer 1000",
+            "bench soak 60",
+        ] {
+            let arguments = ["xtask"].into_iter().chain(call.split(' '));
+            let parsed = Arguments::try_parse_from(arguments);
+            assert!(parsed.is_ok(), "{call}: {}", parsed.unwrap_err());
         }
     }
 }

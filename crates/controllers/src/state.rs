@@ -1,7 +1,7 @@
 //! What all controllers know, and how they learn of changes.
 
 use crate::runtime::{Change, Key, Origin, Queue, Record, queue};
-use cambium_api::names::label;
+use cambium_api::names::{SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_oam::application::Recorded;
 use cambium_oam::definition::scheme_of;
@@ -160,14 +160,18 @@ impl State {
         if change.same_content() {
             return;
         }
+        let key = consuming(&change.key);
+        let locked = self.consumers().locked(&key);
         let changed = match &change.after {
             Some(record) => {
                 let application = record.value();
-                self.consumers_mut().put(&consuming(&change.key), &application)
+                self.consumers_mut().put(&key, &application)
             }
-            None => self.consumers_mut().remove(&consuming(&change.key)),
+            None => self.consumers_mut().remove(&key),
         };
         self.uses_changed(&changed);
+        let now_locked = self.consumers().locked(&key);
+        self.locks_changed(&key, locked.symmetric_difference(&now_locked));
         if !(change.origin == Origin::Ourselves && same_intent(change)) {
             self.applications.add(change.key.clone());
         }
@@ -270,6 +274,22 @@ impl State {
         };
         for artifact in artifacts {
             self.definitions.add_after(artifact, SETTLE);
+        }
+    }
+
+    /// Wakes the definitions whose revisions other locks name than before.
+    fn locks_changed<'l>(
+        &self,
+        application: &Consuming,
+        changed: impl Iterator<Item = &'l (DefinitionType, String, String)>,
+    ) {
+        for (type_, name, _) in changed {
+            for namespace in [application.namespace.as_str(), SYSTEM_NAMESPACE] {
+                let artifact = Artifact::new(*type_, namespace, name);
+                if self.catalogue().get(&artifact).is_some() {
+                    self.definitions.add_after(artifact, SETTLE);
+                }
+            }
         }
     }
 

@@ -59,7 +59,7 @@ async fn publish_version_freezes_until_it_changes() -> Result<()> {
     platform.idle().await?;
     let shop = platform.application("shop").await?;
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v3");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -83,7 +83,8 @@ async fn a_frozen_application_does_not_run_a_revision_that_was_edited() -> Resul
         .await?;
     let resolved = platform.condition("shop", "Resolved", "False").await?;
     assert_eq!(resolved["reason"], "RevisionChanged", "{resolved}");
-    says(&platform, "shop-main", "recorded").await
+    says(&platform, "shop-main", "recorded").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -105,7 +106,8 @@ async fn an_edited_application_revision_gets_its_content_back() -> Result<()> {
     eventually("it is as it was", || async {
         Ok(platform.get("applicationrevisions", "shop-v1").await?["spec"] == before)
     })
-    .await
+    .await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -139,7 +141,7 @@ async fn a_lock_is_enforced() -> Result<()> {
     platform.deploy_object(&unknown).await?;
     let resolved = platform.condition("unknown", "Resolved", "False").await?;
     assert_eq!(resolved["reason"], "Locked", "{resolved}");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -168,7 +170,8 @@ async fn a_definition_at_home_wins_over_the_systems_and_the_status_says_from_whe
     assert_eq!(from, platform.namespace.as_str());
     // Whoever uses what everybody shares goes on doing so.
     platform.idle().await?;
-    platform.runs("far-main", "the system's").await
+    platform.runs("far-main", "the system's").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -215,7 +218,8 @@ async fn what_belongs_to_somebody_else_is_not_overwritten_and_nothing_else_is_ap
         .delete(&format!("{}/shop-two", config_maps(&platform)), &json!({}))
         .await?;
     platform.runs("shop-two", "1.0.0").await?;
-    platform.runs("shop-one", "1.0.0").await
+    platform.runs("shop-one", "1.0.0").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -247,7 +251,7 @@ async fn two_components_that_render_one_object_are_refused() -> Result<()> {
     assert_eq!(platform.config_map("same").await?["code"], 404);
     // What fails is tried again and again, and another test may wait until nobody does.
     platform.delete("applications", "shop").await?;
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -301,7 +305,8 @@ async fn a_kind_that_is_not_there_is_told_and_waited_for() -> Result<()> {
         "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
         platform.namespace
     );
-    gone(&platform, &path).await
+    gone(&platform, &path).await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -349,7 +354,7 @@ async fn drift_is_put_right() -> Result<()> {
         (&found["data"]["added"], &found["metadata"]["labels"]["theirs"]),
         (&json!("by somebody"), &json!("yes"))
     );
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -389,7 +394,7 @@ async fn what_is_no_longer_rendered_is_pruned_and_what_only_looks_like_it_is_not
     );
     gone(&platform, &path).await?;
     assert_eq!(platform.raw.get(&copy).await?.code, 200, "the copy is not ours");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -422,7 +427,7 @@ async fn what_was_made_stays_if_the_application_is_told_to_leave_it() -> Result<
     assert_eq!(after.body["metadata"]["deletionTimestamp"], Value::Null);
     let labels = &after.body["metadata"]["labels"];
     assert_eq!(labels["app.oam.dev/name"], Value::Null, "{labels}");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -434,7 +439,8 @@ async fn an_application_that_made_nothing_has_nothing_to_leave() -> Result<()> {
     platform.condition("shop", "Resolved", "False").await?;
     platform.delete("applications", "shop").await?;
     let path = format!("{}/shop", platform.path("applications"));
-    gone(&platform, &path).await
+    gone(&platform, &path).await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -470,7 +476,8 @@ outputs: far: {{apiVersion: "v1", kind: "ConfigMap", metadata: {{name: "far", na
         "/apis/core.oam.dev/v1beta1/namespaces/{}/applications/shop",
         platform.namespace
     );
-    gone(&platform, &path).await
+    gone(&platform, &path).await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -498,7 +505,8 @@ async fn a_definition_that_comes_back_with_other_content_is_flagged_and_never_sw
         .deploy_object(&saying("shop", "a@1.0.0", "edited"))
         .await?;
     says(&platform, "shop-main", "edited").await?;
-    platform.runs("shop-main", "1.0.0").await
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -527,7 +535,7 @@ async fn an_edited_definition_revision_is_not_used_and_gets_its_content_back() -
     platform.deploy("new", "a@1.0.0", json!({})).await?;
     let resolved = platform.condition("new", "Resolved", "False").await?;
     assert_eq!(resolved["reason"], "RevisionChanged", "{resolved}");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -609,7 +617,7 @@ async fn policies_and_workflows_are_resolved_and_never_ignored() -> Result<()> {
     platform.deploy_object(&shop).await?;
     let resolved = platform.condition("shop", "Resolved", "False").await?;
     assert_eq!(resolved["reason"], "VersionNotFound", "{resolved}");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -659,7 +667,7 @@ async fn health_is_what_the_definition_says_and_late_traits_wait_for_it() -> Res
     platform.condition("shop", "Healthy", "False").await?;
     platform.idle().await?;
     assert_eq!(platform.config_map("shop-main-late").await?["data"]["a"], "b");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -696,7 +704,8 @@ async fn annotations_that_mean_nothing_are_refused_and_nothing_is_forgotten() ->
     }
     platform.deploy("shop", "a", json!({})).await?;
     platform.condition("shop", "Ready", "True").await?;
-    platform.runs("shop-main", "1.0.0").await
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -730,7 +739,7 @@ async fn long_names_are_used_or_refused_in_words() -> Result<()> {
             .contains("64 characters"),
         "{rendered}"
     );
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -747,7 +756,8 @@ async fn an_application_without_components_is_ready_and_has_nothing() -> Result<
     let shop = platform.application("shop").await?;
     assert_eq!(shop["status"]["healthy"], "0/0");
     platform.deploy("shop", "a", json!({})).await?;
-    platform.runs("shop-main", "1.0.0").await
+    platform.runs("shop-main", "1.0.0").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -788,7 +798,7 @@ async fn four_kinds_of_one_name_have_revisions_of_their_own() -> Result<()> {
     platform.runs("shop-main", "1.0.0").await?;
     let annotations = &platform.config_map("shop-main").await?["metadata"]["annotations"];
     assert_eq!(annotations["trait"], "yes");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -813,7 +823,7 @@ async fn an_application_that_comes_back_under_its_name_starts_anew() -> Result<(
     platform.idle().await?;
     let shop = platform.application("shop").await?;
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
-    Ok(())
+    platform.rests().await
 }
 
 /// A definition in the system's namespace, under a name that only this test has.
@@ -885,7 +895,8 @@ async fn whoever_publishes_nearer_by_moves_nobody_who_uses_what_is_shared() -> R
     platform.runs("late-main", "1.10.0").await?;
     platform.idle().await?;
     platform.runs("near-main", "near").await?;
-    platform.runs("exact-main", "1.2.2").await
+    platform.runs("exact-main", "1.2.2").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -907,7 +918,8 @@ async fn what_is_frozen_does_not_move_when_its_revision_is_gone() -> Result<()> 
     platform.runs("shop-main", "1.0.0").await?;
     let thawed = json!({"app.oam.dev/publishVersion": "tuesday"});
     platform.deploy("shop", "a@1", thawed).await?;
-    platform.runs("shop-main", "1.1.0").await
+    platform.runs("shop-main", "1.1.0").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -966,7 +978,7 @@ async fn a_component_waits_for_those_it_depends_on() -> Result<()> {
         "component \"shop-second\": dependsOn names \"nobody\", and there is no such component\n\
          components shop-second, shop-successor wait for each other; take one dependsOn away"
     );
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -982,7 +994,7 @@ async fn an_application_that_is_not_healthy_says_why() -> Result<()> {
     for cause in ["ready", "unready.healthPolicy:1:"] {
         assert!(message.contains(cause), "{message}");
     }
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -998,7 +1010,8 @@ async fn what_the_server_rewrites_is_waited_for_as_it_was_applied() -> Result<()
     platform.deploy_object(&shop).await?;
     platform.runs("shop-main", "1.0.0").await?;
     platform.condition("shop", "Ready", "True").await?;
-    platform.idle().await
+    platform.idle().await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -1038,7 +1051,7 @@ output: {
     platform.idle().await?;
     let applied = platform.condition("shop", "Applied", "True").await?;
     assert_eq!(applied["reason"], "FieldsIgnored", "{applied}");
-    Ok(())
+    platform.rests().await
 }
 
 /// A component that is cheap by default, and costs the third power of what it is given.
@@ -1088,7 +1101,8 @@ async fn a_template_costs_its_author_and_nobody_else() -> Result<()> {
     let mut calm = application("greedy-0", json!({}), &[("main", "greedy@1.0.0")]);
     calm["spec"]["components"][0]["properties"] = json!({"n": 2});
     platform.deploy_object(&calm).await?;
-    platform.runs("greedy-0-main", "1.0.0").await
+    platform.runs("greedy-0-main", "1.0.0").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -1128,5 +1142,6 @@ async fn a_version_that_is_too_expensive_moves_nobody_even_if_it_was_stored_befo
     platform.deploy("other", "a@1", json!({})).await?;
     platform.runs("other-main", "1.0.0").await?;
     platform.runs("shop-main", "1.0.0").await?;
-    platform.idle().await
+    platform.idle().await?;
+    platform.rests().await
 }

@@ -67,7 +67,8 @@ async fn a_revision_that_a_rollback_needs_outlives_every_limit() -> Result<()> {
     platform.runs("shop-main", "1.1.0").await?;
     platform.publish("a", "2.0.0").await?;
     platform.idle().await?;
-    revisions_are(&platform, &["a-v1.0.0", "a-v1.1.0", "a-v2.0.0"]).await
+    revisions_are(&platform, &["a-v1.0.0", "a-v1.1.0", "a-v2.0.0"]).await?;
+    platform.rests().await
 }
 
 // 2: a published version can be edited.
@@ -104,7 +105,7 @@ async fn a_published_version_keeps_its_content() -> Result<()> {
         condition(&definition, "Ready").expect("a condition")["status"],
         "True"
     );
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -126,7 +127,7 @@ async fn admission_refuses_a_published_version_with_other_content_and_names_both
     let mut labelled = component("a", Some("1.0.0"), "1.0.0");
     labelled["metadata"]["labels"] = json!({"team": "platform"});
     platform.accepted(&labelled).await?;
-    Ok(())
+    platform.rests().await
 }
 
 // 3: a bare type means what was applied last.
@@ -148,7 +149,7 @@ async fn a_bare_type_is_the_highest_release_and_not_what_was_applied_last() -> R
     platform.runs("pinned-main", "1.2.8").await?;
     let definition = platform.get("componentdefinitions", "a").await?;
     assert_eq!(definition["status"]["highestVersion"], "2.0.0");
-    Ok(())
+    platform.rests().await
 }
 
 // 4: a bare type is frozen, or is not, and nobody can say which.
@@ -185,7 +186,8 @@ async fn a_bare_type_of_a_versioned_definition_is_pinned_unless_it_asks_to_follo
             &json!({"metadata": {"annotations": auto_update("true")}}),
         )
         .await?;
-    platform.runs("pinned-main", "2.0.0").await
+    platform.runs("pinned-main", "2.0.0").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -211,7 +213,8 @@ async fn a_bare_type_of_a_definition_without_versions_moves_when_its_application
     }
     platform.runs("plain-main", "second").await?;
     platform.idle().await?;
-    platform.runs("staying-main", "first").await
+    platform.runs("staying-main", "first").await?;
+    platform.rests().await
 }
 
 // 5: two versions of one definition in one application.
@@ -242,7 +245,7 @@ async fn two_versions_of_one_definition_live_in_one_application() -> Result<()> 
         let annotations = &platform.config_map(name).await?["metadata"]["annotations"];
         assert_eq!(annotations["trait"], version, "{name}");
     }
-    Ok(())
+    platform.rests().await
 }
 
 // 6: autoUpdate "false" half-enables it.
@@ -290,7 +293,7 @@ async fn auto_update_false_is_false_for_every_kind_of_reference() -> Result<()> 
         shop["status"]["latestRevision"]["name"], "shop-v1",
         "nothing was recorded"
     );
-    Ok(())
+    platform.rests().await
 }
 
 // 7: pre-releases cannot be declared, and are selected if they are there.
@@ -321,7 +324,8 @@ async fn a_pre_release_is_selected_by_its_full_name_only() -> Result<()> {
     platform.runs("major-main", "1.3.0").await?;
     platform.idle().await?;
     platform.runs("minor-main", "1.2.0").await?;
-    platform.runs("brave-main", "1.3.0-rc.1").await
+    platform.runs("brave-main", "1.3.0-rc.1").await?;
+    platform.rests().await
 }
 
 // 8: nothing happens until the next resync.
@@ -363,7 +367,7 @@ async fn a_publish_reaches_those_who_follow_and_asks_nothing_about_the_others() 
         .filter(|call| call.verb.is_write() && call.name.starts_with("follower"));
     assert!(writes.count() <= 4, "{calls:?}");
     assert_eq!(faults.recorder().lists(), 0);
-    Ok(())
+    platform.rests().await
 }
 
 // 9: `@v1` is a number here and a major there.
@@ -391,7 +395,8 @@ async fn v1_means_major_1_whatever_the_numbers_are() -> Result<()> {
         platform.publish_object(&component("legacy", None, text)).await?;
     }
     platform.deploy("legacy", "legacy@v1", json!({})).await?;
-    platform.runs("legacy-main", "first").await
+    platform.runs("legacy-main", "first").await?;
+    platform.rests().await
 }
 
 // 10: deleting a definition takes the revisions in use with it.
@@ -431,7 +436,7 @@ async fn deleting_a_definition_leaves_revisions_to_those_who_use_them() -> Resul
         platform.delete("applications", "shop").await?;
         revisions_are(&platform, &[]).await?;
     }
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -461,7 +466,7 @@ async fn a_revision_that_kubevela_made_stays_for_those_who_use_it() -> Result<()
         platform.delete("applications", "shop").await?;
         revisions_are(&platform, &[]).await?;
     }
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -485,7 +490,7 @@ async fn admission_refuses_to_delete_a_definition_in_use_unless_it_may_be_orphan
     platform.idle().await?;
     platform.runs("shop-main", "1.0.0").await?;
     assert_eq!(platform.names("definitionrevisions").await?, ["a-v1.0.0"]);
-    Ok(())
+    platform.rests().await
 }
 
 // 11: the existence check takes `a@1.2` for a name.
@@ -505,7 +510,7 @@ async fn versioned_references_pass_admission() -> Result<()> {
         platform.accepted(&shop).await?;
         platform.runs(&format!("{name}-main"), "1.2.3").await?;
     }
-    Ok(())
+    platform.rests().await
 }
 
 // 12: after a revert, the next change overwrites history.
@@ -545,5 +550,5 @@ async fn a_revert_loses_no_revision() -> Result<()> {
         texts,
         expected.map(|(name, text)| (name.to_owned(), text.to_owned()))
     );
-    Ok(())
+    platform.rests().await
 }

@@ -68,7 +68,7 @@ async fn what_one_definition_defines_stays_when_another_of_its_kind_goes() -> Re
         ensure!(stage.platform.raw.get(&stage.path("thing")).await?.code == 200);
         stage.says("thing", plural).await?;
     }
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -87,7 +87,8 @@ async fn a_kind_is_taken_over_when_its_first_definition_goes() -> Result<()> {
     let things = format!("/apis/{}/v1/zzzs/other", stage.group);
     let other = stage.composite("other", json!({"compositionRef": {"name": stage.called("base")}}));
     stage.applied(&things, &other).await?;
-    stage.says("other", "one").await.map(drop)
+    stage.says("other", "one").await.map(drop)?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -120,7 +121,7 @@ async fn a_definition_whose_names_are_taken_says_so_and_can_be_deleted() -> Resu
     stage.gone(&format!("{CRDS}/wids.{}", stage.group)).await?;
     ensure!(stage.platform.raw.get(&widget).await?.code == 200);
     ensure!(stage.platform.raw.get(&crd).await?.code == 200);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -170,7 +171,7 @@ async fn what_is_pinned_stays_though_its_definition_is_not_established() -> Resu
     assert_eq!(revision["status"]["inUseBy"], "XThing thing");
     stage.platform.idle().await?;
     assert_eq!(stage.numbers("base").await?, [1, 3]);
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -186,5 +187,5 @@ async fn claims_cannot_be_taken_away_from_a_definition() -> Result<()> {
         answer.body
     );
     ensure!(answer.message().contains("Value is immutable"), "{}", answer.body);
-    Ok(())
+    stage.at_rest().await
 }

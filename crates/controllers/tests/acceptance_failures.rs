@@ -37,7 +37,8 @@ async fn a_resource_that_the_server_cannot_read_is_told_and_its_siblings_are_mad
         .refused("thing", "cannot apply composed resource \"bad\"")
         .await?;
     stage.says("thing", "one").await?;
-    stage.told("thing", "resource \"bad\"").await.map(drop)
+    stage.told("thing", "resource \"bad\"").await.map(drop)?;
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -61,7 +62,7 @@ async fn values_of_a_secret_that_is_refused_are_not_shown() -> Result<()> {
     for event in stage.told("thing", "resource \"secret\"").await? {
         ensure!(!event.to_string().contains("87654321"), "{event}");
     }
-    Ok(())
+    stage.at_rest().await
 }
 
 #[tokio::test]
@@ -108,5 +109,5 @@ async fn what_the_composite_resource_does_not_take_is_told() -> Result<()> {
             stage.delete(&stage.path(name)).await?;
         }
     }
-    Ok(())
+    stage.at_rest().await
 }

@@ -24,7 +24,7 @@ async fn a_declared_version_is_listed_among_the_revisions() -> Result<()> {
         .collect();
     assert_eq!(versions, ["1.2.3", "1.2.2"]);
     assert_eq!(definition["status"]["highestVersion"], "1.2.3");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -38,7 +38,8 @@ async fn scenario_1_uses_the_version_that_is_specified() -> Result<()> {
     let shop = application("shop", json!({}), &[("one", "a@1.2.2"), ("two", "b@v4.4.2")]);
     platform.deploy_object(&shop).await?;
     platform.runs("shop-one", "1.2.2").await?;
-    platform.runs("shop-two", "4.4.2").await
+    platform.runs("shop-two", "4.4.2").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -52,7 +53,8 @@ async fn scenario_1_variant_takes_the_latest_for_what_is_not_specified() -> Resu
     let shop = application("shop", json!({}), &[("one", "a@1.2"), ("two", "b@4")]);
     platform.deploy_object(&shop).await?;
     platform.runs("shop-one", "1.2.3").await?;
-    platform.runs("shop-two", "4.5.6").await
+    platform.runs("shop-two", "4.5.6").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -67,7 +69,8 @@ async fn scenario_2_with_auto_upgrade_disabled_it_stays() -> Result<()> {
     platform.runs("follower-main", "1.2.5").await?;
     platform.idle().await?;
     platform.runs("shop-main", "1.2.3").await?;
-    platform.runs("bare-main", "1.2.3").await
+    platform.runs("bare-main", "1.2.3").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -78,7 +81,7 @@ async fn scenario_2_variant_an_exact_version_that_is_not_there_fails() -> Result
     let condition = platform.condition("shop", "Resolved", "False").await?;
     assert_eq!(condition["reason"], "VersionNotFound", "{condition}");
     assert_eq!(platform.config_map("shop-main").await?["code"], 404);
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -89,7 +92,7 @@ async fn scenario_2_variant_a_partial_version_fails() -> Result<()> {
     let condition = platform.condition("shop", "Resolved", "False").await?;
     assert_eq!(condition["reason"], "PartialWhilePinned", "{condition}");
     assert_eq!(platform.config_map("shop-main").await?["code"], 404);
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -106,7 +109,7 @@ async fn scenario_3_with_auto_upgrade_it_moves_to_the_new_patch() -> Result<()> 
     assert_eq!(reference["asked"], "a@1.2");
     assert_eq!(reference["version"], "1.2.5");
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v2");
-    Ok(())
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -117,7 +120,8 @@ async fn scenario_3_variant_an_exact_version_that_is_not_there_fails() -> Result
     platform.condition("shop", "Resolved", "False").await?;
     // It is not given up: the version may still be published.
     platform.publish("a", "1.2.2").await?;
-    platform.runs("shop-main", "1.2.2").await
+    platform.runs("shop-main", "1.2.2").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -125,7 +129,8 @@ async fn scenario_3_variant_a_partial_version_takes_what_is_there() -> Result<()
     let platform = Platform::start().await?;
     platform.publish("a", "1.2.3").await?;
     platform.deploy("shop", "a@1.2", auto_update("true")).await?;
-    platform.runs("shop-main", "1.2.3").await
+    platform.runs("shop-main", "1.2.3").await?;
+    platform.rests().await
 }
 
 #[tokio::test]
@@ -145,5 +150,5 @@ async fn scenario_4_a_version_is_the_same_thing_wherever_it_was_published() -> R
         cluster.deploy("shop", "a@1.2.2", json!({})).await?;
         cluster.runs("shop-main", "1.2.2").await?;
     }
-    Ok(())
+    platform.rests().await
 }

@@ -223,7 +223,7 @@ async fn a_tenant_gets_what_they_may_make_and_is_told_of_the_rest() -> Result<()
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"}});
     assert_eq!(raw.post(&path, &binding).await?.code, 201);
     tenancy.platform.condition("traited", "Applied", "True").await?;
-    Ok(())
+    tenancy.platform.rests().await
 }
 
 #[tokio::test]
@@ -267,7 +267,8 @@ async fn an_author_cannot_be_forged() -> Result<()> {
             .contains("masters"),
         "{annotations}"
     );
-    tenancy.holds().await
+    tenancy.holds().await?;
+    tenancy.platform.rests().await
 }
 
 #[tokio::test]
@@ -334,7 +335,8 @@ async fn what_is_edited_by_a_tenant_is_applied_and_pruned_as_the_tenant() -> Res
     })
     .await?;
     assert_eq!(tenancy.far("admins-main-far").await?["code"], 404);
-    tenancy.holds().await
+    tenancy.holds().await?;
+    tenancy.platform.rests().await
 }
 
 #[tokio::test]
@@ -361,7 +363,8 @@ async fn a_frozen_revision_is_applied_as_whoever_wrote_it() -> Result<()> {
     let thawed = json!({"metadata": {"annotations": {"app.oam.dev/publishVersion": null}}});
     assert_eq!(platform.raw.patch("merge", &path, &thawed).await?.code, 200);
     platform.condition("trap", "Ready", "True").await?;
-    tenancy.holds().await
+    tenancy.holds().await?;
+    tenancy.platform.rests().await
 }
 
 #[tokio::test]
@@ -392,7 +395,8 @@ async fn a_definition_nearer_by_does_not_get_under_somebody_elses_application() 
         .bob_applies(&application("bobs", json!({}), &[("main", &shared)]))
         .await?;
     tenancy.applied("bobs", "Forbidden").await?;
-    tenancy.holds().await
+    tenancy.holds().await?;
+    tenancy.platform.rests().await
 }
 
 #[tokio::test]
@@ -429,7 +433,7 @@ async fn a_service_account_of_the_namespace_is_used_and_not_outgrown() -> Result
     .await?;
     assert!(message.contains(&tenancy.team_b), "{message}");
     assert_eq!(tenancy.far("weak-main-far").await?["code"], 404);
-    Ok(())
+    tenancy.platform.rests().await
 }
 
 #[tokio::test]
@@ -586,5 +590,5 @@ async fn what_is_there_is_not_adopted_for_its_labels_or_because_nobody_looked() 
     let managers = found["metadata"]["managedFields"].as_array().unwrap();
     let ours: Vec<&Value> = managers.iter().map(|entry| &entry["operation"]).collect();
     assert_eq!(ours, ["Apply"], "{managers:?}");
-    Ok(())
+    tenancy.platform.rests().await
 }

@@ -8,7 +8,7 @@ use crate::resolve::kind_in_lock;
 use crate::{Artifact, Asked, Catalogue, Follow, Using, asked, follow, resolve};
 use cambium_api::names::{SYSTEM_NAMESPACE, condition};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType};
-use cambium_lineage::{InUse, Lineage, Policy, Reference, Users};
+use cambium_lineage::{InUse, Lineage, Policy, Reference, Users, Version};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -168,6 +168,28 @@ impl Consumers {
             self.forget_use(place, &user);
         }
         consumer.uses.into_iter().collect()
+    }
+
+    /// The definitions, by kind and name, that the lock of an application speaks of, each with the version that it names.
+    pub fn locked(&self, key: &Consuming) -> BTreeSet<(DefinitionType, String, String)> {
+        let consumer = self.applications.get(key);
+        let locked = consumer.and_then(|consumer| Some((consumer, consumer.follow.as_ref()?.lock.as_ref()?)));
+        let Some((consumer, lock)) = locked else {
+            return BTreeSet::new();
+        };
+        let named = |asked: &Asked| {
+            let entries = lock.entries().filter(|(kind, reference, _)| {
+                *kind == kind_in_lock(asked.type_) && reference.artifact() == asked.definition()
+            });
+            let version = entries.filter_map(|(_, _, locked)| locked.version.as_ref());
+            let of = |version: &Version| (asked.type_, asked.definition().to_owned(), version.to_string());
+            version.map(of).collect::<Vec<_>>()
+        };
+        consumer
+            .asked
+            .iter()
+            .flat_map(|(asked, _)| named(asked))
+            .collect()
     }
 
     /// Takes a revision of an application; the revisions that it keeps.

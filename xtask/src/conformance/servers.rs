@@ -7,12 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
 use serde_json::json;
 
 use crate::kubernetes;
 
 /// Which server.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Backend {
     /// `cambium up`.
     Embedded,
@@ -21,12 +22,6 @@ pub(super) enum Backend {
 }
 
 impl Backend {
-    /// The one of this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        let all = [Self::Embedded, Self::Kubernetes];
-        all.into_iter().find(|backend| backend.name() == name)
-    }
-
     /// Its name on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {

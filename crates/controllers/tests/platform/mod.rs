@@ -207,6 +207,23 @@ impl Platform {
         Ok(())
     }
 
+    /// The end of every scenario with applications: the law, for what this test's namespace holds.
+    pub(crate) async fn rests(mut self) -> Result<()> {
+        let ours = [
+            "applications",
+            "applicationrevisions",
+            "componentdefinitions",
+            "traitdefinitions",
+            "policydefinitions",
+            "workflowstepdefinitions",
+            "definitionrevisions",
+        ];
+        let core = format!("/api/v1/namespaces/{}", self.namespace);
+        let mut lists: Vec<String> = ours.map(|plural| self.path(plural)).into();
+        lists.extend(["configmaps", "secrets", "services"].map(|plural| format!("{core}/{plural}")));
+        self.at_rest(&lists).await
+    }
+
     /// Waits until the manager has nothing left to do; what keeps failing waits for its next try, and is given time for a few.
     async fn rest(&self) -> Result<()> {
         let manager = &self.manager.as_ref().context("a manager")?.manager;

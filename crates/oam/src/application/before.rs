@@ -15,6 +15,7 @@ type Uses = BTreeMap<(DefinitionType, String), Using>;
 pub(super) struct Before {
     taken: Uses,
     running: Uses,
+    recorded: Uses,
 }
 
 impl Before {
@@ -49,12 +50,19 @@ impl Before {
         let is_older = newest.is_some_and(|newest| newest.revision.number() > known);
         let fallback = match is_older {
             true => over(taken.clone(), &from_revision),
-            false => over(from_revision, &taken),
+            false => over(from_revision.clone(), &taken),
         };
         Self {
             running: over(fallback.clone(), &running),
             taken: fallback,
+            recorded: from_revision,
         }
+    }
+
+    /// The revision that was recorded with the newest revision of the application, which is another one than it got since if nothing could
+    /// be rendered with that.
+    pub(super) fn recorded(&self, asked: &Asked) -> Option<&Using> {
+        self.recorded.get(&(asked.type_, asked.text.clone()))
     }
 
     /// The revision that a reference got.

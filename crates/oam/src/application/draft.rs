@@ -136,7 +136,13 @@ pub fn answers<'a>(
     let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
     let before = Before::of(application, recorded);
     let answer = |asked: &Asked| {
-        let mut answer = resolve(catalogue, namespace, &follow, asked, before.taken(asked));
+        let get = |using| resolve(catalogue, namespace, &follow, asked, using);
+        let mut answer = get(before.taken(asked));
+        // An application that says again what was recorded is back there: what it took in between, and could not render, is forgotten.
+        let follows = answer.outcome.as_ref().is_ok_and(|resolved| resolved.follows);
+        if let Some(recorded) = before.recorded(asked).filter(|_| !follow.edited && !follows) {
+            answer = get(Some(recorded));
+        }
         answer.running = running(&answer, &before, catalogue);
         answer
     };

@@ -44,14 +44,20 @@ pub fn status(
     let before: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
     let mut after = before.clone();
     after.observed_generation = application["metadata"]["generation"].as_i64();
+    let work = draft.outcome.as_ref().ok();
+    // What has just been recorded under a publishVersion is what it is frozen at from now on.
+    let recorded = work.filter(|work| happened.recorded && work.publish_version().is_some());
+    let frozen = draft
+        .frozen
+        .clone()
+        .or_else(|| recorded.map(|work| work.record.name().to_string()));
     // Without answers, nobody was asked: what is in use stays so.
     if !draft.answers.is_empty() || draft.outcome.is_ok() {
         let is_applied = plan.is_some_and(|plan| {
             plan.refused.is_empty() && plan.waiting.is_empty() && happened.failed.is_empty()
         });
-        after.references = references(draft, &before, is_applied, now);
+        after.references = references(draft, frozen.as_deref(), &before, is_applied, now);
     }
-    let work = draft.outcome.as_ref().ok();
     if let Some(work) = work {
         // A number that was not recorded was not issued.
         if happened.recorded || matches!(work.record, Record::Keep(_)) {
@@ -78,7 +84,8 @@ pub fn status(
     let healthy = after.services.iter().filter(|service| service.healthy).count();
     after.healthy = work.map(|_| format!("{healthy}/{}", after.services.len()));
     let mut conditions = Conditions::after(&before.conditions, after.observed_generation, now);
-    after.phase = Some(decide(&mut conditions, draft, plan, happened, &after));
+    let frozen = frozen.as_deref();
+    after.phase = Some(decide(&mut conditions, draft, frozen, plan, happened, &after));
     let held_back = held_back(application, &draft.answers);
     if !held_back.is_empty() {
         conditions.set(
@@ -143,6 +150,7 @@ pub fn deleting_status(application: &Value, left: usize, now: Timestamp) -> Appl
 fn decide(
     conditions: &mut Conditions<'_>,
     draft: &Draft,
+    frozen: Option<&str>,
     plan: Option<&Plan>,
     happened: &Happened,
     after: &ApplicationStatus,
@@ -168,7 +176,7 @@ fn decide(
         conditions.set(condition::READY, false, reason, message);
     };
     let count = draft.answers.len();
-    let resolved = match (&draft.frozen, count) {
+    let resolved = match (frozen, count) {
         (Some(revision), _) => format!("Frozen at {revision} until publishVersion changes"),
         (None, 1) => "The reference is resolved".to_owned(),
         (None, count) => format!("All {count} references are resolved"),
@@ -333,11 +341,11 @@ fn held_back(application: &Value, answers: &[Answer]) -> Vec<String> {
 
 fn references(
     draft: &Draft,
+    frozen: Option<&str>,
     before: &ApplicationStatus,
     is_applied: bool,
     now: Timestamp,
 ) -> Vec<ResolvedReference> {
-    let frozen = draft.frozen.as_deref();
     draft
         .answers
         .iter()

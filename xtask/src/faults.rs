@@ -1,0 +1,196 @@
+//! `cargo xtask faults`: the tests that make up their scenarios (`cambium_testing::campaign`), for as long as one likes, with scenarios that
+//! were never tried.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+/// How a campaign is told how long it may take, and which scenario to show again.
+const SECONDS: &str = "CAMBIUM_CAMPAIGN_SECONDS";
+const SEED: &str = "CAMBIUM_CAMPAIGN_SEED";
+
+/// What is asked for.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// For how long, in all
+    #[arg(default_value = "600")]
+    seconds: u64,
+    /// Only the tests whose name, or whose file's name, contains this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+}
+
+/// A test that makes up its scenarios.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Campaign {
+    file: String,
+    test: String,
+}
+
+impl Campaign {
+    /// The command that runs it, as one would type it.
+    fn command(&self) -> Vec<String> {
+        let Self { file, test } = self;
+        let words = format!("test --workspace --test {file} -- --exact {test} --nocapture");
+        words.split(' ').map(str::to_owned).collect()
+    }
+}
+
+/// Runs every campaign, one on each core; an error with the number that shows it again if one fails.
+#[expect(clippy::print_stdout, reason = "what was tried is this task's answer")]
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut campaigns = campaigns(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates"))?;
+    if let Some(only) = &options.only {
+        campaigns.retain(|campaign| campaign.test.contains(only) || campaign.file.contains(only));
+    }
+    if campaigns.is_empty() {
+        bail!("no test makes up scenarios");
+    }
+    build(&campaigns)?;
+    let cores = std::thread::available_parallelism()?.get().min(campaigns.len());
+    let each = (options.seconds * u64::try_from(cores)? / u64::try_from(campaigns.len())?).max(1);
+    println!("{} campaigns of {each} s, {cores} at a time", campaigns.len());
+    let waiting = Mutex::new(campaigns.into_iter());
+    let failed = Mutex::new(Vec::new());
+    let next = || waiting.lock().ok()?.next();
+    let work = || -> Result<()> {
+        while let Some(campaign) = next() {
+            match one(&campaign, each)? {
+                Ok(tried) => println!("{}: {tried}", campaign.test),
+                Err(output) => {
+                    let again = again(&campaign, &output);
+                    println!("{output}\n{}: failed; to see it again:\n  {again}", campaign.test);
+                    failed
+                        .lock()
+                        .map_err(|_| anyhow::anyhow!("another campaign panicked"))?
+                        .push(again);
+                }
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        for thread in running {
+            thread
+                .join()
+                .map_err(|_| anyhow::anyhow!("a campaign panicked"))??;
+        }
+        anyhow::Ok(())
+    })?;
+    let failed = failed.into_inner().context("a campaign panicked")?;
+    if failed.is_empty() {
+        return Ok(());
+    }
+    bail!("{} failed:\n  {}", failed.len(), failed.join("\n  "))
+}
+
+fn build(campaigns: &[Campaign]) -> Result<()> {
+    let files: std::collections::BTreeSet<&str> = campaigns.iter().map(|one| one.file.as_str()).collect();
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["test", "--workspace", "--no-run"]);
+    for file in files {
+        build.args(["--test", file]);
+    }
+    if !build.status()?.success() {
+        bail!("the build failed");
+    }
+    Ok(())
+}
+
+/// What a campaign says it tried, or all that it printed when it failed.
+fn one(campaign: &Campaign, seconds: u64) -> Result<Result<String, String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(campaign.command())
+        .env(SECONDS, seconds.to_string())
+        .env_remove(SEED)
+        .output()?;
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = text.concat();
+    if !output.status.success() {
+        return Ok(Err(text));
+    }
+    let tried = text.lines().find(|line| line.ends_with("scenarios tried"));
+    Ok(Ok(tried.unwrap_or("it did not say what it tried").to_owned()))
+}
+
+/// The command that shows a failure again: a failure names its number.
+fn again(campaign: &Campaign, output: &str) -> String {
+    let number = output.split(&format!("{SEED}=")).nth(1).unwrap_or_default();
+    let number: String = number.chars().take_while(char::is_ascii_digit).collect();
+    let command = format!("cargo {}", campaign.command().join(" "));
+    match number.is_empty() {
+        true => command,
+        false => format!("{SEED}={number} {command}"),
+    }
+}
+
+/// Every test under these crates that calls `campaign`.
+fn campaigns(crates: &Path) -> Result<Vec<Campaign>> {
+    let mut found = Vec::new();
+    for one in std::fs::read_dir(crates)? {
+        let tests = one?.path().join("tests");
+        for entry in std::fs::read_dir(&tests).into_iter().flatten() {
+            let path = entry?.path();
+            let file = path.file_stem().and_then(|stem| stem.to_str());
+            if let Some(file) = file.filter(|_| path.extension().is_some_and(|ending| ending == "rs")) {
+                let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+                found.extend(campaigns_in(file, &text));
+            }
+        }
+    }
+    found.sort_by(|left, right| (&left.file, &left.test).cmp(&(&right.file, &right.test)));
+    Ok(found)
+}
+
+fn campaigns_in(file: &str, text: &str) -> Vec<Campaign> {
+    let (mut test, mut found) = (None, Vec::new());
+    for line in text.lines() {
+        if let Some(rest) = line.trim_start().strip_prefix("async fn ") {
+            test = rest.split('(').next();
+        }
+        let calls = line.trim_start().starts_with("campaign(") || line.contains(" campaign(");
+        if let Some(test) = test.filter(|_| calls) {
+            found.push(Campaign {
+                file: file.to_owned(),
+                test: test.to_owned(),
+            });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_that_make_up_scenarios_are_found() -> Result<()> {
+        let text = "use cambium_testing::campaign;\n#[tokio::test]\nasync fn fixed() {}\n#[tokio::test]\n\
+            async fn random() -> Result<()> {\n    campaign(3, async |seed| Ok(())).await\n}\n";
+        let found = campaigns_in("edits", text);
+        let expected = Campaign {
+            file: "edits".to_owned(),
+            test: "random".to_owned(),
+        };
+        assert_eq!(found, [expected]);
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+        assert!(!campaigns(&crates)?.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn a_failure_says_how_to_see_it_again() {
+        let campaign = Campaign {
+            file: "edits".to_owned(),
+            test: "random".to_owned(),
+        };
+        let again = again(&campaign, "Error: with CAMBIUM_CAMPAIGN_SEED=42\n\nCaused by: …");
+        let command =
+            "CAMBIUM_CAMPAIGN_SEED=42 cargo test --workspace --test edits -- --exact random --nocapture";
+        assert_eq!(again, command);
+    }
+}
