@@ -110,7 +110,8 @@ fn succeed(load: &mut Command) -> Result<()> {
 fn programs() -> Result<(String, String)> {
     let build = [
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "cambium",
         "--package",
@@ -121,8 +122,8 @@ fn programs() -> Result<(String, String)> {
     }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     Ok((
-        format!("{target}/release/cambium-bench"),
-        format!("{target}/release/cambium"),
+        format!("{target}/dist/cambium-bench"),
+        format!("{target}/dist/cambium"),
     ))
 }
 

@@ -19,7 +19,8 @@ struct Figures {
 pub(super) fn run() -> Result<()> {
     let build = [
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "cambium-cue-judge",
         "--example",
@@ -36,7 +37,7 @@ pub(super) fn run() -> Result<()> {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     let inputs = std::env::temp_dir().join(format!("cambium-bench-cue-{}", std::process::id()));
     std::fs::create_dir_all(&inputs)?;
-    let ours = figures(Command::new(format!("{target}/release/examples/timing")).arg(&inputs))?;
+    let ours = figures(Command::new(format!("{target}/dist/examples/timing")).arg(&inputs))?;
     let theirs = figures(Command::new(&peer).arg(&inputs))?;
     std::fs::remove_dir_all(&inputs)?;
 
