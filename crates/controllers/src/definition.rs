@@ -4,7 +4,7 @@ use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Record};
-use crate::write::{delete_judged, is_conflict, reference, remove_finalizers};
+use crate::write::{delete_judged, is_conflict, is_still_there, reference, remove_finalizers};
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
@@ -103,6 +103,23 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
         context,
         namespace: &artifact.namespace,
     };
+    if !plan.publish.is_empty()
+        && let Some(uid) = seen
+            .definition
+            .as_ref()
+            .and_then(|definition| definition["metadata"]["uid"].as_str())
+    {
+        let definitions = context.caches.definitions(artifact.type_);
+        let api = Api::namespaced_with(
+            context.client.clone(),
+            &artifact.namespace,
+            definitions.resource(),
+        );
+        let key = Key::new(&artifact.namespace, &artifact.name);
+        if !is_still_there(&api, definitions, &key, uid).await? {
+            return Ok(());
+        }
+    }
     for object in &plan.publish {
         revisions.publish(object).await?;
     }

@@ -88,6 +88,26 @@ pub(crate) async fn delete_judged(
     Ok(())
 }
 
+/// Whether the object that was judged is still there and stays, as the server itself says: a watch may be late, and what is made for an owner that
+/// is gone is garbage, which would be collected and made again.
+pub(crate) async fn is_still_there(
+    api: &Api<DynamicObject>,
+    cache: &Cache,
+    key: &Key,
+    uid: &str,
+) -> kube::Result<bool> {
+    let found = api.get_opt(&key.name).await?;
+    let same = |found: &DynamicObject| found.metadata.uid.as_deref() == Some(uid);
+    let stays = |found: &DynamicObject| same(found) && found.metadata.deletion_timestamp.is_none();
+    let still_there = found.as_ref().is_some_and(stays);
+    match found {
+        Some(found) if !still_there => cache.learn(found),
+        Some(_) => {}
+        None => cache.learn_gone(key, uid),
+    }
+    Ok(still_there)
+}
+
 /// How to delete the object with this uid, and no other of its name.
 pub(crate) fn only(uid: &str) -> DeleteParams {
     DeleteParams {

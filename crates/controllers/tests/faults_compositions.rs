@@ -4,8 +4,8 @@ mod platform;
 mod scene;
 
 use anyhow::{Context as _, Result, ensure};
-use cambium_testing::{Fault, Faults, Filter, for_every_call};
-use scene::{Scene, World, world};
+use cambium_testing::{Dice, Fault, Faults, Filter, campaign, for_every_call};
+use scene::{LATE, Scene, World, world};
 use serde_json::{Value, json};
 
 const COMPOSITIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositions";
@@ -108,21 +108,6 @@ impl Scene<'_> {
     async fn data(&self, name: &str) -> Result<Value> {
         let path = format!("/api/v1/namespaces/{}/configmaps/{name}", self.namespace);
         Ok(self.raw.get(&path).await?.body["data"].clone())
-    }
-
-    /// The law: *at rest, composing again changes nothing*. A new process composes everything again, and writes nothing but what a fault made it
-    /// write again.
-    async fn at_rest(&mut self) -> Result<()> {
-        self.process = None;
-        self.faults.recorder().clear();
-        self.restart().await;
-        self.settled().await?;
-        let writes = self.faults.recorder().writes();
-        ensure!(
-            writes.is_empty() || self.faults.struck().is_some_and(|call| writes.contains(&call)),
-            "not at rest, composing again wrote: {writes:?}"
-        );
-        Ok(())
     }
 
     async fn compose(&self) -> Result<()> {
@@ -263,6 +248,56 @@ async fn whatever_goes_wrong_with_a_read_nothing_is_made_or_removed_for_it() -> 
     let faults = [Fault::Refuse(500), Fault::Hang, Fault::Crash];
     for_every_call(&Filter::reads(), &faults, async |faults| {
         story(&world, &faults).await
+    })
+    .await
+}
+
+/// Watches that are late, and ones that say nothing for a while, though writes succeed.
+#[tokio::test(start_paused = true)]
+async fn however_late_watches_are_the_end_is_the_same() -> Result<()> {
+    let (world, late) = (world().await?, Faults::new());
+    late.lag(LATE);
+    story(&world, &late).await.context("late watches")?;
+    let writes = Filter::writes().without("events");
+    for_every_call(&writes, &[Fault::Freeze(LATE)], async |faults| {
+        story(&world, &faults).await
+    })
+    .await
+}
+
+/// A process that was paused sends what it had decided before, though another attempt was made since.
+#[tokio::test(start_paused = true)]
+async fn a_write_that_arrives_late_changes_nothing_in_the_end() -> Result<()> {
+    let world = world().await?;
+    let writes = Filter::writes().without("events");
+    for_every_call(&writes, &[Fault::Late(LATE)], async |faults| {
+        story(&world, &faults).await
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_that_restarts_against_an_older_view_does_nothing_twice() -> Result<()> {
+    let world = world().await?;
+    let writes = Filter::writes().without("events");
+    let behind = |writes| Fault::CrashBehind { writes, time: LATE };
+    for_every_call(&writes, &[behind(1), behind(4)], async |faults| {
+        story(&world, &faults).await
+    })
+    .await
+}
+
+/// Several faults in one life, a crash during the recovery from another included.
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_again_and_again_the_end_is_the_same() -> Result<()> {
+    let world = world().await?;
+    campaign(12, async |seed| {
+        let faults = Faults::counting(&Filter::all().without("events"));
+        let schedule = Fault::schedule(&mut Dice::new(seed), 150);
+        faults.arm_each(&schedule);
+        story(&world, &faults)
+            .await
+            .with_context(|| format!("{schedule:?}, of which struck {:?}", faults.struck()))
     })
     .await
 }

@@ -53,7 +53,7 @@ async fn each_fault_does_what_it_says_once() -> Result<()> {
         let answer = create(&api, &name).await;
         assert_eq!(answer.err().as_ref().map(code), expected, "{fault}");
         assert_eq!(direct.get_opt(&name).await?.is_some(), carried_out, "{fault}");
-        let struck = faults.struck().unwrap();
+        let struck = faults.struck().pop().unwrap();
         assert_eq!(
             struck.to_string(),
             format!("create /api/v1/namespaces/{namespace}/configmaps")

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use crate::platform::{install, settings};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use cambium_apiserver::{ApiServer, Clock};
 use cambium_controllers::runtime::lease::{self, Election};
 use cambium_controllers::{Authors, Identities, Manager, Otherwise, Settings};
@@ -18,6 +18,9 @@ use tokio::task::JoinHandle;
 
 /// Longer than a request may take.
 const QUIET: usize = 15;
+
+/// Longer than a request may take, and not so long that a scene is taken for settled meanwhile.
+pub(crate) const LATE: Duration = Duration::from_secs(12);
 
 /// A process: dropping it is like killing it.
 pub(crate) struct Process {
@@ -142,6 +145,23 @@ impl<'a> Scene<'a> {
             }
         }
         anyhow::bail!("it does not come to rest: {:?}", self.faults.recorder().summary());
+    }
+
+    /// The law: *at rest, reconciling again changes nothing*. A new process reconciles everything, and writes nothing; one that something goes wrong
+    /// for may, and then the next one writes nothing.
+    pub(crate) async fn at_rest(&mut self) -> Result<()> {
+        loop {
+            let struck = self.faults.struck().len();
+            self.process = None;
+            self.faults.recorder().clear();
+            self.restart().await;
+            self.settled().await?;
+            if self.faults.struck().len() == struck {
+                let writes = self.faults.recorder().writes();
+                ensure!(writes.is_empty(), "not at rest, a new process wrote: {writes:?}");
+                return Ok(());
+            }
+        }
     }
 
     /// What was created and deleted since the beginning, by kind: `+shop-one -shop-two`.

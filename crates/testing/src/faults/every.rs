@@ -32,7 +32,7 @@ where
             let line = Faults::counting(filter);
             line.arm(k, *fault);
             let result = run(&mut scenario, &line).await;
-            let call = line.struck();
+            let call = line.struck().pop();
             struck += usize::from(call.is_some());
             result.with_context(|| {
                 let place = format!("call {k} of {}", calls.len());

@@ -4,6 +4,9 @@
 //! every request and can let the k-th of those that a [`Filter`] picks go wrong in one way ([`Fault`]). Watches
 //! are recorded, and cut where a line is cut, but never counted.
 //!
+//! Other faults last: watches that are late ([`Faults::lag`]) or frozen ([`Faults::freeze`]) while writes succeed, and requests that are refused
+//! until further notice ([`Faults::refuse`]).
+//!
 //! [`for_every_call`] runs a scenario once to count its calls, and then once for each call and each fault:
 //!
 //! ```no_run
@@ -24,6 +27,7 @@
 mod call;
 mod every;
 mod recorder;
+mod view;
 
 use std::fmt;
 use std::pin::Pin;
@@ -40,6 +44,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tower_service::Service;
 
+use crate::Dice;
 pub use call::{Call, Verb};
 pub use every::for_every_call;
 pub use recorder::Recorder;
@@ -61,8 +66,19 @@ pub enum Fault {
     Delay(Duration),
     /// No answer ever comes, and the server has seen nothing.
     Hang,
+    /// The request reaches the server after this time, also when nobody waits for the answer any more: a process that was paused while it sent it.
+    Late(Duration),
+    /// From this request on, watches say nothing for this time. Requests are answered as ever.
+    Freeze(Duration),
     /// The process dies before it sends this: this and every later request fails, and open watches end.
     Crash,
+    /// The same, and for this time the next process sees the cluster as it was so many writes ago.
+    CrashBehind {
+        /// How many of the writes are not seen yet.
+        writes: usize,
+        /// For how long.
+        time: Duration,
+    },
 }
 
 impl Fault {
@@ -78,6 +94,29 @@ impl Fault {
         Self::Hang,
         Self::Crash,
     ];
+
+    /// Two to five faults of all sorts at some of so many calls, one often soon after another.
+    pub fn schedule(dice: &mut Dice, calls: usize) -> Vec<(usize, Self)> {
+        let time = Duration::from_secs(12);
+        let (writes, late) = (1 + dice.below(6), time * (1 + u32::from(dice.once_in(2))) / 2);
+        let others = [401, 403, 404, 410, 504].map(Self::Refuse);
+        let worse = [
+            Self::Late(late),
+            Self::Freeze(late),
+            Self::Crash,
+            Self::CrashBehind { writes, time },
+        ];
+        let sorts: Vec<Self> = Self::ALL.into_iter().chain(others).chain(worse).collect();
+        let mut call = 0;
+        let faults = (0..2 + dice.below(4)).map(|_| {
+            call += match dice.once_in(2) {
+                true => 1 + dice.below(4),
+                false => 1 + dice.below(calls / 3),
+            };
+            (call, dice.pick(&sorts))
+        });
+        faults.collect()
+    }
 }
 
 impl fmt::Display for Fault {
@@ -89,7 +128,13 @@ impl fmt::Display for Fault {
             Self::LoseAnswer => formatter.write_str("carried out, and the answer is lost"),
             Self::Delay(time) => write!(formatter, "answered after {time:?}"),
             Self::Hang => formatter.write_str("never answered"),
+            Self::Late(time) => write!(formatter, "arrives {time:?} late"),
+            Self::Freeze(time) => write!(formatter, "watches are frozen for {time:?}"),
             Self::Crash => formatter.write_str("the process crashes before it"),
+            Self::CrashBehind { writes, time } => write!(
+                formatter,
+                "the process crashes before it, and the next one is {writes} writes behind for {time:?}"
+            ),
         }
     }
 }
@@ -157,8 +202,11 @@ struct Shared {
 struct Plan {
     filter: Filter,
     counted: Vec<Call>,
-    armed: Option<(usize, Fault)>,
-    struck: Option<Call>,
+    armed: Vec<(usize, Fault)>,
+    struck: Vec<Call>,
+    refusing: Option<(Filter, u16)>,
+    /// The resource version of each write.
+    written: Vec<u64>,
 }
 
 /// How the line is.
@@ -167,6 +215,10 @@ struct Line {
     down: bool,
     crashed: bool,
     cuts: usize,
+    frozen: bool,
+    lag: Duration,
+    /// Streaming lists are answered as of this revision.
+    view: Option<u64>,
 }
 
 impl Default for Faults {
@@ -188,8 +240,10 @@ impl Faults {
             plan: Mutex::new(Plan {
                 filter: filter.clone(),
                 counted: Vec::new(),
-                armed: None,
-                struck: None,
+                armed: Vec::new(),
+                struck: Vec::new(),
+                refusing: None,
+                written: Vec::new(),
             }),
             line: watch::channel(Line::default()).0,
         }))
@@ -206,14 +260,56 @@ impl Faults {
 
     /// Lets the `k`-th request from now that counts (the first is 1) go wrong, once.
     pub fn arm(&self, k: usize, fault: Fault) {
-        let mut plan = self.plan();
-        plan.armed = Some((plan.counted.len() + k, fault));
-        plan.struck = None;
+        self.arm_each(&[(k, fault)]);
     }
 
-    /// The request that has gone wrong, if one has.
-    pub fn struck(&self) -> Option<Call> {
+    /// The same for several requests.
+    pub fn arm_each(&self, faults: &[(usize, Fault)]) {
+        let mut plan = self.plan();
+        let before = plan.counted.len();
+        plan.armed = faults.iter().map(|(k, fault)| (before + k, *fault)).collect();
+        plan.struck.clear();
+    }
+
+    /// The requests that have gone wrong, in their order.
+    pub fn struck(&self) -> Vec<Call> {
         self.plan().struck.clone()
+    }
+
+    /// Refuses all of these requests with this code, watches that begin included, until [`Faults::allow`].
+    pub fn refuse(&self, filter: &Filter, code: u16) {
+        self.plan().refusing = Some((filter.clone(), code));
+    }
+
+    /// Ends what [`Faults::refuse`] began.
+    pub fn allow(&self) {
+        self.plan().refusing = None;
+    }
+
+    /// From now on, whatever a watch shows comes this much later.
+    pub fn lag(&self, time: Duration) {
+        self.0.line.send_modify(|line| line.lag = time);
+    }
+
+    /// Watches stay open and show nothing until [`Faults::thaw`].
+    pub fn freeze(&self) {
+        self.0.line.send_modify(|line| line.frozen = true);
+    }
+
+    /// Watches go on, with everything that they did not show.
+    pub fn thaw(&self) {
+        self.0.line.send_modify(|line| {
+            line.frozen = false;
+            line.view = None;
+        });
+    }
+
+    fn thaw_after(&self, time: Duration) {
+        let faults = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(time).await;
+            faults.thaw();
+        });
     }
 
     /// The requests that counted so far.
@@ -262,16 +358,52 @@ impl Faults {
     }
 
     /// Takes note of a request; says what is to go wrong with it.
-    fn meet(&self, call: Call) -> Option<Fault> {
+    fn meet(&self, call: &Call) -> Option<Fault> {
         self.0.recorder.record(call.clone());
         let mut plan = self.plan();
-        if self.0.line.borrow().crashed || !plan.filter.picks(&call) {
+        if self.0.line.borrow().crashed {
+            return None;
+        }
+        if let Some((filter, code)) = &plan.refusing
+            && (filter.0)(call)
+        {
+            return Some(Fault::Refuse(*code));
+        }
+        if !plan.filter.picks(call) {
             return None;
         }
         plan.counted.push(call.clone());
-        let (_, fault) = plan.armed.filter(|(k, _)| *k == plan.counted.len())?;
-        plan.struck = Some(call);
+        let counted = plan.counted.len();
+        let (_, fault) = *plan.armed.iter().find(|(k, _)| *k == counted)?;
+        plan.struck.push(call.clone());
         Some(fault)
+    }
+
+    /// The process dies; the next one sees what the server had before the last of these writes.
+    fn crash(&self, unseen: Option<usize>) {
+        let view = unseen.and_then(|writes| {
+            let plan = self.plan();
+            plan.written
+                .len()
+                .checked_sub(writes + 1)
+                .map(|last| plan.written[last])
+        });
+        self.0.line.send_modify(|line| {
+            line.crashed = true;
+            line.view = view;
+            line.frozen |= view.is_some();
+        });
+    }
+
+    /// Remembers the resource version that a write has made.
+    fn wrote(&self, answer: &[u8]) {
+        let object: serde_json::Value = serde_json::from_slice(answer).unwrap_or_default();
+        let version = object["metadata"]["resourceVersion"].as_str();
+        if let Some(version) = version.and_then(|version| version.parse().ok()) {
+            let mut plan = self.plan();
+            let highest = plan.written.last().copied().unwrap_or_default();
+            plan.written.push(highest.max(version));
+        }
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {
@@ -298,7 +430,8 @@ impl Service<Request<Body>> for Way {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (faults, client) = (self.faults.clone(), self.client.clone());
         Box::pin(async move {
-            let fault = faults.meet(Call::of(request.method(), request.uri()));
+            let call = Call::of(request.method(), request.uri());
+            let fault = faults.meet(&call);
             let mut line = faults.0.line.subscribe();
             let now = *line.borrow_and_update();
             if now.down {
@@ -322,19 +455,66 @@ impl Service<Request<Body>> for Way {
                 }
                 Some(Fault::Delay(time)) => tokio::time::sleep(time).await,
                 Some(Fault::Hang) => return futures::future::pending().await,
+                Some(Fault::Late(time)) => {
+                    let sent = tokio::spawn(async move {
+                        tokio::time::sleep(time).await;
+                        client.send(request).await
+                    });
+                    return Ok(sent.await??.map(|body| StreamBody::new(view::frames(body))));
+                }
+                Some(Fault::Freeze(time)) => {
+                    faults.freeze();
+                    faults.thaw_after(time);
+                }
                 Some(Fault::Crash) => {
-                    faults.0.line.send_modify(|line| line.crashed = true);
+                    faults.crash(None);
+                    return Err("the process crashed".into());
+                }
+                Some(Fault::CrashBehind { writes, time }) => {
+                    faults.crash(Some(writes));
+                    faults.thaw_after(time);
                     return Err("the process crashed".into());
                 }
             }
             // What is under way when the line is cut is lost, carried out or not.
-            tokio::select! {
+            let answered = answer(&faults, &client, &call, request, line.clone());
+            let answer = tokio::select! {
                 biased;
-                answer = client.send(request) => Ok(answer?.map(|body| while_the_line_holds(body, line, now))),
-                () = broken(line.clone(), now) => Err("the line was cut".into()),
-            }
+                answer = answered => answer?,
+                () = broken(line.clone(), now) => return Err("the line was cut".into()),
+            };
+            Ok(answer.map(|frames| while_the_line_holds(frames, line, now)))
         })
     }
+}
+
+/// What the server answers, as the line shows it.
+async fn answer(
+    faults: &Faults,
+    client: &Client,
+    call: &Call,
+    request: Request<Body>,
+    line: watch::Receiver<Line>,
+) -> Result<Response<Frames>, Failure> {
+    let view = line.borrow().view;
+    if let Some(revision) = view.filter(|_| call.verb == Verb::Watch) {
+        let (uri, headers) = (request.uri().clone(), request.headers().clone());
+        if let Some(copy) = view::older_copy(client, &uri, &headers, revision).await? {
+            let answer = Response::builder().header(header::CONTENT_TYPE, "application/json");
+            return Ok(answer.body(copy.frames(client, line).await?)?);
+        }
+    }
+    let answer = client.send(request).await?;
+    if call.verb == Verb::Watch {
+        return Ok(answer.map(|body| view::late(view::frames(body), line)));
+    }
+    let (head, body) = answer.into_parts();
+    let bytes = body.collect().await?.to_bytes();
+    if call.verb.is_write() && head.status.is_success() {
+        faults.wrote(&bytes);
+    }
+    let frames = futures::stream::iter([Ok(http_body::Frame::data(bytes))]);
+    Ok(Response::from_parts(head, frames.boxed()))
 }
 
 async fn broken(mut line: watch::Receiver<Line>, before: Line) {
@@ -344,15 +524,15 @@ async fn broken(mut line: watch::Receiver<Line>, before: Line) {
     }
 }
 
-fn while_the_line_holds(body: Body, line: watch::Receiver<Line>, before: Line) -> StreamBody<Frames> {
-    let frames = futures::stream::unfold(Some(body), move |body| {
+fn while_the_line_holds(frames: Frames, line: watch::Receiver<Line>, before: Line) -> StreamBody<Frames> {
+    let frames = futures::stream::unfold(Some(frames), move |frames| {
         let line = line.clone();
         async move {
-            let mut body = body?;
+            let mut frames = frames?;
             tokio::select! {
                 biased;
                 () = broken(line, before) => Some((Err("the line was cut".into()), None)),
-                frame = body.frame() => Some((frame?.map_err(Into::into), Some(body))),
+                frame = frames.next() => Some((frame?, Some(frames))),
             }
         }
     });
@@ -361,7 +541,11 @@ fn while_the_line_holds(body: Body, line: watch::Receiver<Line>, before: Line) -
 
 fn refusal(code: u16, pause: Option<Duration>) -> Result<Response<StreamBody<Frames>>, Failure> {
     let reason = match code {
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "NotFound",
         409 => "Conflict",
+        410 => "Expired",
         429 => "TooManyRequests",
         500 => "InternalError",
         503 => "ServiceUnavailable",

@@ -1,0 +1,132 @@
+//! What a client sees of a cluster, which may be older than the cluster: watches that are late or frozen, and lists from an older copy, as an
+//! API server gives them that lags behind the others.
+
+use anyhow::{Context as _, Result, ensure};
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http::{HeaderMap, Request, Uri};
+use http_body::Frame;
+use http_body_util::BodyExt as _;
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use super::{Frames, Line};
+
+/// What says how an answer begins and where it is read from; neither is for a plain list.
+const OF_WATCHES: [&str; 6] = [
+    "watch",
+    "sendInitialEvents",
+    "allowWatchBookmarks",
+    "timeoutSeconds",
+    "resourceVersion",
+    "resourceVersionMatch",
+];
+
+/// The frames of a watch, each as late as the line is, and none while it is frozen.
+pub(super) fn late(mut frames: Frames, line: watch::Receiver<Line>) -> Frames {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = sender.closed() => return,
+                frame = frames.next() => {
+                    let Some(frame) = frame else { return };
+                    if sender.send((Instant::now(), frame)).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    });
+    let frames = futures::stream::unfold((receiver, line), |(mut receiver, mut line)| async move {
+        let (arrived, frame) = receiver.recv().await?;
+        let lag = line.borrow().lag;
+        tokio::time::sleep_until(arrived + lag).await;
+        line.wait_for(|line| !line.frozen).await.ok()?;
+        Some((frame, (receiver, line)))
+    });
+    frames.boxed()
+}
+
+/// A streaming list as of a revision, and the watch that goes on from there.
+pub(super) struct OlderCopy {
+    pub(super) initial: Bytes,
+    pub(super) watch: Request<Body>,
+}
+
+/// Answers a streaming list from the copy that a revision was the newest of; nothing if this is no streaming list that an older copy may answer.
+pub(super) async fn older_copy(
+    client: &Client,
+    uri: &Uri,
+    headers: &HeaderMap,
+    revision: u64,
+) -> Result<Option<OlderCopy>> {
+    let query = uri.query().unwrap_or_default();
+    let has = |pair: &str| query.split('&').any(|part| part == pair);
+    // Whoever names no revision, or a real one, is owed one that is no older.
+    if !has("sendInitialEvents=true") || !has("resourceVersion=0") {
+        return Ok(None);
+    }
+    let exactly = format!("resourceVersion={revision}&resourceVersionMatch=Exact");
+    let list = Request::get(with_query(uri, &OF_WATCHES, &exactly)?).body(Vec::new())?;
+    let list: Value = client.request(list).await.context("the older copy")?;
+    let kind = list["kind"].as_str().context("a list has a kind")?;
+    let kind = kind.strip_suffix("List").unwrap_or(kind);
+    let mut lines = String::new();
+    for object in list["items"].as_array().context("a list has items")? {
+        let mut object = object.clone();
+        (object["apiVersion"], object["kind"]) = (list["apiVersion"].clone(), json!(kind));
+        lines += &format!("{}\n", json!({"type": "ADDED", "object": object}));
+    }
+    let end = json!({
+        "resourceVersion": revision.to_string(), "creationTimestamp": null,
+        "annotations": {"k8s.io/initial-events-end": "true"},
+    });
+    let end = json!({"apiVersion": list["apiVersion"], "kind": kind, "metadata": end});
+    lines += &format!("{}\n", json!({"type": "BOOKMARK", "object": end}));
+    let mut watch = Request::new(Body::empty());
+    *watch.uri_mut() = with_query(
+        uri,
+        &["sendInitialEvents", "resourceVersion", "resourceVersionMatch"],
+        &format!("resourceVersion={revision}"),
+    )?;
+    *watch.headers_mut() = headers.clone();
+    let initial = lines.into();
+    Ok(Some(OlderCopy { initial, watch }))
+}
+
+impl OlderCopy {
+    /// All that it shows, the watch as late as the line.
+    pub(super) async fn frames(self, client: &Client, line: watch::Receiver<Line>) -> Result<Frames> {
+        let answer = client.send(self.watch).await?;
+        ensure!(
+            answer.status().is_success(),
+            "the older copy's watch: {}",
+            answer.status()
+        );
+        let initial = futures::stream::iter([Ok(Frame::data(self.initial))]);
+        Ok(initial.chain(late(frames(answer.into_body()), line)).boxed())
+    }
+}
+
+/// A body, frame by frame.
+pub(super) fn frames(body: Body) -> Frames {
+    let frames = futures::stream::unfold(body, |mut body| async move {
+        let frame = body.frame().await?;
+        Some((frame.map_err(Into::into), body))
+    });
+    frames.boxed()
+}
+
+fn with_query(uri: &Uri, without: &[&str], with: &str) -> Result<Uri> {
+    let query = uri.query().unwrap_or_default();
+    let kept = query.split('&').filter(|pair| {
+        let name = pair.split('=').next().unwrap_or_default();
+        !pair.is_empty() && !without.contains(&name)
+    });
+    let query: Vec<&str> = kept.chain([with]).collect();
+    Ok(format!("{}?{}", uri.path(), query.join("&")).parse()?)
+}
