@@ -4,7 +4,7 @@ use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Record};
-use crate::write::{delete_judged, is_conflict, is_still_there, reference, remove_finalizers};
+use crate::write::{delete_judged, is_conflict, reference, remove_finalizers, still_there};
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
@@ -115,10 +115,7 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
             &artifact.namespace,
             definitions.resource(),
         );
-        let key = Key::new(&artifact.namespace, &artifact.name);
-        if !is_still_there(&api, definitions, &key, uid).await? {
-            return Ok(());
-        }
+        still_there(&api, definitions, &artifact.name, uid).await?;
     }
     for object in &plan.publish {
         revisions.publish(object).await?;

@@ -7,7 +7,7 @@ use cambium_objects::{unknown_fields, without_fields};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
-use kube::core::ObjectMeta;
+use kube::core::{ObjectMeta, Status};
 use serde_json::{Value, json};
 
 /// How often an apply is tried again without fields that the server does not know.
@@ -88,24 +88,30 @@ pub(crate) async fn delete_judged(
     Ok(())
 }
 
-/// Whether the object that was judged is still there and stays, as the server itself says: a watch may be late, and what is made for an owner that
-/// is gone is garbage, which would be collected and made again.
-pub(crate) async fn is_still_there(
+/// Refuses, as a conflict, to go on for an owner that is gone, as the server itself says: a watch may be late, and what is made for an owner that is
+/// gone is collected as garbage, and made again. Only the watch says that it is gone: a kind that is not served at this moment is answered with 404, too.
+pub(crate) async fn still_there(
     api: &Api<DynamicObject>,
     cache: &Cache,
-    key: &Key,
+    name: &str,
     uid: &str,
-) -> kube::Result<bool> {
-    let found = api.get_opt(&key.name).await?;
-    let same = |found: &DynamicObject| found.metadata.uid.as_deref() == Some(uid);
-    let stays = |found: &DynamicObject| same(found) && found.metadata.deletion_timestamp.is_none();
-    let still_there = found.as_ref().is_some_and(stays);
-    match found {
-        Some(found) if !still_there => cache.learn(found),
-        Some(_) => {}
-        None => cache.learn_gone(key, uid),
+) -> kube::Result<()> {
+    let Some(found) = api.get_opt(name).await? else {
+        return Err(conflict(format!("{name} is gone")));
+    };
+    let same = found.metadata.uid.as_deref() == Some(uid);
+    if same && found.metadata.deletion_timestamp.is_none() {
+        return Ok(());
     }
-    Ok(still_there)
+    cache.learn(found);
+    Err(conflict(format!(
+        "{name} is being deleted, or another one by now"
+    )))
+}
+
+fn conflict(message: String) -> kube::Error {
+    let status = Status::failure(&message, "Conflict").with_code(409);
+    kube::Error::Api(Box::new(status))
 }
 
 /// How to delete the object with this uid, and no other of its name.

@@ -46,7 +46,8 @@ impl Scene<'_> {
             let happened = self.happened(&self.path(resource)).await?;
             ensure!(
                 happened == expected,
-                "{when}: {resource}: {happened:?}, and not {expected:?}"
+                "{when}: {resource}: {happened:?}, and not {expected:?}: {}",
+                self.shop().await?
             );
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::{Context, MARKS_LABEL, MARKS_NAME};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome};
-use crate::write::{delete_judged, is_conflict, is_still_there, reference};
+use crate::write::{delete_judged, is_conflict, reference, still_there};
 use cambium_api::names::{FIELD_MANAGER, annotation};
 use cambium_composites::revision::{Observed, Plan, plan};
 use cambium_lineage::{Retention, RevisionName, Users};
@@ -93,9 +93,7 @@ async fn act(
         && let Some(uid) = composition.and_then(|composition| composition["metadata"]["uid"].as_str())
     {
         let api = Api::all_with(context.client.clone(), context.compositions.resource());
-        if !is_still_there(&api, &context.compositions, &Key::cluster(name), uid).await? {
-            return Ok(());
-        }
+        still_there(&api, &context.compositions, name, uid).await?;
     }
     if let Some(number) = plan.reserve.filter(|number| *number > issued) {
         reserve(context, name, number).await?;

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 /// Longer than a request may take.
 const QUIET: usize = 15;
 
-/// Longer than a request may take, and not so long that a scene is taken for settled meanwhile.
+/// Longer than a request may take, and less than a scene must be quiet to be taken for settled.
 pub(crate) const LATE: Duration = Duration::from_secs(12);
 
 /// A process: dropping it is like killing it.
@@ -139,7 +139,9 @@ impl<'a> Scene<'a> {
                 self.restart().await;
             }
             let process = self.process.as_ref().context("a process")?;
-            quiet = if process.manager.is_idle() { quiet + 1 } else { 0 };
+            // Whoever sees nothing has nothing to do.
+            let at_rest = process.manager.is_idle() && !self.faults.is_frozen();
+            quiet = if at_rest { quiet + 1 } else { 0 };
             if quiet == QUIET {
                 return Ok(());
             }

@@ -296,6 +296,11 @@ impl Faults {
         self.0.line.send_modify(|line| line.frozen = true);
     }
 
+    /// Whether watches show nothing at this moment.
+    pub fn is_frozen(&self) -> bool {
+        self.0.line.borrow().frozen
+    }
+
     /// Watches go on, with everything that they did not show.
     pub fn thaw(&self) {
         self.0.line.send_modify(|line| {
