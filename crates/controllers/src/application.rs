@@ -7,17 +7,17 @@ use crate::runtime::events::{Event, Severity};
 use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{
-    apply_known_fields, delete_judged, is_conflict, is_denied, is_refusal, is_verdict, reference,
-    remove_finalizers,
+    apply_known_fields, conflict, delete_judged, is_conflict, is_denied, is_refusal, is_verdict, not_found,
+    reference, remove_finalizers, still_there,
 };
 use cambium_api::names::{FIELD_MANAGER, condition, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_lineage::RevisionName;
 use cambium_oam::Refused;
 use cambium_oam::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, deleting_status, events,
-    ever_wanted, is_orphaning, not_ours, plan as plan_objects, plan_deletion, resolved, status, stuck_status,
-    superfluous,
+    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, applied, deleting_status,
+    events, ever_wanted, is_made_by, is_orphaning, not_ours, plan as plan_objects, plan_deletion, resolved,
+    status, stuck_status, superfluous,
 };
 use cambium_oam::identity::{forbidden, identity};
 use cambium_objects::{fit_to_show, merge_patch};
@@ -180,6 +180,11 @@ impl Run<'_> {
             // A watch ended in between: what it showed last is not the truth.
             return Ok(Outcome::Retry);
         }
+        let mut others = ever_wanted(&self.application, &recorded);
+        others.retain(|object| !doomed.iter().any(|(removed, _)| removed.is(object)));
+        if !self.unseen(others, &kinds).await?.is_empty() {
+            return Ok(Outcome::Retry);
+        }
         // As it was when this was decided: whoever changed it since is asked again.
         let judged = serde_json::from_value(metadata.clone()).map_err(kube::Error::SerdeError)?;
         let applications = &self.context.caches.applications;
@@ -298,6 +303,9 @@ impl Run<'_> {
         acting: Option<&Acting>,
     ) -> kube::Result<BTreeMap<Object, Value>> {
         let mut live = self.made();
+        let mut applied = applied(&self.application);
+        applied.retain(|object| !live.keys().any(|known| known.is(object)));
+        live.extend(self.unseen(applied, kinds).await?);
         let Some(acting) = acting else {
             return Ok(live);
         };
@@ -323,6 +331,35 @@ impl Run<'_> {
             }
         }
         Ok(live)
+    }
+
+    /// Of these objects, which were not seen, those that this application made and that are there all the same: a watch may be late, and what is
+    /// forgotten is never removed.
+    async fn unseen(
+        &self,
+        objects: impl IntoIterator<Item = Object>,
+        kinds: &Kinds,
+    ) -> kube::Result<BTreeMap<Object, Value>> {
+        let mut unseen = BTreeMap::new();
+        for object in objects {
+            let kind = (object.api_version.clone(), object.kind.clone());
+            let Some(Ok(resource)) = kinds.get(&kind) else {
+                continue;
+            };
+            let api = resource.api(self.context.client.clone(), &object.namespace);
+            let Some(found) = api.get_opt(&object.name).await? else {
+                continue;
+            };
+            let value = crate::runtime::Record::new(found.clone().into(), &resource.api_resource).value();
+            if !is_made_by(&value, &self.key.namespace, &self.key.name) {
+                continue;
+            }
+            if let Some(cache) = self.context.children.get(&resource.gvk()) {
+                cache.learn(found);
+            }
+            unseen.insert(Object::of(&value), value);
+        }
+        Ok(unseen)
     }
 
     /// Everything that this application made, of the kinds that are watched.
@@ -356,6 +393,10 @@ impl Run<'_> {
             return Ok(happened);
         }
         self.hold().await?;
+        let is_new = |&index: &usize| !happened.live.contains_key(&plan.wanted[index].object);
+        if plan.apply.iter().any(is_new) {
+            self.is_still_there().await?;
+        }
         match self.record(work, plan).await {
             Err(kube::Error::Api(status)) if is_refusal(status.code) => {
                 happened.failed.push(Refused {
@@ -453,6 +494,13 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Before something is created for an application, it must be there: nobody would delete it again.
+    async fn is_still_there(&self) -> kube::Result<()> {
+        let uid = self.application["metadata"]["uid"].as_str().unwrap_or_default();
+        let applications = &self.context.caches.applications;
+        still_there(&self.applications(), applications, &self.key.name, uid).await
+    }
+
     async fn record(&self, work: &Work, plan: &Plan) -> kube::Result<()> {
         let api = self.api(&self.context.caches.recorded);
         let objects: Vec<Object> = plan.wanted.iter().map(|wanted| wanted.object.clone()).collect();
@@ -480,6 +528,7 @@ impl Run<'_> {
                 api.patch(name.as_str(), &params, &Patch::Merge(patch)).await?
             }
             Record::Issue { .. } => {
+                self.latest_is_seen(&api).await?;
                 let Some(object) = work.revision_object(&self.application, &objects) else {
                     return Ok(());
                 };
@@ -504,6 +553,25 @@ impl Run<'_> {
         };
         self.context.caches.recorded.learn(written);
         Ok(())
+    }
+
+    /// Refuses, as a conflict, to issue a revision while the newest one that the status names has not been seen: its watch is later than that of
+    /// the Application, and what it recorded would be recorded twice.
+    async fn latest_is_seen(&self, api: &Api<DynamicObject>) -> kube::Result<()> {
+        let recorded = &self.context.caches.recorded;
+        let Some(name) = self.application["status"]["latestRevision"]["name"].as_str() else {
+            return Ok(());
+        };
+        if recorded.get(&Key::new(&self.key.namespace, name)).is_some() {
+            return Ok(());
+        }
+        match api.get_opt(name).await? {
+            Some(found) => {
+                recorded.learn(found);
+                Err(conflict(format!("{name} was not seen yet")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Applies an object; the object as it is now, and the fields that its kind does not know.
@@ -537,7 +605,7 @@ impl Run<'_> {
             match left {
                 Left::Marked(marked) => cache.learn(*marked),
                 Left::Nothing(key) => cache.learn_gone(&key, uid),
-                Left::Unknown => {}
+                Left::Unknown => return not_found(&cache, &Key::new(&object.namespace, &object.name)),
             }
         }
         Ok(())
@@ -557,7 +625,11 @@ impl Run<'_> {
             .patch(resource, object, &params, &Patch::Merge(patch))
             .await
         {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                let key = Key::new(&object.namespace, &object.name);
+                let cache = self.context.children.get(&resource.gvk());
+                cache.map_or(Ok(()), |cache| not_found(&cache, &key))
+            }
             Err(error) => Err(error),
             // The watch tells when it has ceased to be ours.
             Ok(_) => Ok(()),

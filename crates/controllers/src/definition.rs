@@ -4,7 +4,7 @@ use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Record};
-use crate::write::{delete_judged, is_conflict, reference, remove_finalizers, still_there};
+use crate::write::{delete_judged, is_conflict, not_found, reference, remove_finalizers, still_there};
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
@@ -251,7 +251,10 @@ impl Revisions<'_> {
         let params = self.context.merge_params();
         match self.api.patch(name.as_str(), &params, &Patch::Merge(patch)).await {
             Ok(written) => self.context.caches.revisions.learn(written),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                let key = Key::new(self.namespace, name.as_str());
+                return not_found(&self.context.caches.revisions, &key);
+            }
             Err(error) => return Err(error),
         }
         Ok(())
@@ -322,7 +325,9 @@ impl Revisions<'_> {
             .await
         {
             Ok(written) => self.context.caches.revisions.learn(written),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                return not_found(&self.context.caches.revisions, &key);
+            }
             Err(error) => return Err(error),
         }
         Ok(())

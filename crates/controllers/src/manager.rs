@@ -113,10 +113,8 @@ pub struct Manager {
 
 /// What a reconciler needs.
 pub(crate) struct Context {
-    /// For requests, which end.
+    /// Whose requests end, and whose watches begin, in time.
     pub(crate) client: Client,
-    /// For watches, which do not.
-    watching: Client,
     pub(crate) state: Arc<State>,
     pub(crate) caches: Caches,
     pub(crate) children: Children,
@@ -186,8 +184,8 @@ impl Context {
 impl Manager {
     /// A manager that knows nothing yet, and does nothing.
     pub async fn new(client: Client, settings: Settings) -> kube::Result<Self> {
-        let limited = patience(&client, settings.patience);
-        let version = limited.apiserver_version().await?;
+        let client = patience(&client, settings.patience);
+        let version = client.apiserver_version().await?;
         let state = Arc::new(State::new(settings.local_definitions));
         let caches = caches(&state);
         let children = {
@@ -197,11 +195,10 @@ impl Manager {
                 state.child_changed(gvk, &change);
             })
         };
-        let mapper = Mapper::new(limited.clone());
-        let events = Events::start(limited.clone(), "cambium", settings.instance.clone());
+        let mapper = Mapper::new(client.clone());
+        let events = Events::start(client.clone(), "cambium", settings.instance.clone());
         Ok(Self {
             composites: Arc::new(composites::Context::new(
-                limited.clone(),
                 client.clone(),
                 mapper.clone(),
                 events.clone(),
@@ -217,8 +214,7 @@ impl Manager {
                     platform: version.platform,
                 },
                 rendering: Pool::default(),
-                client: limited,
-                watching: client,
+                client,
                 state,
                 caches,
                 children,
@@ -242,7 +238,7 @@ impl Manager {
     pub async fn synced(&self) {
         let context = &self.context;
         self.watches.get_or_init(|| {
-            let watch = |cache: &Arc<Cache>| Watch::new(context.watching.clone()).spawn(cache.clone());
+            let watch = |cache: &Arc<Cache>| Watch::new(context.client.clone()).spawn(cache.clone());
             context.caches.all().map(watch).collect()
         });
         tokio::join!(context.synced(), self.composites.synced());
@@ -255,7 +251,7 @@ impl Manager {
         let (definitions, applications) = (self.context.clone(), self.context.clone());
         let state = &self.context.state;
         let kinds = kinds::follow(
-            self.context.watching.clone(),
+            self.context.client.clone(),
             self.context.clone(),
             self.composites.clone(),
         );

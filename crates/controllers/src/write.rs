@@ -81,11 +81,20 @@ pub(crate) async fn delete_judged(
             _ => cache.learn_gone(key, uid),
         },
         (Ok(_), None) => {}
-        // Gone already. If it is another one by now, the next look judges that.
-        (Err(kube::Error::Api(status)), _) if status.code == 404 => {}
+        (Err(kube::Error::Api(status)), Some(cache)) if status.code == 404 => return not_found(cache, key),
+        (Err(kube::Error::Api(status)), None) if status.code == 404 => {}
         (Err(error), _) => return Err(error),
     }
     Ok(())
+}
+
+/// What a 404 says of an object that is watched. Only the watch says that an object is gone: as long as it does not, the watch is late, or the
+/// kind is not served at this moment, and the write is tried again.
+pub(crate) fn not_found(cache: &Cache, key: &Key) -> kube::Result<()> {
+    match cache.get(key) {
+        None => Ok(()),
+        Some(_) => Err(conflict(format!("{key} was not found"))),
+    }
 }
 
 /// Refuses, as a conflict, to go on for an owner that is gone, as the server itself says: a watch may be late, and what is made for an owner that is
@@ -109,7 +118,8 @@ pub(crate) async fn still_there(
     )))
 }
 
-fn conflict(message: String) -> kube::Error {
+/// What is not as it was seen, or not seen as it is: the next look decides.
+pub(crate) fn conflict(message: String) -> kube::Error {
     let status = Status::failure(&message, "Conflict").with_code(409);
     kube::Error::Api(Box::new(status))
 }
@@ -147,8 +157,7 @@ pub(crate) async fn remove_finalizers(
     {
         Ok(_) if rest.is_empty() => cache.learn_gone(key, metadata.uid.as_deref().unwrap_or_default()),
         Ok(written) => cache.learn(written),
-        // A kind that is not served at this moment is answered without a reason: it may come back, and what there is of it.
-        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        Err(kube::Error::Api(status)) if status.code == 404 => return not_found(cache, key),
         Err(error) => return Err(error),
     }
     Ok(())

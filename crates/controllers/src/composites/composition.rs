@@ -3,7 +3,7 @@
 use super::{Context, MARKS_LABEL, MARKS_NAME};
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome};
-use crate::write::{delete_judged, is_conflict, reference, still_there};
+use crate::write::{delete_judged, is_conflict, not_found, reference, still_there};
 use cambium_api::names::{FIELD_MANAGER, annotation};
 use cambium_composites::revision::{Observed, Plan, plan};
 use cambium_lineage::{Retention, RevisionName, Users};
@@ -137,7 +137,9 @@ async fn act(
             .await
         {
             Ok(written) => context.compositions.learn(written),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                return not_found(&context.compositions, &Key::cluster(name));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -263,7 +265,9 @@ impl Revisions<'_> {
             .await
         {
             Ok(written) => self.context.revisions.learn(written),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                return not_found(&self.context.revisions, &Key::cluster(name.as_str()));
+            }
             Err(error) => return Err(error),
         }
         Ok(())

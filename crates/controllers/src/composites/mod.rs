@@ -53,10 +53,8 @@ const BREATH: Duration = Duration::from_millis(200);
 
 /// What the reconcilers of compositions need.
 pub(crate) struct Context {
-    /// For requests, which end.
+    /// Whose requests end, and whose watches begin, in time.
     pub(crate) client: Client,
-    /// For watches, which do not.
-    watching: Client,
     pub(crate) state: Arc<State>,
     definitions: Arc<Cache>,
     compositions: Arc<Cache>,
@@ -80,13 +78,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(
-        client: Client,
-        watching: Client,
-        mapper: Mapper,
-        events: Events,
-        settings: Settings,
-    ) -> Self {
+    pub(crate) fn new(client: Client, mapper: Mapper, events: Events, settings: Settings) -> Self {
         let fetcher: Box<dyn CompositionFetcher + Send + Sync> = match settings.composition_revisions {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
@@ -99,7 +91,7 @@ impl Context {
         };
         let children = |selector: Option<String>, changed: state::ChildChanged| {
             let state = state.clone();
-            Children::new(watching.clone(), selector, move |gvk, change| {
+            Children::new(client.clone(), selector, move |gvk, change| {
                 changed(&state, gvk, &change)
             })
         };
@@ -117,13 +109,12 @@ impl Context {
             composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
             required: {
                 let state = state.clone();
-                Glances::new(watching.clone(), move |gvk, heard| {
+                Glances::new(client.clone(), move |gvk, heard| {
                     state.required_heard(gvk, &heard)
                 })
             },
             state,
             client,
-            watching,
             mapper,
             events,
             settings,
@@ -151,8 +142,8 @@ impl Context {
             return;
         }
         self.watches.get_or_init(|| {
-            let watch = |cache: &Arc<Cache>| Watch::new(self.watching.clone()).spawn(cache.clone());
-            let marks = Watch::new(self.watching.clone())
+            let watch = |cache: &Arc<Cache>| Watch::new(self.client.clone()).spawn(cache.clone());
+            let marks = Watch::new(self.client.clone())
                 .labels(MARKS_LABEL)
                 .spawn(self.marks.clone());
             let all = [

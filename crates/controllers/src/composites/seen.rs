@@ -69,7 +69,8 @@ impl Run<'_> {
         live
     }
 
-    /// Looks for objects under names that somebody else gave: they may be somebody else's.
+    /// Asks for what it refers to and was not seen: a watch may be late, and what is no longer referred to is never collected. Asks, too, for objects
+    /// under names that somebody else gave: they may be somebody else's.
     pub(super) async fn look_for(
         &self,
         wanted: &[Wanted],
@@ -77,8 +78,8 @@ impl Run<'_> {
         live: &mut BTreeMap<Object, Value>,
     ) -> kube::Result<()> {
         let named = wanted.iter().filter(|wanted| wanted.named);
-        for manifest in named.filter_map(|wanted| wanted.outcome.as_ref().ok()) {
-            let object = Object::of(manifest);
+        let named = named.filter_map(|wanted| wanted.outcome.as_ref().ok());
+        for object in self.referred().into_iter().chain(named.map(Object::of)) {
             let Some(Ok(resource)) = kinds.get(&object.kind()) else {
                 continue;
             };

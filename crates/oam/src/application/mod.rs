@@ -23,7 +23,7 @@ pub use draft::{Answers, Draft, Observed, Step, ToRender, answers, draft, resolv
 pub use events::{Events, events};
 pub use object::is_made_by;
 pub use plan::{
-    Applied, Plan, Scopes, ever_wanted, is_orphaning, not_ours, plan, plan_deletion, superfluous,
+    Applied, Plan, Scopes, applied, ever_wanted, is_orphaning, not_ours, plan, plan_deletion, superfluous,
 };
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};

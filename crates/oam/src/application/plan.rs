@@ -220,7 +220,7 @@ pub(super) fn ours(application: &Value, live: &BTreeMap<Object, Value>) -> BTree
 /// copied; or we have applied it and somebody took the labels away. A uid of another Application of that name is one of an Application that is
 /// gone, as after a restore: what it left is nobody's.
 fn is_ours(application: &Value, object: &Object, live: &Value) -> bool {
-    let listed = || applied(application).any(|applied| applied.is(object));
+    let listed = || applied(application).iter().any(|applied| applied.is(object));
     if is_made_by(live, text(application, "namespace"), text(application, "name")) {
         return live["metadata"]["annotations"][annotation::APPLICATION_UID].is_string() || listed();
     }
@@ -228,10 +228,9 @@ fn is_ours(application: &Value, object: &Object, live: &Value) -> bool {
 }
 
 /// What the status says was applied.
-fn applied(application: &Value) -> impl Iterator<Item = Object> {
+pub fn applied(application: &Value) -> BTreeSet<Object> {
     let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
-    let objects: Vec<Object> = status.applied_resources.iter().map(applied_object).collect();
-    objects.into_iter()
+    status.applied_resources.iter().map(applied_object).collect()
 }
 
 /// Labels by which we know our objects again, whatever a template or a filter says about them.
