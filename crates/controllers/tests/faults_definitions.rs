@@ -459,3 +459,137 @@ async fn of_two_managers_only_the_one_that_leads_writes() -> Result<()> {
         )
         .await
 }
+
+/// Rights that are taken away and given back, and a server that answers nothing but one code for a while.
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_for_a_while_is_done_afterwards() -> Result<()> {
+    let world = world().await?;
+    let everything: [(&str, Filter); 3] = [
+        ("writes of objects", Filter::writes().of("configmaps")),
+        ("reads and watches", Filter::reads()),
+        ("everything", Filter::all()),
+    ];
+    for (what, filter) in &everything {
+        for code in [401, 403, 404, 410, 504] {
+            let faults = Faults::new();
+            let mut scene = Scene::set(&world, &faults).await?;
+            scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+            scene
+                .apply(&application("shop", json!({}), &[("main", "a@1")]))
+                .await?;
+            scene.settled().await?;
+
+            faults.refuse(filter, code);
+            // Watches that are open go on: they end, too.
+            faults.cut();
+            scene.apply(&component("a", Some("1.1.0"), "1.1.0")).await?;
+            tokio::time::sleep(Duration::from_secs(90)).await;
+            let version = scene.data("shop-main", "version").await?;
+            let when = format!("{what} answered with {code}");
+            ensure!(version == "1.0.0", "{when}: {version}");
+            faults.allow();
+            // Longer than the longest back-off.
+            tokio::time::sleep(Duration::from_secs(400)).await;
+            scene.settled().await.context(when.clone())?;
+            let version = scene.data("shop-main", "version").await?;
+            ensure!(
+                version == "1.1.0",
+                "{when}: {version} in the end: {}",
+                scene.shop().await?
+            );
+            ensure!(scene.shop().await?["status"]["status"] == "running", "{when}");
+            scene
+                .expect(
+                    &when,
+                    [
+                        ("configmaps", "+shop-main"),
+                        ("applicationrevisions", "+shop-v1 +shop-v2"),
+                        ("definitionrevisions", "+a-v1.0.0 +a-v1.1.0"),
+                    ],
+                )
+                .await?;
+            scene.at_rest().await.context(when)?;
+        }
+    }
+    Ok(())
+}
+
+/// Discovery that lacks a group for a while: what is of it is neither made again nor removed.
+#[tokio::test(start_paused = true)]
+async fn a_group_that_discovery_does_not_show_is_waited_for() -> Result<()> {
+    let world = world().await?;
+    for code in [404, 503] {
+        let faults = Faults::new();
+        let mut scene = Scene::set(&world, &faults).await?;
+        let both = application("shop", json!({}), &[("one", "a@1"), ("two", "a@1")]);
+        let one = application("shop", json!({}), &[("one", "a@1")]);
+        scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+        scene.apply(&both).await?;
+        scene.settled().await?;
+
+        faults.refuse(&Filter::only(|call| call.path == "/api/v1"), code);
+        // A new process knows no kinds.
+        scene.restart().await;
+        scene.apply(&one).await?;
+        tokio::time::sleep(Duration::from_secs(90)).await;
+        let definitions = ("definitionrevisions", "+a-v1.0.0");
+        ensure!(
+            scene.data("shop-two", "version").await? == "1.0.0",
+            "{code}: it stays"
+        );
+        faults.allow();
+        tokio::time::sleep(Duration::from_secs(400)).await;
+        scene.settled().await?;
+        scene
+            .expect(
+                &format!("{code}"),
+                [
+                    ("configmaps", "+shop-one +shop-two -shop-two"),
+                    ("applicationrevisions", "+shop-v1 +shop-v2"),
+                    definitions,
+                ],
+            )
+            .await?;
+        scene.at_rest().await?;
+    }
+    Ok(())
+}
+
+/// A process that is paused for longer than its lease sends what it had decided when another one leads and has gone on.
+#[tokio::test(start_paused = true)]
+async fn a_write_of_a_leader_that_was_paused_is_undone_by_the_next() -> Result<()> {
+    let (world, quiet) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &quiet).await?;
+    scene.process = None;
+    let patches = Filter::writes().of("configmaps");
+    let lines = [Faults::counting(&patches), Faults::new()];
+    let first = Process::standing(lines[0].client(&world.cluster.client()), &world.clock, "first").await?;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let second = Process::standing(lines[1].client(&world.cluster.client()), &world.clock, "second").await?;
+    scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+    scene
+        .apply(&application("shop", json!({}), &[("main", "a@1")]))
+        .await?;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+
+    lines[0].arm(1, Fault::Late(Duration::from_secs(120)));
+    scene.apply(&component("a", Some("1.1.0"), "1.1.0")).await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    ensure!(lines[0].struck().len() == 1, "it was about to apply 1.1.0");
+    lines[0].sever();
+    scene.apply(&component("a", Some("1.2.0"), "1.2.0")).await?;
+    tokio::time::sleep(Duration::from_secs(90)).await;
+    let version = scene.data("shop-main", "version").await?;
+    ensure!(version == "1.2.0", "the second has gone on: {version}");
+    lines[1].recorder().clear();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let wrote = lines[1].recorder().writes();
+    ensure!(
+        wrote.iter().any(|call| call.resource == "configmaps"),
+        "what came late was put right: {wrote:?}"
+    );
+    let version = scene.data("shop-main", "version").await?;
+    ensure!(version == "1.2.0", "{version} in the end");
+    drop((first, second));
+    Ok(())
+}
