@@ -392,10 +392,11 @@ impl Run<'_> {
         if !plan.refused.is_empty() {
             return Ok(happened);
         }
-        self.hold().await?;
         let is_new = |&index: &usize| !happened.live.contains_key(&plan.wanted[index].object);
-        if plan.apply.iter().any(is_new) {
-            self.is_still_there().await?;
+        match self.is_held() {
+            true if plan.apply.iter().any(is_new) => self.is_still_there().await?,
+            true => {}
+            false => self.hold().await?,
         }
         match self.record(work, plan).await {
             Err(kube::Error::Api(status)) if is_refusal(status.code) => {
@@ -474,13 +475,16 @@ impl Run<'_> {
         Ok(happened)
     }
 
-    /// Makes sure that the application does not go before what it made.
+    /// Whether the application cannot go before what it made.
+    fn is_held(&self) -> bool {
+        let names = self.application["metadata"]["finalizers"].as_array();
+        names.is_some_and(|names| names.iter().any(|name| name == finalizer::APPLICATION))
+    }
+
+    /// Makes sure of that.
     async fn hold(&self) -> kube::Result<()> {
         let metadata = &self.application["metadata"];
         let mut names: Vec<Value> = metadata["finalizers"].as_array().cloned().unwrap_or_default();
-        if names.iter().any(|name| name == finalizer::APPLICATION) {
-            return Ok(());
-        }
         names.push(json!(finalizer::APPLICATION));
         let patch = json!({"metadata": {
             "finalizers": names, "resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"],
@@ -496,9 +500,14 @@ impl Run<'_> {
 
     /// Before something is created for an application, it must be there: nobody would delete it again.
     async fn is_still_there(&self) -> kube::Result<()> {
-        let uid = self.application["metadata"]["uid"].as_str().unwrap_or_default();
         let applications = &self.context.caches.applications;
-        still_there(&self.applications(), applications, &self.key.name, uid).await
+        still_there(
+            &self.applications(),
+            applications,
+            &self.key.name,
+            &self.application,
+        )
+        .await
     }
 
     async fn record(&self, work: &Work, plan: &Plan) -> kube::Result<()> {

@@ -103,19 +103,14 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
         context,
         namespace: &artifact.namespace,
     };
-    if !plan.publish.is_empty()
-        && let Some(uid) = seen
-            .definition
-            .as_ref()
-            .and_then(|definition| definition["metadata"]["uid"].as_str())
-    {
+    if let Some(definition) = seen.definition.as_ref().filter(|_| !plan.publish.is_empty()) {
         let definitions = context.caches.definitions(artifact.type_);
         let api = Api::namespaced_with(
             context.client.clone(),
             &artifact.namespace,
             definitions.resource(),
         );
-        still_there(&api, definitions, &artifact.name, uid).await?;
+        still_there(&api, definitions, &artifact.name, definition).await?;
     }
     for object in &plan.publish {
         revisions.publish(object).await?;

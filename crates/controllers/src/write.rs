@@ -97,25 +97,25 @@ pub(crate) fn not_found(cache: &Cache, key: &Key) -> kube::Result<()> {
     }
 }
 
-/// Refuses, as a conflict, to go on for an owner that is gone, as the server itself says: a watch may be late, and what is made for an owner that is
-/// gone is collected as garbage, and made again. Only the watch says that it is gone: a kind that is not served at this moment is answered with 404, too.
+/// Refuses, as a conflict, to create something for an owner that is gone or says something else by now, as the server itself says: a watch may be
+/// late, and the server's store may be an older one, restored from a backup. What is made for an owner that is gone is collected as garbage, and
+/// made again. Only the watch says that it is gone: a kind that is not served at this moment is answered with 404, too.
 pub(crate) async fn still_there(
     api: &Api<DynamicObject>,
     cache: &Cache,
     name: &str,
-    uid: &str,
+    judged: &Value,
 ) -> kube::Result<()> {
     let Some(found) = api.get_opt(name).await? else {
         return Err(conflict(format!("{name} is gone")));
     };
-    let same = found.metadata.uid.as_deref() == Some(uid);
-    if same && found.metadata.deletion_timestamp.is_none() {
+    // Not the generation: another change of a restored object has the same one.
+    let version = judged["metadata"]["resourceVersion"].as_str();
+    if found.metadata.resource_version.as_deref() == version {
         return Ok(());
     }
     cache.learn(found);
-    Err(conflict(format!(
-        "{name} is being deleted, or another one by now"
-    )))
+    Err(conflict(format!("{name} is not what was seen of it")))
 }
 
 /// What is not as it was seen, or not seen as it is: the next look decides.

@@ -4,10 +4,15 @@ mod platform;
 mod scene;
 
 use anyhow::{Context as _, Result, ensure};
-use cambium_testing::{Dice, Fault, Faults, Filter, campaign, for_every_call};
-use platform::{application, component, definition};
+use cambium_apiserver::ApiServer;
+use cambium_testing::{
+    Dice, Fault, Faults, Filter, TestCluster, campaign, eventually, for_every_call, virtual_clock,
+};
+use kube::Client;
+use platform::{application, component, definition, install};
 use scene::{LATE, Process, Scene, World, world};
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 impl Scene<'_> {
@@ -592,4 +597,87 @@ async fn a_write_of_a_leader_that_was_paused_is_undone_by_the_next() -> Result<(
     ensure!(version == "1.2.0", "{version} in the end");
     drop((first, second));
     Ok(())
+}
+
+/// A client whose server can be replaced by another one.
+#[derive(Clone)]
+struct Replaceable(Arc<Mutex<Client>>);
+
+impl Replaceable {
+    fn client(&self) -> Client {
+        let current = self.0.clone();
+        let service = tower::service_fn(move |request| {
+            let client = current.lock().unwrap().clone();
+            async move { client.send(request).await }
+        });
+        Client::new(service, "default")
+    }
+
+    fn replace(&self, client: Client) {
+        *self.0.lock().unwrap() = client;
+    }
+}
+
+/// The store is restored from a backup while the manager runs: whatever it has seen since then is not so any more, though its versions are higher.
+/// In real time: a store in a file does not wait for a clock.
+#[tokio::test]
+async fn a_store_that_is_restored_from_a_backup_is_believed() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let [file, backup] = ["now.redb", "backup.redb"].map(|name| directory.path().join(name));
+    let cluster = TestCluster::embedded(ApiServer::builder().file(&file)).await?;
+    install(&cluster.raw()).await?;
+    let (faults, line) = (Faults::new(), Replaceable(Arc::new(Mutex::new(cluster.client()))));
+    let clock = virtual_clock();
+    let mut scene = Scene::set(&World { cluster, clock }, &faults).await?;
+    scene.process = None;
+    scene.client = faults.client(&line.client());
+    scene.restart().await;
+    let shop = |version: &str| application("shop", json!({}), &[("main", &format!("a@{version}"))]);
+    let later = application("later", json!({}), &[("main", "a@1.0.0")]);
+    scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+    scene.apply(&shop("1")).await?;
+    scene.becomes("shop-main", json!("1.0.0")).await?;
+    scene.is_idle().await?;
+    std::fs::copy(&file, &backup)?;
+
+    scene.apply(&component("a", Some("1.1.0"), "1.1.0")).await?;
+    scene.apply(&later).await?;
+    scene.becomes("shop-main", json!("1.1.0")).await?;
+    scene.becomes("later-main", json!("1.0.0")).await?;
+    scene.delete("applications", "shop").await?;
+    scene.becomes("shop-main", Value::Null).await?;
+    scene.is_idle().await?;
+
+    let restored = TestCluster::embedded(ApiServer::builder().file(&backup)).await?;
+    scene.raw = restored.raw();
+    line.replace(restored.client());
+    // Whoever restores Kubernetes' store marks what came before as compacted.
+    faults.refuse(&Filter::reads(), 410);
+    faults.cut();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    faults.allow();
+    scene.becomes("shop-main", json!("1.0.0")).await?;
+
+    scene.apply(&component("a", Some("1.0.1"), "1.0.1")).await?;
+    scene.becomes("shop-main", json!("1.0.1")).await?;
+    ensure!(
+        scene.data("later-main", "version").await?.is_null(),
+        "which never was"
+    );
+    Ok(())
+}
+
+impl Scene<'_> {
+    /// Waits until a ConfigMap says so.
+    async fn becomes(&self, config_map: &str, version: Value) -> Result<()> {
+        let what = format!("{config_map} becomes {version}");
+        let is_so = || async { Ok(self.data(config_map, "version").await? == version) };
+        eventually(&what, is_so).await
+    }
+
+    /// Waits until there is nothing left to do.
+    async fn is_idle(&self) -> Result<()> {
+        let process = self.process.as_ref().context("a process")?;
+        eventually("idle", || async { Ok(process.manager.is_idle()) }).await
+    }
 }

@@ -89,11 +89,9 @@ async fn act(
     plan: &Plan,
     context: &Context,
 ) -> kube::Result<()> {
-    if plan.create.is_some()
-        && let Some(uid) = composition.and_then(|composition| composition["metadata"]["uid"].as_str())
-    {
+    if let Some(composition) = composition.filter(|_| plan.create.is_some()) {
         let api = Api::all_with(context.client.clone(), context.compositions.resource());
-        still_there(&api, &context.compositions, name, uid).await?;
+        still_there(&api, &context.compositions, name, composition).await?;
     }
     if let Some(number) = plan.reserve.filter(|number| *number > issued) {
         reserve(context, name, number).await?;

@@ -87,6 +87,14 @@ struct Deleted {
     version: u64,
 }
 
+/// An object that a list shows older than it is known.
+#[derive(Debug)]
+pub(super) struct Doubt {
+    pub(super) key: Key,
+    /// The version that is known; 0 if it is known to be deleted.
+    known: u64,
+}
+
 impl Cache {
     /// An empty cache whose changes are told to `handler`.
     pub fn new(resource: ApiResource, handler: impl Fn(Change) + Send + Sync + 'static) -> Arc<Self> {
@@ -208,6 +216,36 @@ impl Cache {
             self.store(key.clone(), record, Origin::Watch);
         }
         key
+    }
+
+    /// An object as a complete list shows it; and the doubt whether that is so, if what is known is newer. Then the list comes from a copy that lags
+    /// behind, or the server's store is an older one by now, restored from a backup: somebody must ask.
+    pub(super) fn listed(&self, object: Object) -> (Key, Option<Doubt>) {
+        let doubt = {
+            let (key, record) = self.record(object.clone());
+            let ahead = self.ahead();
+            let known = match self.get(&key) {
+                Some(known) => (record.version() < known.version()).then(|| known.version()),
+                None => ahead.has_deleted(&key, &record).then_some(0),
+            };
+            known.map(|known| Doubt { key, known })
+        };
+        match doubt {
+            Some(doubt) => (doubt.key.clone(), Some(doubt)),
+            None => (self.seen(object), None),
+        }
+    }
+
+    /// What the server itself says of an object that was in doubt, unless more is known by now.
+    pub(super) fn settle(&self, doubt: &Doubt, object: Object) {
+        let (key, record) = self.record(object);
+        let mut ahead = self.ahead();
+        let known = self.get(&key).map_or(0, |known| known.version());
+        if known == doubt.known && known != record.version() {
+            ahead.deleted.remove(&key);
+            ahead.written.remove(&key);
+            self.store(key, record, Origin::Watch);
+        }
     }
 
     /// An object whose deletion the watch shows.

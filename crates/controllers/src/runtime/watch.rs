@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::api::{Api, ApiResource};
+use kube::core::Status;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Error};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::cache::{Cache, State};
+use super::cache::{Cache, Doubt, State};
 use super::record::{Key, Object};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -74,14 +75,24 @@ impl Watch {
         let mut config = watcher::Config::default().streaming_lists();
         config.label_selector = self.selector;
         let mut events = watcher(api.clone(), config.clone()).boxed();
-        let mut listed = HashSet::new();
+        let (mut listed, mut doubts) = (HashSet::new(), Vec::new());
         let mut trouble = Trouble::default();
         while let Some(event) = events.next().await {
             match event {
-                Ok(Event::Init) => listed.clear(),
-                Ok(Event::InitApply(object)) => drop(listed.insert(cache.seen(object))),
+                Ok(Event::Init) => {
+                    listed.clear();
+                    doubts.clear();
+                }
+                Ok(Event::InitApply(object)) => {
+                    let (key, doubt) = cache.listed(object);
+                    listed.insert(key);
+                    doubts.extend(doubt);
+                }
                 Ok(Event::InitDone) => {
                     ask_for_doubtful(&api, &cache, &listed).await;
+                    for doubt in std::mem::take(&mut doubts) {
+                        ask_whether_it_is_older(&api, &cache, &doubt).await;
+                    }
                     listed = HashSet::new();
                     cache.set_state(State::Synced);
                     trouble.over(cache.resource());
@@ -113,6 +124,10 @@ impl Watch {
                             cache.set_state(State::Refused(error.to_string()));
                         }
                         trouble.pause(cache.resource(), kind, &error).await;
+                        // kube goes on asking for what the server no longer has, or does not have yet, unless an event says so.
+                        if kind == Kind::Behind && matches!(error, watcher::Error::WatchStartFailed(_)) {
+                            events = watcher(api.clone(), config.clone()).boxed();
+                        }
                     }
                 },
             }
@@ -152,6 +167,17 @@ async fn ask_for_doubtful(api: &Api<Object>, cache: &Cache, listed: &HashSet<Key
     }
 }
 
+/// An object that a list showed older than it is known. If the server itself says so, it is so.
+async fn ask_whether_it_is_older(api: &Api<Object>, cache: &Cache, doubt: &Doubt) {
+    let one = api.clone().constrain(&doubt.key.namespace);
+    match one.get_opt(&doubt.key.name).await {
+        Ok(Some(object)) => cache.settle(doubt, object),
+        // The watch tells of its deletion.
+        Ok(None) => {}
+        Err(error) => tracing::warn!(object = %doubt.key, %error, "cannot tell whether it was restored"),
+    }
+}
+
 /// What an error asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -161,7 +187,7 @@ enum Kind {
     Missing,
     /// The server knows us, and says no.
     Refused,
-    /// We fell behind, and start over.
+    /// We fell behind, or have seen more than the server has, whose store was restored from a backup. We start over.
     Behind,
     /// Anything else, which may well work the next time.
     Passing,
@@ -176,12 +202,21 @@ impl Kind {
                 404 => Self::Missing,
                 401 | 403 | 405 | 415 => Self::Refused,
                 410 => Self::Behind,
+                504 if is_too_large(status) => Self::Behind,
                 _ => Self::Passing,
             },
             watcher::Error::WatchError(status) if status.code == 410 => Self::Behind,
             _ => Self::Passing,
         }
     }
+}
+
+/// Whether a server says that it has not reached the version that it was asked for.
+fn is_too_large(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes
+        .into_iter()
+        .any(|cause| cause.reason == "ResourceVersionTooLarge")
 }
 
 /// Pauses that grow while there is trouble, and one warning for all of it.
