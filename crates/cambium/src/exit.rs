@@ -63,6 +63,11 @@ pub(crate) struct WrongUse(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
 
+/// The cluster does not let this user read what the command needs.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotAllowed(pub(crate) String);
+
 /// So many things that should be the same are not.
 #[derive(Debug, thiserror::Error)]
 #[error("{count} difference{s} found", count = .0, s = if *.0 == 1 { "" } else { "s" })]
@@ -98,7 +103,7 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         INPUT
     } else if error.is::<UnreadableFile>() {
         FILE
-    } else if error.is::<Unreachable>() {
+    } else if error.is::<Unreachable>() || error.is::<NotAllowed>() {
         CLUSTER
     } else if error.is::<WrongUse>() {
         USAGE
