@@ -459,6 +459,44 @@ async fn outdated_lists_who_could_move_to_what() {
     assert_eq!((elsewhere.code, elsewhere.stdout.as_str()), (0, ""));
 }
 
+/// A version that renders and that the API server refuses: nobody runs it, and everybody is told why.
+#[tokio::test]
+async fn a_version_that_cannot_be_applied_is_shown_as_what_nobody_runs() {
+    let sandbox = Sandbox::new("unapplied").await;
+    let service = |version: &str, beyond: u32| {
+        json!({
+            "version": version,
+            "workload": {"definition": {"apiVersion": "v1", "kind": "Service"}},
+            "schematic": {"cue": {"template": format!(
+                "output: {{apiVersion: \"v1\", kind: \"Service\", spec: ports: [{{port: parameter.port + {beyond}}}]}}\n\
+                 parameter: port: *80 | int\n"
+            )}},
+        })
+    };
+    let mut svc = definition("svc", &[]);
+    svc["spec"]["versions"] = json!([service("1.0.0", 0)]);
+    sandbox.apply(&svc).await;
+    ready(&sandbox.client, "unapplied", "ComponentDefinition", "svc").await;
+    sandbox.application("shop", &[("front", "svc@1")]).await;
+    svc["spec"]["versions"] = json!([service("1.0.0", 0), service("1.0.1", 100_000)]);
+    sandbox.apply(&svc).await;
+    let message = eventually_some("the upgrade has failed", || async {
+        let shop = get(&sandbox.client, "unapplied", "Application", "shop").await?;
+        let conditions = shop["status"]["conditions"].as_array().cloned();
+        let mut conditions = conditions.unwrap_or_default().into_iter();
+        let upgraded = conditions.find(|one| one["type"] == "Upgraded" && one["status"] == "False");
+        Ok(upgraded.map(|one| one["message"].as_str().unwrap_or_default().to_owned()))
+    })
+    .await
+    .unwrap();
+    assert!(
+        message.starts_with("components[front]: svc@1 resolves to 1.0.1, which cannot be applied")
+            && message.ends_with("pin it: `cambium upgrade shop front=1.0.0 -n unapplied`"),
+        "{message}"
+    );
+    assert_snapshot!(sandbox.session(&["resolve shop", "outdated", "history compdef/svc"]));
+}
+
 #[tokio::test]
 async fn gc_shows_what_would_go_and_what_stays_and_why() {
     let sandbox = Sandbox::new("gc").await;
@@ -694,6 +732,42 @@ fn without_a_cluster_it_says_so() {
         ]
         .join("\n")
     );
+}
+
+/// Somebody answers, with certificates of another authority: that is not nobody.
+#[tokio::test]
+async fn a_server_that_the_kubeconfig_is_not_for_is_told_apart_from_none() {
+    let sandbox = Sandbox::new("other-server").await;
+    let kubeconfig = std::fs::read_to_string(sandbox.up.kubeconfig()).unwrap();
+    let mut kubeconfig: Value = serde_saphyr::from_str(&kubeconfig).unwrap();
+    let authority = "certificate-authority-data";
+    kubeconfig["clusters"][0]["cluster"][authority] = kubeconfig["clusters"][1]["cluster"][authority].clone();
+    sandbox.file("other.yaml", &serde_saphyr::to_string(&kubeconfig).unwrap());
+    let told = sandbox.run("outdated --kubeconfig other.yaml");
+    let server = kubeconfig["clusters"][0]["cluster"]["server"].as_str().unwrap();
+    let words = format!(
+        "the server at {server} is not the one that this kubeconfig is for: invalid peer certificate"
+    );
+    assert_eq!(told.code, 8, "{told:?}");
+    assert!(told.stderr.contains(&words), "{told:?}");
+    assert!(told.stderr.contains("set KUBECONFIG"), "{told:?}");
+}
+
+#[test]
+fn a_start_that_fails_says_why_once_and_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_cambium"))
+        .args(["up", "--ephemeral", "--listen", &address])
+        .env("TMPDIR", temporary.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert_eq!(said.matches("Address already in use").count(), 1, "{said}");
+    let left: Vec<_> = std::fs::read_dir(temporary.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
