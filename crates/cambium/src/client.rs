@@ -47,20 +47,45 @@ pub(crate) async fn connect(cluster: &Cluster) -> anyhow::Result<Client> {
     let url = config.cluster_url.clone();
     let client = Client::try_from(config).context("the kubeconfig makes no client")?;
     match client.apiserver_version().await {
-        Err(kube::Error::HyperError(_) | kube::Error::Service(_)) => {
+        Err(error @ (kube::Error::HyperError(_) | kube::Error::Service(_))) => {
             let address = url.to_string();
+            let address = address.trim_end_matches('/');
             let here = url
                 .host()
                 .is_some_and(|host| host == "127.0.0.1" || host == "localhost");
             let hint = if here { "; is `cambium up` running?" } else { "" };
-            Err(Unreachable {
-                reason: format!("nobody answers at {}{hint}", address.trim_end_matches('/')),
-            }
-            .into())
+            let reason = match tls_failure(&error) {
+                Some(failure) => format!(
+                    "the server at {address} is not the one that this kubeconfig is for: {failure}; \
+                     set KUBECONFIG to the file that is for it (`cambium up` prints its name), or use --kubeconfig"
+                ),
+                None => format!("nobody answers at {address}{hint}"),
+            };
+            Err(Unreachable { reason }.into())
         }
         // Whoever answers is asked for what is wanted.
         _ => Ok(client),
     }
+}
+
+/// What TLS has against whoever answers, if somebody does.
+fn tls_failure(error: &kube::Error) -> Option<String> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        // An I/O error does not show what it wraps as its source.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        let failure = wrapped.and_then(|wrapped| wrapped.downcast_ref::<rustls::Error>());
+        if let Some(failure) = failure.or_else(|| error.downcast_ref()) {
+            return Some(failure.to_string());
+        }
+        cause = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
+    }
+    None
 }
 
 /// The cluster of a `cambium up` on this machine, which writes its kubeconfig where nobody is told to look.

@@ -6,16 +6,16 @@ use cambium_compose::{ObservedResource, observe};
 use cambium_composites::Content;
 use cambium_composites::admission::check_composition;
 use cambium_composites::composite::{Wanted, wanted};
-use cambium_composites::definition::{Definition, composite_crd, read};
+use cambium_composites::definition::{composite_crd, read};
 use cambium_composites::pipeline::{self, Next};
 use cambium_cue::Diagnostics;
-use cambium_schema::FieldPath;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::Compose;
 use crate::exit::{WrongInput, WrongUse};
+use crate::served::as_served;
 use crate::{output, render};
 
 /// Composes, or shows everything that stands in the way.
@@ -164,32 +164,12 @@ fn check(definition: Value, composite: &mut Value) -> Result<()> {
         ))
         .into());
     }
-    let problems = as_served(&definition, composite);
+    let wrong = as_served(&composite_crd(&definition), definition.referenceable(), composite);
+    let problems: Vec<String> = wrong.into_iter().map(|one| one.message).collect();
     match problems.is_empty() {
         true => Ok(()),
         false => Err(shown(&problems).into()),
     }
-}
-
-/// Makes of a composite resource what an API server would; what that would refuse, or drop.
-fn as_served(definition: &Definition, composite: &mut Value) -> Vec<String> {
-    let crd = composite_crd(definition);
-    let versions = crd.spec.versions.into_iter();
-    let mut served = versions.filter(|version| version.name == definition.referenceable());
-    let schema = served.next().and_then(|version| version.schema);
-    let schema = json!(schema.and_then(|schema| schema.open_api_v3_schema));
-    let schema = match cambium_schema::parse(&schema, &FieldPath::new("openAPIV3Schema")) {
-        Ok(schema) => schema,
-        Err(errors) => return errors.iter().map(ToString::to_string).collect(),
-    };
-    let unknown = cambium_schema::unknown_fields(&schema, composite).into_iter();
-    let mut problems: Vec<String> = unknown
-        .map(|path| format!("{path}: there is no such field"))
-        .collect();
-    cambium_schema::default(&schema, composite);
-    let invalid = cambium_schema::validate(&schema, composite, None);
-    problems.extend(invalid.iter().map(ToString::to_string));
-    problems
 }
 
 fn text(value: &Value) -> &str {

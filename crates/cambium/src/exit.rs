@@ -63,6 +63,11 @@ pub(crate) struct WrongUse(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
 
+/// The cluster does not let this user read what the command needs.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotAllowed(pub(crate) String);
+
 /// So many things that should be the same are not.
 #[derive(Debug, thiserror::Error)]
 #[error("{count} difference{s} found", count = .0, s = if *.0 == 1 { "" } else { "s" })]
@@ -98,7 +103,7 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         INPUT
     } else if error.is::<UnreadableFile>() {
         FILE
-    } else if error.is::<Unreachable>() {
+    } else if error.is::<Unreachable>() || error.is::<NotAllowed>() {
         CLUSTER
     } else if error.is::<WrongUse>() {
         USAGE
@@ -131,8 +136,16 @@ pub(crate) fn said(error: &anyhow::Error) -> String {
         .chain()
         .position(|cause| answered(&cause))
         .unwrap_or(usize::MAX - 1);
-    let causes: Vec<String> = error.chain().take(upto + 1).map(cause).collect();
-    causes.join(": ")
+    let mut said = String::new();
+    for cause in error.chain().take(upto + 1).map(cause) {
+        // Errors of ours may have what is under them in their own text.
+        if said.is_empty() {
+            said = cause;
+        } else if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
 }
 
 /// The code for what a cluster answered, or for nobody answering.
@@ -166,5 +179,29 @@ fn code(error: &UpError) -> u8 {
         UpError::Store { .. } => DATA,
         UpError::Listen { .. } => ADDRESS,
         UpError::Directory { .. } | UpError::ForeignKubeconfig { .. } | UpError::NoHome => FILE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_operating_system_said_is_told_once() {
+        let in_use = || std::io::Error::from(std::io::ErrorKind::AddrInUse);
+        let listen = UpError::Listen {
+            address: ([127, 0, 0, 1], 6443).into(),
+            source: in_use(),
+        };
+        let directory = UpError::Directory {
+            path: "/data".into(),
+            source: in_use(),
+        };
+        for error in [listen, directory] {
+            let told = said(&anyhow::Error::from(error));
+            assert_eq!(told.matches(&in_use().to_string()).count(), 1, "{told}");
+        }
+        let told = said(&anyhow::Error::from(in_use()).context("failed to start"));
+        assert_eq!(told, format!("failed to start: {}", in_use()));
     }
 }

@@ -12,6 +12,7 @@ mod manager;
 mod output;
 mod platform;
 mod render;
+mod served;
 mod table;
 mod up;
 

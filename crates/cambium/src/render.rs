@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use cambium_api::names::reason;
 use cambium_cue::diagnostic::Severity;
-use cambium_cue::{Data, Diagnostic, Diagnostics};
+use cambium_cue::{Data, Diagnostic, Diagnostics, Source};
+use cambium_oam::admission::{check_components, warnings};
 use cambium_oam::application::{Observed, Step, draft};
 use cambium_oam::definition::{Templates, declared};
 use cambium_oam::rehearsal::additions;
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 use crate::cli::{Format, Render};
 use crate::exit::UnreadableFile;
+use crate::served::{Positions, as_served};
 use crate::{caret, cue, output};
 
 /// Renders, or shows everything that stands in the way: what a cluster would refuse is refused.
@@ -40,6 +42,9 @@ pub(crate) fn run(options: &Render) -> Result<()> {
         catalogue: &catalogue,
         cluster_version: &cluster_version,
     });
+    for warning in warnings(&draft) {
+        output::note(&format!("Warning: {warning}"));
+    }
     match &draft.outcome {
         Ok(work) => return print(work.objects().iter(), options.output),
         Err((Step::Render, refused)) => {
@@ -102,13 +107,16 @@ fn failures(application: &Value, answers: &[Answer], cluster_version: ClusterVer
 fn published(paths: &[PathBuf], namespace: &str, problems: &mut Vec<Diagnostic>) -> Result<Catalogue> {
     let mut catalogue = Catalogue::default();
     for file in files(paths)? {
-        for mut document in documents(&file, problems)? {
+        let source = cue::read(&file)?;
+        let documents = documents_in(&source, problems);
+        for (index, mut document) in documents.into_iter().enumerate() {
             if document["metadata"]["namespace"].is_null() && document["metadata"].is_object() {
                 document["metadata"]["namespace"] = Value::String(namespace.to_owned());
             }
             let Some(artifact) = Artifact::of(&document) else {
                 continue;
             };
+            problems.extend(not_served(&source, index, &mut document));
             let declared = declared(&document);
             for one in &declared.problems {
                 let (path, message) = (&one.path, &one.message);
@@ -186,11 +194,14 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 /// The documents of a YAML file.
 pub(crate) fn documents(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Vec<Value>> {
-    let source = cue::read(file)?;
-    Ok(yaml(&source.text).unwrap_or_else(|error| {
+    Ok(documents_in(&cue::read(file)?, problems))
+}
+
+fn documents_in(source: &Source, problems: &mut Vec<Diagnostic>) -> Vec<Value> {
+    yaml(&source.text).unwrap_or_else(|error| {
         problems.push(problem(format!("{}: {error}", source.name)));
         Vec::new()
-    }))
+    })
 }
 
 /// The documents of a text, with numbers as kubectl reads them: `0644` is octal.
@@ -201,21 +212,44 @@ fn yaml(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
     serde_saphyr::from_multiple_with_options(text, options)
 }
 
+/// The one Application in a file, as a cluster would store it.
 fn application(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Option<Value>> {
-    let documents = documents(file, problems)?;
-    let is_application = |document: &Value| document["kind"] == "Application";
-    let mut applications: Vec<_> = documents.into_iter().filter(is_application).collect();
-    if applications.len() == 1 {
-        return Ok(applications.pop());
+    let source = cue::read(file)?;
+    let documents = documents_in(&source, problems);
+    let is_application = |(_, document): &(usize, Value)| document["kind"] == "Application";
+    let mut applications: Vec<_> = documents.into_iter().enumerate().filter(is_application).collect();
+    if applications.len() != 1 {
+        if problems.is_empty() {
+            let count = applications.len();
+            problems.push(problem(format!(
+                "{} has {count} Applications; give exactly one",
+                file.display()
+            )));
+        }
+        return Ok(None);
     }
-    if problems.is_empty() {
-        let count = applications.len();
-        problems.push(problem(format!(
-            "{} has {count} Applications; give exactly one",
-            file.display()
-        )));
-    }
-    Ok(None)
+    let (index, mut application) = applications.remove(0);
+    problems.extend(not_served(&source, index, &mut application));
+    Ok(Some(application))
+}
+
+/// What the schema of a kind refuses, and the admission of components, with the places in the text.
+fn not_served(source: &Source, document: usize, object: &mut Value) -> Vec<Diagnostic> {
+    let mut crds = cambium_api::crds::all().into_iter();
+    let Some(crd) = crds.find(|crd| object["kind"] == crd.spec.names.kind.as_str()) else {
+        return Vec::new();
+    };
+    let version = object["apiVersion"].as_str().and_then(|one| one.split_once('/'));
+    let version = version.map_or("v1beta1", |(_, version)| version).to_owned();
+    let wrong = as_served(&crd, &version, object).into_iter();
+    let mut refused: Vec<(String, String)> = wrong.map(|one| (one.path, one.message)).collect();
+    refused.extend(check_components(object).into_iter().map(|one| {
+        let path = one.message.split(": ").next().unwrap_or_default().to_owned();
+        (path, one.message)
+    }));
+    let positions = Positions::of(&source.text, document);
+    let placed = |(path, message): (String, String)| positions.place(source, &path, problem(message));
+    refused.into_iter().map(placed).collect()
 }
 
 /// `1.36` or `v1.36.4`.

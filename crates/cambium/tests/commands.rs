@@ -85,12 +85,7 @@ async fn a_tenant_sees_what_shared_definitions_give() {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
     });
     sandbox.apply(&binding).await;
-    let kubeconfig = std::fs::read_to_string(sandbox.up.kubeconfig()).unwrap();
-    let mut kubeconfig: Value = serde_saphyr::from_str(&kubeconfig).unwrap();
-    for user in kubeconfig["users"].as_array_mut().unwrap() {
-        user["user"]["as"] = json!("tenant");
-    }
-    sandbox.file("tenant.yaml", &serde_saphyr::to_string(&kubeconfig).unwrap());
+    kubeconfig_as(&sandbox, "tenant");
     assert_snapshot!(sandbox.session(&[
         "resolve shop --kubeconfig tenant.yaml",
         "outdated --kubeconfig tenant.yaml",
@@ -98,6 +93,117 @@ async fn a_tenant_sees_what_shared_definitions_give() {
         // No more than that.
         "outdated --kubeconfig tenant.yaml --all-namespaces",
     ]));
+}
+
+/// Writes a kubeconfig with which commands act as this user, `USER.yaml`.
+fn kubeconfig_as(sandbox: &Sandbox, user: &str) {
+    let kubeconfig = std::fs::read_to_string(sandbox.up.kubeconfig()).unwrap();
+    let mut kubeconfig: Value = serde_saphyr::from_str(&kubeconfig).unwrap();
+    for known in kubeconfig["users"].as_array_mut().unwrap() {
+        known["user"]["as"] = json!(user);
+    }
+    sandbox.file(
+        &format!("{user}.yaml"),
+        &serde_saphyr::to_string(&kubeconfig).unwrap(),
+    );
+}
+
+/// Gives a user a role in the sandbox's namespace.
+async fn bind(sandbox: &Sandbox, user: &str, kind: &str, role: &str) {
+    let group = "rbac.authorization.k8s.io";
+    sandbox
+        .apply(&json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": user},
+            "subjects": [{"kind": "User", "name": user, "apiGroup": group}],
+            "roleRef": {"apiGroup": group, "kind": kind, "name": role},
+        }))
+        .await;
+    kubeconfig_as(sandbox, user);
+}
+
+/// Kinds that may not be listed matter only to what refers to them.
+#[tokio::test]
+async fn commands_ask_for_what_they_show() {
+    let sandbox = Sandbox::new("narrow").await;
+    sandbox.publish("web", &THREE[..2]).await;
+    sandbox.application("shop", &[("front", "web@1.2.2")]).await;
+    let mut guard = definition("guard", &[("1.0.0", "one")]);
+    guard["kind"] = json!("PolicyDefinition");
+    let version = guard["spec"]["versions"][0].as_object_mut().unwrap();
+    version.remove("workload");
+    sandbox.apply(&guard).await;
+    // It is not applied, as nobody carries out policies; what it refers to is resolved.
+    let mut guarded = application("guarded", &[("front", "web@1.2.2")]);
+    guarded["spec"]["policies"] = json!([{"name": "first", "type": "guard@1.0.0"}]);
+    eventually_some("the policy is resolved", || async {
+        // Its definition may not be published yet.
+        let _ = apply(&sandbox.client, &sandbox.namespace, &guarded).await;
+        let found = get(&sandbox.client, &sandbox.namespace, "Application", "guarded").await;
+        let references = found.unwrap_or_default()["status"]["references"].clone();
+        Ok((references[1]["version"] == "1.0.0").then_some(()))
+    })
+    .await
+    .unwrap();
+    sandbox
+        .apply(&json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "writer"},
+            "rules": [
+                {"apiGroups": ["core.oam.dev"], "verbs": ["*"],
+                    "resources": ["applications", "componentdefinitions", "traitdefinitions"]},
+                {"apiGroups": ["core.oam.dev"], "verbs": ["get", "list", "watch"],
+                    "resources": ["definitionrevisions", "applicationrevisions"]},
+            ],
+        }))
+        .await;
+    bind(&sandbox, "writer", "Role", "writer").await;
+    assert_snapshot!(sandbox.session(&[
+        "history app/shop --kubeconfig writer.yaml",
+        "history compdef/web --kubeconfig writer.yaml",
+        "resolve shop --kubeconfig writer.yaml",
+        "resolve guarded --kubeconfig writer.yaml",
+        "outdated --kubeconfig writer.yaml",
+        "upgrade shop front=1.2.3 --dry-run --kubeconfig writer.yaml",
+        "upgrade guarded front=1.2.3 --dry-run --kubeconfig writer.yaml",
+        "diff web@1.2.2 web@1.2.3 --kubeconfig writer.yaml",
+        "gc --dry-run --kubeconfig writer.yaml",
+    ]));
+}
+
+/// Who uses a definition that everybody shares is not for everybody to see; the definition is.
+#[tokio::test]
+async fn shared_definitions_are_shown_to_those_who_may_not_see_their_users() {
+    let sandbox = Sandbox::new("narrow-admin").await;
+    let shared = definition("narrow-api", &THREE[..2]);
+    apply(&sandbox.client, "vela-system", &shared).await.unwrap();
+    ready(
+        &sandbox.client,
+        "vela-system",
+        "ComponentDefinition",
+        "narrow-api",
+    )
+    .await;
+    sandbox.publish("web", &THREE[..1]).await;
+    sandbox
+        .application("shop", &[("front", "narrow-api@1.2.2"), ("own", "web")])
+        .await;
+    bind(&sandbox, "admin", "ClusterRole", "admin").await;
+    let shown = |command: &str| {
+        let finished = sandbox.run_with(command, "");
+        let text = format!("{}{}", finished.stdout, finished.stderr);
+        format!(
+            "$ cambium {command}\n{}exit {}\n\n",
+            sandbox::steady(&text),
+            finished.code
+        )
+    };
+    let session: String = [
+        "history compdef/narrow-api -n vela-system --kubeconfig admin.yaml",
+        "diff narrow-api@1.2.2 narrow-api@1.2.3 -n vela-system --kubeconfig admin.yaml",
+        "gc --dry-run -n narrow-admin --kubeconfig admin.yaml",
+    ]
+    .map(shown)
+    .concat();
+    assert_snapshot!(session);
 }
 
 #[tokio::test]
@@ -353,6 +459,44 @@ async fn outdated_lists_who_could_move_to_what() {
     assert_eq!((elsewhere.code, elsewhere.stdout.as_str()), (0, ""));
 }
 
+/// A version that renders and that the API server refuses: nobody runs it, and everybody is told why.
+#[tokio::test]
+async fn a_version_that_cannot_be_applied_is_shown_as_what_nobody_runs() {
+    let sandbox = Sandbox::new("unapplied").await;
+    let service = |version: &str, beyond: u32| {
+        json!({
+            "version": version,
+            "workload": {"definition": {"apiVersion": "v1", "kind": "Service"}},
+            "schematic": {"cue": {"template": format!(
+                "output: {{apiVersion: \"v1\", kind: \"Service\", spec: ports: [{{port: parameter.port + {beyond}}}]}}\n\
+                 parameter: port: *80 | int\n"
+            )}},
+        })
+    };
+    let mut svc = definition("svc", &[]);
+    svc["spec"]["versions"] = json!([service("1.0.0", 0)]);
+    sandbox.apply(&svc).await;
+    ready(&sandbox.client, "unapplied", "ComponentDefinition", "svc").await;
+    sandbox.application("shop", &[("front", "svc@1")]).await;
+    svc["spec"]["versions"] = json!([service("1.0.0", 0), service("1.0.1", 100_000)]);
+    sandbox.apply(&svc).await;
+    let message = eventually_some("the upgrade has failed", || async {
+        let shop = get(&sandbox.client, "unapplied", "Application", "shop").await?;
+        let conditions = shop["status"]["conditions"].as_array().cloned();
+        let mut conditions = conditions.unwrap_or_default().into_iter();
+        let upgraded = conditions.find(|one| one["type"] == "Upgraded" && one["status"] == "False");
+        Ok(upgraded.map(|one| one["message"].as_str().unwrap_or_default().to_owned()))
+    })
+    .await
+    .unwrap();
+    assert!(
+        message.starts_with("components[front]: svc@1 resolves to 1.0.1, which cannot be applied")
+            && message.ends_with("pin it: `cambium upgrade shop front=1.0.0 -n unapplied`"),
+        "{message}"
+    );
+    assert_snapshot!(sandbox.session(&["resolve shop", "outdated", "history compdef/svc"]));
+}
+
 #[tokio::test]
 async fn gc_shows_what_would_go_and_what_stays_and_why() {
     let sandbox = Sandbox::new("gc").await;
@@ -588,6 +732,42 @@ fn without_a_cluster_it_says_so() {
         ]
         .join("\n")
     );
+}
+
+/// Somebody answers, with certificates of another authority: that is not nobody.
+#[tokio::test]
+async fn a_server_that_the_kubeconfig_is_not_for_is_told_apart_from_none() {
+    let sandbox = Sandbox::new("other-server").await;
+    let kubeconfig = std::fs::read_to_string(sandbox.up.kubeconfig()).unwrap();
+    let mut kubeconfig: Value = serde_saphyr::from_str(&kubeconfig).unwrap();
+    let authority = "certificate-authority-data";
+    kubeconfig["clusters"][0]["cluster"][authority] = kubeconfig["clusters"][1]["cluster"][authority].clone();
+    sandbox.file("other.yaml", &serde_saphyr::to_string(&kubeconfig).unwrap());
+    let told = sandbox.run("outdated --kubeconfig other.yaml");
+    let server = kubeconfig["clusters"][0]["cluster"]["server"].as_str().unwrap();
+    let words = format!(
+        "the server at {server} is not the one that this kubeconfig is for: invalid peer certificate"
+    );
+    assert_eq!(told.code, 8, "{told:?}");
+    assert!(told.stderr.contains(&words), "{told:?}");
+    assert!(told.stderr.contains("set KUBECONFIG"), "{told:?}");
+}
+
+#[test]
+fn a_start_that_fails_says_why_once_and_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_cambium"))
+        .args(["up", "--ephemeral", "--listen", &address])
+        .env("TMPDIR", temporary.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert_eq!(said.matches("Address already in use").count(), 1, "{said}");
+    let left: Vec<_> = std::fs::read_dir(temporary.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

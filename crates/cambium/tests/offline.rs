@@ -165,6 +165,23 @@ fn numbers_are_read_as_kubectl_reads_them() {
 }
 
 #[test]
+fn what_a_cluster_would_refuse_is_refused_with_its_place() {
+    insta::assert_snapshot!(rendered(
+        "  policy: []\n  components:\n  - name: a\n    type: vault@1.2\n    replicas: 3\n    trait: []\n  - name: b\n    type: 7\n"
+    ));
+    insta::assert_snapshot!(rendered(
+        "  components:\n  - {name: a, type: vault@1.2}\n  - {name: a, type: vault@1.2}\n"
+    ));
+}
+
+#[test]
+fn what_a_cluster_would_warn_of_is_told() {
+    insta::assert_snapshot!(rendered(
+        "  components:\n  - name: a\n    type: vault@1.3.0\n    properties: {mode: 1, defaultMod: 0644}\n"
+    ));
+}
+
+#[test]
 fn what_a_cluster_would_not_apply_is_not_rendered() {
     insta::assert_snapshot!(rendered(
         "  components: [{name: a, type: vault@1.2}]\n  workflow: {steps: []}\n"

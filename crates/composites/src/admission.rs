@@ -509,14 +509,23 @@ pub fn check_composite(
 
 impl Refused {
     /// What to warn of instead of refusing: something that is not there may come, from a backup or out of somebody's repository, in any order.
-    pub fn may_come(&self) -> Option<String> {
+    pub fn may_come(&self, layout: Layout, object: &Value) -> Option<String> {
         match self {
             Self::Pin {
                 path,
                 why: Refusal::MissingRevision(name),
-            } => Some(format!(
-                "{path}.name: there is no CompositionRevision {name:?} yet; nothing is composed until it is there"
-            )),
+            } => {
+                // A claim names its composite resource, and that names what it is composed of.
+                let is_composed = !layout.resource_refs(object).is_empty()
+                    || object["spec"]["resourceRef"]["name"].is_string();
+                let until = match is_composed {
+                    true => "what is composed stays as it is",
+                    false => "nothing is composed",
+                };
+                Some(format!(
+                    "{path}.name: there is no CompositionRevision {name:?} yet; {until} until it is there"
+                ))
+            }
             _ => None,
         }
     }

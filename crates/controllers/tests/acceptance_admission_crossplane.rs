@@ -316,6 +316,28 @@ async fn pins(stage: Stage, field: &str) -> Result<()> {
     ensure!(answer.code == 201, "{answer:?}");
     let warned = |warning: &String| warning.contains(&field) && warning.contains("\"nowhere\"");
     ensure!(answer.warnings.iter().any(warned), "{:?}", answer.warnings);
+    ensure!(
+        answer.warnings[0].contains("nothing is composed until"),
+        "{answer:?}"
+    );
+    // What is composed already is not taken away.
+    let (elsewhere, path) = (
+        stage.composite("thing", pin(&base, "nowhere")),
+        stage.path("thing"),
+    );
+    let answer = stage
+        .platform
+        .raw
+        .patch(
+            "application/apply-patch+yaml",
+            &format!("{path}?fieldManager=test&force=true&dryRun=All"),
+            &elsewhere,
+        )
+        .await?;
+    ensure!(
+        answer.code == 200 && answer.warnings[0].contains("what is composed stays as it is until"),
+        "{answer:?}"
+    );
     stage.refused("early", "\"nowhere\" not found").await?;
     let mut restored = zero;
     restored["metadata"] = json!({"name": "nowhere", "labels": restored["metadata"]["labels"],
@@ -608,6 +630,14 @@ async fn a_composition_is_judged_by_the_schemas_of_what_it_composes() -> Result<
     warned(&stage.apply(&path, &unknown).await?, &words)?;
     warned(&stage.apply(&path, &mode(&unknown, "loose")).await?, &words)?;
     is_refused(&stage.apply(&path, &mode(&unknown, "strict")).await?, &words)?;
+    // Without patches there is nothing to be checked.
+    if let Some(resource) = unknown["spec"]["resources"][0].as_object_mut() {
+        resource.remove("patches");
+    }
+    for mode in [unknown.clone(), mode(&unknown, "loose")] {
+        let answer = stage.apply(&path, &mode).await?;
+        ensure!(answer.code < 300 && answer.warnings.is_empty(), "{answer:?}");
+    }
     // What fits says nothing.
     let answer = stage
         .apply(&path, &mode(&stage.composition("base", "one"), "strict"))

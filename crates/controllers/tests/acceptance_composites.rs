@@ -170,6 +170,42 @@ async fn x7_a_pin_to_nothing_is_refused_and_what_is_composed_stays() -> Result<(
     stage.at_rest().await
 }
 
+/// Whoever cannot be given a revision is told so by an event, once for each reason: a retry says nothing new.
+#[tokio::test]
+async fn whoever_gets_no_revision_is_warned_once_for_each_reason() -> Result<()> {
+    let stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    stage.compose("selects", following(&stage, "preview")).await?;
+    stage.compose("pinned", manual(&stage, Some("not-there"))).await?;
+    let elsewhere = json!({"compositionRef": {"name": stage.called("missing")}});
+    stage.compose("lost", elsewhere).await?;
+    for (name, text) in [
+        ("selects", "no compatible CompositionRevisions found"),
+        ("pinned", "cannot get CompositionRevision"),
+        ("lost", "cannot get Composition"),
+    ] {
+        stage.refused(name, text).await?;
+        // Looked at again, it is refused for the same reason.
+        let touched = json!({"metadata": {"labels": {"looked": "again"}}});
+        stage.edit(&stage.path(name), touched).await?;
+        stage.platform.idle().await?;
+        let told = stage.told(name, text).await?;
+        let facts: Vec<_> = told
+            .iter()
+            .map(|event| (&event["type"], &event["reason"], &event["series"]))
+            .collect();
+        assert_eq!(
+            facts,
+            [(&json!("Warning"), &json!("SelectComposition"), &Value::Null)],
+            "{name}"
+        );
+    }
+    let elsewhere = json!({"spec": {"compositionRef": {"name": stage.called("gone")}}});
+    stage.edit(&stage.path("lost"), elsewhere).await?;
+    stage.told("lost", &stage.called("gone")).await?;
+    stage.at_rest().await
+}
+
 #[tokio::test]
 async fn x8_a_pin_to_another_compositions_revision_is_refused() -> Result<()> {
     let stage = Stage::start().await?;

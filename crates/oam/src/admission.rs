@@ -176,37 +176,10 @@ pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCh
     if deleting || old.is_some_and(|old| intent(old) == intent(new)) {
         return check;
     }
-    let components = new["spec"]["components"].as_array().into_iter().flatten();
-    let mut names = std::collections::BTreeSet::new();
-    for (index, component) in components.enumerate() {
-        let name = component["name"].as_str().unwrap_or_default();
-        if name.is_empty() {
-            check.refused.push(Refused {
-                reason: reason::RENDER_FAILED,
-                message: format!("spec.components[{index}].name: a component needs a name"),
-            });
-        } else if !names.insert(name) {
-            check.refused.push(Refused {
-                reason: reason::RENDER_FAILED,
-                message: format!("spec.components[{index}].name: there are two components {name:?}"),
-            });
-        }
-    }
+    check.refused.extend(check_components(new));
     let restored = old.is_none() && is_restored(new);
     let draft = to_render.render();
-    check.warnings.extend(unread(&draft));
-    for answer in &draft.answers {
-        if let (Some(held_back), Ok(resolved)) = (&answer.held_back, &answer.outcome) {
-            check.warnings.push(format!(
-                "{}: {} cannot be rendered with {} and stays at {}: {}",
-                answer.asked.path,
-                answer.asked.text,
-                resolved.stored.revision,
-                held_back.at.revision,
-                held_back.why
-            ));
-        }
-    }
+    check.warnings.extend(warnings(&draft));
     if let Err((step, problems)) = draft.outcome {
         let missing = [
             reason::DEFINITION_NOT_FOUND,
@@ -228,6 +201,44 @@ pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCh
         }
     }
     check
+}
+
+/// Components that nobody could tell apart.
+pub fn check_components(application: &Value) -> Vec<Refused> {
+    let components = application["spec"]["components"].as_array();
+    let mut names = BTreeSet::new();
+    let mut refused = Vec::new();
+    for (index, component) in components.into_iter().flatten().enumerate() {
+        let name = component["name"].as_str().unwrap_or_default();
+        let problem = match name {
+            "" => "a component needs a name".to_owned(),
+            name if names.insert(name) => continue,
+            name => format!("there are two components {name:?}"),
+        };
+        refused.push(Refused {
+            reason: reason::RENDER_FAILED,
+            message: format!("spec.components[{index}].name: {problem}"),
+        });
+    }
+    refused
+}
+
+/// What an author is told though the application is accepted: properties that nothing reads, and references that cannot move.
+pub fn warnings(draft: &Draft) -> Vec<String> {
+    let mut warnings = unread(draft);
+    for answer in &draft.answers {
+        if let (Some(held_back), Ok(resolved)) = (&answer.held_back, &answer.outcome) {
+            warnings.push(format!(
+                "{}: {} cannot be rendered with {} and stays at {}: {}",
+                answer.asked.path,
+                answer.asked.text,
+                resolved.stored.revision,
+                held_back.at.revision,
+                held_back.why
+            ));
+        }
+    }
+    warnings
 }
 
 /// Whether an application comes out of a backup, where its definitions may come after it.

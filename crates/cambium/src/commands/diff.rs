@@ -26,7 +26,12 @@ pub(crate) async fn diff(options: &Diff) -> Result<()> {
     };
     let (reference, _) = (parse(&options.from)?, parse(&options.to)?);
     let (client, namespace) = ask(&options.asking).await?;
-    let world = World::read(&client, Reach::From(&namespace)).await?;
+    let types = match &options.kind {
+        Some(kind) => vec![kind.type_()],
+        None => DefinitionType::ALL.to_vec(),
+    };
+    let world = World::published(&client, Reach::From(&namespace), &types).await?;
+    world.note_unseen();
     let type_ = match &options.kind {
         Some(kind) => kind.type_(),
         None => guess(&world.catalogue, &namespace, &reference)?,
@@ -72,7 +77,7 @@ fn comprev(text: &str) -> Option<&str> {
 
 async fn of_compositions(from: &str, to: &str, options: &Diff) -> Result<()> {
     let (client, _) = ask(&options.asking).await?;
-    let fleet = Fleet::read(&client).await?;
+    let fleet = Fleet::published(&client).await?;
     let find = |name: &str| {
         let stored = fleet.catalogue.revision(name);
         stored.ok_or_else(|| NotFound(format!("no CompositionRevision {name:?}")))

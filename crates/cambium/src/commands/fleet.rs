@@ -11,8 +11,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::world::{list, list_if_there};
-use crate::exit::{NotFound, WrongUse};
+use super::world::{is_forbidden, list, list_if_there};
+use crate::exit::{NotFound, WrongUse, said};
+use crate::output;
 
 /// Compositions, and who uses them.
 pub(super) struct Fleet {
@@ -46,6 +47,13 @@ pub(super) struct Subject<'f> {
 impl Fleet {
     /// Reads everything. A cluster without the kinds has none of it.
     pub(super) async fn read(client: &Client) -> Result<Self> {
+        let mut fleet = Self::published(client).await?;
+        fleet.read_users(client).await?;
+        Ok(fleet)
+    }
+
+    /// Compositions and their revisions, without those who use them.
+    pub(super) async fn published(client: &Client) -> Result<Self> {
         let mut fleet = Self {
             catalogue: Catalogue::default(),
             consumers: Consumers::default(),
@@ -66,16 +74,32 @@ impl Fleet {
                 Err(error) => tracing::warn!(%error, "a CompositionRevision is left out"),
             }
         }
+        Ok(fleet)
+    }
+
+    /// Composite resources and their claims, as far as one may see; what is left out is said.
+    pub(super) async fn read_users_if_allowed(&mut self, client: &Client) -> Result<()> {
+        match self.read_users(client).await {
+            Err(error) if is_forbidden(&error) => {
+                output::note(&format!("not all users are shown: {}", said(&error)));
+                Ok(())
+            }
+            read => read,
+        }
+    }
+
+    /// Composite resources and their claims.
+    async fn read_users(&mut self, client: &Client) -> Result<()> {
         let definitions = ApiResource::erase::<CompositeResourceDefinition>(&());
         for object in list_if_there(client, &definitions).await? {
             let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
             let typed: CompositeResourceDefinition = serde_json::from_value(object)?;
             match read(&typed) {
-                Ok(definition) => fleet.add(client, definition).await?,
+                Ok(definition) => self.add(client, definition).await?,
                 Err(problems) => tracing::warn!(%problems, "{name} is left out"),
             }
         }
-        Ok(fleet)
+        Ok(())
     }
 
     async fn add(&mut self, client: &Client, definition: Definition) -> Result<()> {

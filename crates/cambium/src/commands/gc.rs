@@ -1,7 +1,8 @@
 //! `cambium gc --dry-run`: what would go, what stays, and why.
 
 use anyhow::Result;
-use cambium_api::names::annotation;
+use cambium_api::names::{SYSTEM_NAMESPACE, annotation};
+use cambium_api::v1beta1::DefinitionType;
 use cambium_composites::revision::LabelEdits;
 use cambium_controllers::Settings;
 use cambium_lineage::{KeepReason, Retention, RevisionName, Users};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::fleet::Fleet;
-use super::world::{Reach, World};
+use super::world::{Reach, Sight, World};
 use super::{answer, heading};
 use crate::cli::Gc;
 use crate::client;
@@ -27,14 +28,25 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
         .into());
     }
     let client = client::connect(&options.cluster).await?;
-    let world = World::read(&client, Reach::Everything).await?;
+    let world = match options.namespace.as_deref() {
+        None => World::read(&client, Reach::Everything).await?,
+        // Those who use what everybody shares are in all namespaces.
+        Some(SYSTEM_NAMESPACE) => {
+            let reach = Reach::In(SYSTEM_NAMESPACE);
+            let mut world = World::published(&client, reach, &DefinitionType::ALL).await?;
+            world.note_unseen();
+            world.read_users(&client, SYSTEM_NAMESPACE).await?;
+            world
+        }
+        Some(namespace) => World::read(&client, Reach::In(namespace)).await?,
+    };
     let mut verdicts = Verdicts::default();
     let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
-    for (artifact, shelf) in world
-        .catalogue
-        .iter()
-        .filter(|(artifact, _)| wanted(&artifact.namespace))
-    {
+    for (artifact, shelf) in world.catalogue.iter() {
+        // Whether its definition is there is not known.
+        if world.is_unseen(artifact.type_, &artifact.namespace).is_some() {
+            continue;
+        }
         let stored: Vec<Arc<Stored>> = shelf.revisions().cloned().collect();
         let uses = world.consumers.uses(artifact, shelf.lineage().ok(), Users::SHOWN);
         let planned = plan(
@@ -58,6 +70,9 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
             let goes = planned.mark.contains(name) || planned.delete.iter().any(|(gone, _)| gone == name);
             let reasons = planned.kept.iter().find(|(kept, _)| kept == name);
             let why: Vec<String> = match (goes, reasons) {
+                (true, _) if world.users != Sight::All => {
+                    vec!["nobody that you may see uses it, and newer ones are kept".to_owned()]
+                }
                 (true, _) => vec!["nobody uses it, and newer ones are kept".to_owned()],
                 (false, Some((_, reasons))) => reasons.iter().map(|why| text(why, "definition")).collect(),
                 (false, None) if one.deleting => vec!["its deletion waits for those who use it".to_owned()],

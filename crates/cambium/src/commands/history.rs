@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
-use cambium_api::v1beta1::DefinitionType;
+use cambium_api::v1beta1::{DefinitionType, ResolvedReference};
 use cambium_lineage::Users;
+use cambium_oam::Artifact;
 use serde_json::json;
 
 use super::fleet::Fleet;
-use super::world::{Reach, World, is_forbidden};
+use super::world::{Reach, Sight, World};
 use super::{age, answer, ask, heading};
 use crate::cli::History;
-use crate::exit::{NotFound, WrongUse, said};
-use crate::output;
+use crate::exit::{NotFound, WrongUse};
 
 pub(crate) async fn history(options: &History) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
@@ -22,26 +22,23 @@ pub(crate) async fn history(options: &History) -> Result<()> {
         ))
         .into());
     };
-    let subject = kind_of(kind);
-    if let Some(Subject::Composition) = subject {
-        return of_composition(&Fleet::read(&client).await?, name, options);
-    }
-    let world = match &subject {
-        Some(Subject::Definition(_)) => match World::read(&client, Reach::Everything).await {
-            // Who uses a definition is known as far as one may see.
-            Err(error) if is_forbidden(&error) => {
-                let why = said(&error);
-                output::note(&format!("only users in namespace {namespace} are shown: {why}"));
-                World::read(&client, Reach::From(&namespace)).await?
-            }
-            world => world?,
-        },
-        _ => World::read(&client, Reach::From(&namespace)).await?,
-    };
-    match subject {
-        Some(Subject::Application) => of_application(&world, &namespace, name, options),
-        Some(Subject::Definition(type_)) => of_definition(&world, &namespace, type_, name, options),
-        _ => Err(WrongUse(format!(
+    match kind_of(kind) {
+        Some(Subject::Composition) => {
+            let mut fleet = Fleet::published(&client).await?;
+            fleet.read_users_if_allowed(&client).await?;
+            of_composition(&fleet, name, options)
+        }
+        Some(Subject::Application) => {
+            let world = World::of_applications(&client, Reach::In(&namespace)).await?;
+            of_application(&world, &namespace, name, options)
+        }
+        Some(Subject::Definition(type_)) => {
+            let mut world = World::published(&client, Reach::From(&namespace), &[type_]).await?;
+            world.note_unseen();
+            world.read_users(&client, &namespace).await?;
+            of_definition(&world, &namespace, type_, name, options)
+        }
+        None => Err(WrongUse(format!(
             "{kind:?} has no revisions; kinds are application, composition, componentdefinition, traitdefinition, policydefinition and workflowstepdefinition"
         ))
         .into()),
@@ -91,7 +88,7 @@ fn of_definition(
     let lineage = shelf.lineage().map_err(|error| anyhow::anyhow!("{error}"))?;
     let uses = world.consumers.uses(artifact, Some(lineage), usize::MAX);
     let mut rows = vec![heading([
-        "REVISION", "VERSION", "NUMBER", "DIGEST", "AGE", "USED BY",
+        "REVISION", "VERSION", "NUMBER", "DIGEST", "AGE", "RUN BY", "USED BY",
     ])];
     let mut all = Vec::new();
     for revision in lineage.revisions().iter().rev() {
@@ -101,11 +98,7 @@ fn of_definition(
             .into_iter()
             .flat_map(Users::named)
             .collect();
-        let used_by = match users.as_slice() {
-            [] => "<none>".to_owned(),
-            [one] => (*one).clone(),
-            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
-        };
+        let running = running(world, artifact, revision.name().as_str());
         rows.push(vec![
             revision.name().to_string(),
             revision
@@ -114,16 +107,44 @@ fn of_definition(
             revision.number().to_string(),
             revision.digest().short(),
             age(revision.created()),
-            used_by,
+            some_of(&running.iter().collect::<Vec<_>>(), world.users),
+            some_of(&users, world.users),
         ]);
         all.push(json!({
             "revision": revision.name(), "version": revision.version(), "number": revision.number(),
             "digest": revision.digest(), "created": revision.created(), "altered": revision.altered(),
-            "usedBy": users,
+            "runBy": (world.users != Sight::Nothing).then_some(running),
+            "usedBy": (world.users != Sight::Nothing).then_some(users),
         }));
     }
     let all = json!({"definition": artifact, "revisions": all});
     answer(&rows, &all, options.asking.output)
+}
+
+/// The Applications whose objects are made from this revision. Others may use it: they resolve to it, or could be rolled back to it.
+fn running(world: &World, artifact: &Artifact, revision: &str) -> Vec<String> {
+    let runs = |reference: &ResolvedReference| {
+        let running = reference.running.as_ref();
+        running.is_some_and(|running| {
+            running.revision == revision && running.namespace.as_ref() == Some(&artifact.namespace)
+        })
+    };
+    let running = world.applications.iter().filter(|(_, application)| {
+        let references = application["status"]["references"].clone();
+        let references: Vec<ResolvedReference> = serde_json::from_value(references).unwrap_or_default();
+        references.iter().any(runs)
+    });
+    running.map(|(key, _)| format!("Application {key}")).collect()
+}
+
+/// The first of several, and how many more there are.
+fn some_of(users: &[&String], sight: Sight) -> String {
+    match users {
+        [] if sight == Sight::Nothing => "<unknown>".to_owned(),
+        [] => "<none>".to_owned(),
+        [one] => (*one).clone(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    }
 }
 
 fn of_application(world: &World, namespace: &str, name: &str, options: &History) -> Result<()> {

@@ -23,6 +23,7 @@ pub(crate) async fn lock(options: &Lock) -> Result<()> {
         .unwrap_or(client.default_namespace())
         .to_owned();
     let world = World::read(&client, Reach::From(&namespace)).await?;
+    world.sees_all_of(&namespace, &application)?;
     let mut unlocked = application.clone();
     if let Some(annotations) = unlocked
         .pointer_mut("/metadata/annotations")

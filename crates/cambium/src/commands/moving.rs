@@ -28,6 +28,7 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
     let world = World::read(&client, Reach::From(&namespace)).await?;
     let (_, application) = world.application(&namespace, &options.application)?;
+    world.sees_all_of(&namespace, application)?;
     for component in wishes.keys() {
         let components = components(application);
         if !components.contains(&component.as_str()) {
@@ -89,6 +90,7 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
         let wanted = options.to.as_deref().unwrap_or("before the current one");
         return Err(NotFound(format!("{key} has no revision {wanted}; {there}")).into());
     };
+    world.sees_all_of(&namespace, &to.application)?;
     let plan = plan_rollback(application, to, &world.catalogue).map_err(Refusals::from)?;
     carry_out(
         &client,

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_api::names::{SYSTEM_NAMESPACE, reason};
 use cambium_composites::{ByRevision, CompositionFetcher as _, Wish};
 use cambium_oam::application::answers;
 use cambium_oam::{Asked, Consuming, Follow, asked, follow, resolve};
@@ -152,14 +151,13 @@ fn references(world: &World, key: &Consuming, application: &Value, follow: &Foll
     let mut rows = Vec::new();
     for answer in &answered.answers {
         let asked = &answer.asked;
+        // Whether there is something newer in what may not be read is not known.
+        if let Some(why) = world.hidden(&key.namespace, asked, answer.outcome.as_ref().err()) {
+            rows.push(row(asked, running(asked), None, format!("unknown: {why}")));
+            continue;
+        }
         let resolved = match &answer.outcome {
             Ok(resolved) => resolved,
-            // Whether there is something newer in what may not be read is not known.
-            Err(refused) if world.is_without_shared && refused.reason == reason::DEFINITION_NOT_FOUND => {
-                let why = format!("unknown: you may not list what namespace {SYSTEM_NAMESPACE} publishes");
-                rows.push(row(asked, running(asked), None, why));
-                continue;
-            }
             Err(refused) => {
                 rows.push(row(asked, running(asked), None, refused.message.clone()));
                 continue;

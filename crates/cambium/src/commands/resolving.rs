@@ -1,7 +1,7 @@
 //! `cambium resolve`: what the references of an application get, and why.
 
 use anyhow::Result;
-use cambium_api::names::{SYSTEM_NAMESPACE, reason};
+use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::{ApplicationStatus, ResolvedReference};
 use cambium_lineage::InUse;
 use cambium_oam::application::answers;
@@ -48,8 +48,20 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
         let known = known(&status.references, asked);
         let using = known.and_then(using);
         let explained = explain(&world.catalogue, &namespace, &follow, asked, using.as_ref());
-        let (got, from, why) = match &answer.outcome {
-            Ok(resolved) => (
+        let hidden = world.hidden(&namespace, asked, answer.outcome.as_ref().err());
+        let (got, from, why) = match (&answer.outcome, hidden) {
+            // What may not be read is told as the manager has found it.
+            (_, Some(hidden)) => {
+                let said = known.filter(|known| known.revision.is_some());
+                let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "<none>".to_owned());
+                let got = said.and_then(|known| known.version.as_ref().or(known.revision.as_ref()));
+                (
+                    text(got),
+                    text(said.and_then(|known| known.namespace.as_ref())),
+                    format!("as the status says: {hidden}"),
+                )
+            }
+            (Ok(resolved), None) => (
                 resolved.stored.revision.to_string(),
                 resolved.stored.artifact.namespace.clone(),
                 match answered.frozen {
@@ -57,20 +69,7 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
                     None => resolved.reason.to_string(),
                 },
             ),
-            // What may not be read is told as the manager has found it.
-            Err(refused) if world.is_without_shared && refused.reason == reason::DEFINITION_NOT_FOUND => {
-                let said = known.filter(|known| known.revision.is_some());
-                let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "<none>".to_owned());
-                let got = said.and_then(|known| known.version.as_ref().or(known.revision.as_ref()));
-                (
-                    text(got),
-                    text(said.and_then(|known| known.namespace.as_ref())),
-                    format!(
-                        "as the status says: you may not list what namespace {SYSTEM_NAMESPACE} publishes"
-                    ),
-                )
-            }
-            Err(refused) => {
+            (Err(refused), None) => {
                 problems.push(refused.clone());
                 ("<none>".to_owned(), "<none>".to_owned(), refused.message.clone())
             }

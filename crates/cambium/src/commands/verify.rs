@@ -31,13 +31,11 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
             kubeconfig: options.kubeconfig.clone(),
             context: Some(context.clone()),
         };
-        let world = World::read(&client::connect(&cluster).await?, Reach::Everything).await?;
-        let wanted = |namespace: &str| options.namespace.as_deref().is_none_or(|only| only == namespace);
-        for (artifact, shelf) in world
-            .catalogue
-            .iter()
-            .filter(|(artifact, _)| wanted(&artifact.namespace))
-        {
+        let reach = options.namespace.as_deref().map_or(Reach::Everything, Reach::In);
+        let client = client::connect(&cluster).await?;
+        let world = World::published(&client, reach, &DefinitionType::ALL).await?;
+        world.note_unseen();
+        for (artifact, shelf) in world.catalogue.iter() {
             for stored in shelf.revisions() {
                 let Some(version) = stored.revision.version() else {
                     without_version += 1;

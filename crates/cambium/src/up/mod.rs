@@ -72,13 +72,18 @@ async fn up(options: &Up) -> anyhow::Result<()> {
         clusters.push(Cluster::start(&name, data, Listen::Exactly(address)).await?);
     }
     // The API servers answer; the line that says `ready` waits for the rest.
-    match kubeconfig::write(&home.kubeconfig, &clusters) {
+    let not_written = match kubeconfig::write(&home.kubeconfig, &clusters) {
         // Deleting objects is what makes space, and one that was written before may still be good.
         Err(error) if kubeconfig::disk_is_full(&error) => {
-            tracing::warn!("{}", kubeconfig::not_written(&error));
+            let why = kubeconfig::not_written(&error);
+            tracing::warn!("{why}");
+            Some(why)
         }
-        written => written?,
-    }
+        written => {
+            written?;
+            None
+        }
+    };
     let mut platforms = Vec::new();
     for cluster in clusters.iter().filter(|_| !options.bare) {
         platforms.push(platform(cluster, options).await?);
@@ -89,7 +94,7 @@ async fn up(options: &Up) -> anyhow::Result<()> {
         // Somebody may have changed what the story is about. The clusters are what they came for.
         tracing::error!("the demo ended early: {error:#}");
     }
-    announce(&home.kubeconfig)?;
+    announce(&ready(&home.kubeconfig, not_written.as_deref()))?;
 
     stop_signal().await?;
     tracing::info!("stopping");
@@ -99,7 +104,6 @@ async fn up(options: &Up) -> anyhow::Result<()> {
     for cluster in clusters {
         cluster.stop().await;
     }
-    home.tidy_up();
     Ok(())
 }
 
@@ -169,10 +173,17 @@ fn listen_on(options: &Up) -> Listen {
     }
 }
 
-/// The one line that a script waits for.
-fn announce(kubeconfig: &Path) -> anyhow::Result<()> {
+/// The one line that a script waits for. It names no file that is not there, or is for an earlier run.
+fn ready(kubeconfig: &Path, not_written: Option<&str>) -> String {
+    match not_written {
+        None => format!("ready: export KUBECONFIG={}", kubeconfig.display()),
+        Some(why) => format!("ready: {why}"),
+    }
+}
+
+fn announce(line: &str) -> anyhow::Result<()> {
     let mut output = std::io::stdout();
-    writeln!(output, "ready: export KUBECONFIG={}", kubeconfig.display())?;
+    writeln!(output, "{line}")?;
     output.flush()?;
     Ok(())
 }
@@ -227,19 +238,23 @@ impl Home {
             .clone()
             .unwrap_or_else(|| directory.join("kubeconfig"));
         let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
-        kubeconfig::check(&kubeconfig)?;
-        Ok(Self {
+        let home = Self {
             data,
             kubeconfig,
             temporary,
-        })
+        };
+        kubeconfig::check(&home.kubeconfig)?;
+        Ok(home)
     }
 
     fn data(&self, cluster: &str) -> Option<PathBuf> {
         self.data.as_ref().map(|data| data.join(cluster))
     }
+}
 
-    fn tidy_up(&self) {
+impl Drop for Home {
+    /// However the run ends, also if it never began.
+    fn drop(&mut self) {
         if let Some(directory) = &self.temporary {
             // Left behind, it is a dead kubeconfig in the temporary directory: no harm.
             let _ = std::fs::remove_dir_all(directory);
@@ -305,9 +320,17 @@ mod tests {
             assert_eq!(found.mode() & 0o777, 0o700);
             assert_eq!(found.uid(), own_user().unwrap());
             assert!(home.kubeconfig.starts_with(&directory));
-            home.tidy_up();
+            drop(home);
             assert!(!directory.exists());
         }
+    }
+
+    #[test]
+    fn a_kubeconfig_that_could_not_be_written_is_not_named_as_one_to_use() {
+        let path = Path::new("/data/kubeconfig");
+        assert_eq!(ready(path, None), "ready: export KUBECONFIG=/data/kubeconfig");
+        let line = ready(path, Some("failed to write the kubeconfig: no space"));
+        assert_eq!(line, "ready: failed to write the kubeconfig: no space");
     }
 
     #[tokio::test]

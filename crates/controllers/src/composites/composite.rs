@@ -118,7 +118,8 @@ impl Run<'_> {
             Ok(outcome) => outcome,
             Err(problems) => {
                 let message = format!("refusing to use invalid Composition: {problems}");
-                self.refuse(&message, Some(&fetched)).await
+                let note = Note::warning(reason::COMPOSE_RESOURCES, message);
+                self.refuse(note, Some(&fetched)).await
             }
         }
     }
@@ -133,7 +134,8 @@ impl Run<'_> {
             return Ok(Outcome::Again);
         }
         let message = refusal.to_string();
-        self.refuse(&message, None).await?;
+        let note = Note::warning(reason::SELECT_COMPOSITION, message.as_str());
+        self.refuse(note, None).await?;
         // Whoever changes that wakes us, if we are known to wait. What came before that was known wakes nobody.
         let fetched = {
             let catalogue = self.context.state.catalogue();
@@ -466,8 +468,8 @@ impl Run<'_> {
         conditions.all(|known| known["message"] != message)
     }
 
-    /// Says why nothing can be composed. What is composed stays as it is.
-    async fn refuse(&mut self, message: &str, fetched: Option<&Fetched>) -> kube::Result<Outcome> {
+    /// Says why nothing can be composed. What is composed stays as it is. It is told once: as long as the condition says the same, it is known.
+    async fn refuse(&mut self, note: Note, fetched: Option<&Fetched>) -> kube::Result<Outcome> {
         if let Some(patch) = hold(self.defined.definition.layout(), &self.composite, fetched) {
             let written = self
                 .api()
@@ -478,9 +480,12 @@ impl Run<'_> {
         let status = refused_status(
             &self.defined.definition,
             &self.composite,
-            message,
+            &note.text,
             self.context.now(),
         );
+        if self.is_news(&note.text) {
+            self.tell(note);
+        }
         self.write_status(&status).await?;
         Ok(Outcome::Done)
     }

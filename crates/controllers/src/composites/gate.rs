@@ -110,6 +110,14 @@ impl Compositions {
                 Err(_) => missing.push(Refused::NoSchema { api_version, kind }),
             }
         }
+        // Without patches there is nothing that a schema could have something against. Whoever is strict wants all schemas to be known.
+        let has_patches = composition
+            .templates()
+            .iter()
+            .any(|template| !template.patches.is_empty());
+        if !has_patches && mode != ValidationMode::Strict {
+            missing.clear();
+        }
         let misfits = cambium_compose::misfits(&composition, schemas.get(&composite), |base| {
             schemas.get(&kind_of(base))
         });
@@ -388,10 +396,14 @@ impl Validator for Composites {
                 }
             }
             refused.extend(self.bind(request, new).await);
+            let defined = self.defined(request);
             // What is not there may come: a backup is restored in any order.
             let (warnings, refused): (Vec<_>, Vec<_>) = refused
                 .into_iter()
-                .map(|refused| refused.may_come().ok_or(refused))
+                .map(|refused| match &defined {
+                    Some(defined) => refused.may_come(defined.definition.layout(), new).ok_or(refused),
+                    None => Err(refused),
+                })
                 .partition(Result::is_ok);
             let refused: Vec<_> = refused.into_iter().filter_map(Result::err).collect();
             match refused.is_empty() {
@@ -440,10 +452,16 @@ impl Composites {
         }
     }
 
-    fn check(&self, request: &AdmissionRequest, new: &Value) -> Vec<Refused> {
+    /// What defines the kind that is written, of composite resources or of claims.
+    fn defined(&self, request: &AdmissionRequest) -> Option<Arc<Defined>> {
         let (state, kind) = (&self.0.state, &request.kind);
         let defined = state.defined(&kind.group, &kind.kind);
-        let Some(defined) = defined.or_else(|| state.claimed(&kind.group, &kind.kind)) else {
+        defined.or_else(|| state.claimed(&kind.group, &kind.kind))
+    }
+
+    fn check(&self, request: &AdmissionRequest, new: &Value) -> Vec<Refused> {
+        let state = &self.0.state;
+        let Some(defined) = self.defined(request) else {
             return Vec::new();
         };
         let pins = match self.0.settings.composition_revisions {

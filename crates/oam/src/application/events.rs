@@ -23,7 +23,8 @@ pub fn events(before: &ApplicationStatus, after: &ApplicationStatus) -> Events {
             events.normal.push(moved);
         }
     }
-    if let Some(failed) = news(before, after, condition::UPGRADED, "False") {
+    let upgrade_failed = news(before, after, condition::UPGRADED, "False");
+    if let Some(failed) = upgrade_failed {
         events
             .warnings
             .push((reason::UPGRADE_FAILED.to_owned(), failed.message.clone()));
@@ -32,13 +33,22 @@ pub fn events(before: &ApplicationStatus, after: &ApplicationStatus) -> Events {
         && let Some(ready) = news(before, after, condition::READY, "False")
     {
         let not_moved: Vec<String> = after.references.iter().filter_map(not_moved).collect();
-        events.warnings.push(match not_moved.is_empty() {
-            true => (ready.reason.clone(), ready.message.clone()),
+        let applied = after
+            .conditions
+            .iter()
+            .find(|one| one.type_ == condition::APPLIED);
+        let is_refused = applied.is_some_and(|applied| applied.status == "False");
+        match not_moved.is_empty() {
+            true => events
+                .warnings
+                .push((ready.reason.clone(), ready.message.clone())),
+            // What could not be applied is in what was said of the upgrade.
+            false if is_refused && upgrade_failed.is_some() => {}
             false => {
                 let note = format!("{}: {}", not_moved.join("; "), ready.message);
-                (reason::UPGRADE_FAILED.to_owned(), note)
+                events.warnings.push((reason::UPGRADE_FAILED.to_owned(), note));
             }
-        });
+        }
     }
     let ignored = news(before, after, condition::APPLIED, "True");
     let left_out = [reason::FIELDS_IGNORED, reason::UNSUPPORTED_IGNORED];

@@ -3,7 +3,7 @@
 use super::object::applied_object;
 use super::plan::{Plan, is_orphaning, ours};
 use super::{Draft, Object, Record, Step, Work};
-use crate::{Answer, Refused};
+use crate::{Answer, Asked, Refused};
 use cambium_api::names::{condition, reason};
 use cambium_api::v1beta1::{
     ApplicationStatus, AppliedResource, DefinitionType, NewerVersion, Phase, ResolvedReference,
@@ -53,10 +53,7 @@ pub fn status(
         .or_else(|| recorded.map(|work| work.record.name().to_string()));
     // Without answers, nobody was asked: what is in use stays so.
     if !draft.answers.is_empty() || draft.outcome.is_ok() {
-        let is_applied = plan.is_some_and(|plan| {
-            plan.refused.is_empty() && plan.waiting.is_empty() && happened.failed.is_empty()
-        });
-        after.references = references(draft, frozen.as_deref(), &before, is_applied, now);
+        after.references = references(draft, frozen.as_deref(), &before, applied(plan, happened), now);
     }
     if let Some(work) = work {
         // A number that was not recorded was not issued.
@@ -76,28 +73,43 @@ pub fn status(
             // Among what is there may be somebody else's, and how that is doing says nothing of this one.
             Some(_) => services(work, &ours(application, &happened.live)),
         };
-        after.resolved = Some(resolved(&after.references));
         if let Some(plan) = plan {
             after.applied_resources = applied_resources(plan, happened, &before);
         }
+        after.resolved = Some(match applied(plan, happened) {
+            Applied::Refused => resolved(&after.references, |component| {
+                let mut applied = after.applied_resources.iter();
+                applied.any(|applied| applied.component.as_deref() == Some(component))
+            }),
+            Applied::All | Applied::NotYet => resolved(&after.references, |_| true),
+        });
     }
     let healthy = after.services.iter().filter(|service| service.healthy).count();
     after.healthy = work.map(|_| format!("{healthy}/{}", after.services.len()));
     let mut conditions = Conditions::after(&before.conditions, after.observed_generation, now);
     let frozen = frozen.as_deref();
     after.phase = Some(decide(&mut conditions, draft, frozen, plan, happened, &after));
-    let held_back = held_back(application, &draft.answers);
-    if !held_back.is_empty() {
+    let mut not_moved = held_back(application, &draft.answers);
+    if applied(plan, happened) == Applied::Refused {
+        let refused = plan.into_iter().flat_map(|plan| &plan.refused);
+        let why: Vec<&str> = refused
+            .chain(&happened.failed)
+            .filter_map(|one| one.message.lines().next())
+            .collect();
+        not_moved.extend(not_applied(application, &after.references, &draft.answers, &why));
+    }
+    if !not_moved.is_empty() {
         conditions.set(
             condition::UPGRADED,
             false,
             reason::UPGRADE_FAILED,
-            held_back.join("\n"),
+            not_moved.join("\n"),
         );
     } else if before
         .conditions
         .iter()
         .any(|known| known.type_ == condition::UPGRADED)
+        && after.references.iter().all(runs_what_it_got)
     {
         let message = "Every reference runs what it resolves to";
         conditions.set(condition::UPGRADED, true, reason::AVAILABLE, message);
@@ -311,22 +323,34 @@ fn unhealthy(draft: &Draft, happened: &Happened, after: &ApplicationStatus) -> V
     unhealthy
 }
 
+/// How far a plan was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Applied {
+    All,
+    /// Something waits for something else, or nothing was planned.
+    NotYet,
+    /// Something could not be applied or pruned.
+    Refused,
+}
+
+fn applied(plan: Option<&Plan>, happened: &Happened) -> Applied {
+    match plan {
+        Some(plan) if !plan.refused.is_empty() || !happened.failed.is_empty() => Applied::Refused,
+        Some(plan) if plan.waiting.is_empty() => Applied::All,
+        _ => Applied::NotYet,
+    }
+}
+
+fn runs_what_it_got(reference: &ResolvedReference) -> bool {
+    let running = reference.running.as_ref();
+    running.is_none_or(|running| reference.revision.as_ref() == Some(&running.revision))
+}
+
 /// References that stay at what they run, because they cannot be rendered with what they resolve to.
 fn held_back(application: &Value, answers: &[Answer]) -> Vec<String> {
-    let metadata = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
     let told = answers.iter().filter_map(|answer| {
         let (held_back, resolved) = (answer.held_back.as_ref()?, answer.outcome.as_ref().ok()?);
-        let component = answer.asked.path.strip_prefix("components[");
-        let component = component.and_then(|path| path.strip_suffix(']'));
-        let stay = match component {
-            Some(component) => format!(
-                "`cambium upgrade {} {component}={} -n {}`",
-                metadata("name"),
-                held_back.at.revision,
-                metadata("namespace")
-            ),
-            None => format!("{}@{}", answer.asked.definition(), held_back.at.revision),
-        };
+        let stay = stay(application, &answer.asked, &held_back.at.revision.to_string());
         Some(format!(
             "{}: {} resolves to {}, which cannot be rendered; it stays at {}: {}. Change the properties, or pin it: {stay}",
             answer.asked.path,
@@ -339,11 +363,49 @@ fn held_back(application: &Value, answers: &[Answer]) -> Vec<String> {
     told.collect()
 }
 
+/// References that stay at what they run, because what they resolve to could not be applied.
+fn not_applied(
+    application: &Value,
+    references: &[ResolvedReference],
+    answers: &[Answer],
+    why: &[&str],
+) -> Vec<String> {
+    let told = references.iter().zip(answers).filter_map(|(reference, answer)| {
+        let running = reference.running.as_ref()?.called();
+        let is_told = answer.held_back.is_some() || answer.outcome.is_err() || runs_what_it_got(reference);
+        let got = reference.version.as_ref().or(reference.revision.as_ref())?;
+        (!is_told).then(|| {
+            let stay = stay(application, &answer.asked, running);
+            format!(
+                "{}: {} resolves to {got}, which cannot be applied; it stays at {running}: {}. Change the properties, or pin it: {stay}",
+                answer.asked.path,
+                answer.asked.text,
+                why.join("; ")
+            )
+        })
+    });
+    told.collect()
+}
+
+/// What pins a reference to this version: a command for a component, the reference itself for others.
+fn stay(application: &Value, asked: &Asked, at: &str) -> String {
+    let metadata = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
+    let component = asked.path.strip_prefix("components[");
+    match component.and_then(|path| path.strip_suffix(']')) {
+        Some(component) => format!(
+            "`cambium upgrade {} {component}={at} -n {}`",
+            metadata("name"),
+            metadata("namespace")
+        ),
+        None => format!("{}@{at}", asked.definition()),
+    }
+}
+
 fn references(
     draft: &Draft,
     frozen: Option<&str>,
     before: &ApplicationStatus,
-    is_applied: bool,
+    applied: Applied,
     now: Timestamp,
 ) -> Vec<ResolvedReference> {
     draft
@@ -359,7 +421,7 @@ fn references(
                 definition_type: answer.asked.type_,
                 asked: answer.asked.text.clone(),
                 policy: Some(policy_name(answer.policy, frozen).to_owned()),
-                running: match answer.rendered().filter(|_| is_applied) {
+                running: match answer.rendered().filter(|_| applied == Applied::All) {
                     Some(stored) => Some(RunningRevision {
                         version: stored.revision.version().map(ToString::to_string),
                         revision: stored.revision.name().to_string(),
@@ -377,10 +439,20 @@ fn references(
                     reference.version = stored.revision.version().map(ToString::to_string);
                     reference.revision = Some(stored.revision.name().to_string());
                     reference.digest = Some(stored.revision.digest().to_string());
+                    let not_applied = reference.running.as_ref().filter(|running| {
+                        applied == Applied::Refused && Some(&running.revision) != reference.revision.as_ref()
+                    });
                     reference.message = Some(match (&answer.held_back, frozen) {
                         (Some(held_back), _) => {
                             let at = &held_back.at.revision;
                             format!("stays at {at}: {} cannot be rendered", stored.revision)
+                        }
+                        (None, _) if let Some(running) = not_applied => {
+                            format!(
+                                "stays at {}: {} cannot be applied",
+                                running.called(),
+                                stored.revision
+                            )
                         }
                         (None, Some(revision)) => format!("frozen at {revision}"),
                         (None, None) => resolved.reason.to_string(),
@@ -438,8 +510,8 @@ fn running_before(answer: &Answer, before: &ApplicationStatus) -> Option<Running
     known.running.clone()
 }
 
-/// The components and what they run, or are to run, in one line.
-fn resolved(references: &[ResolvedReference]) -> String {
+/// The components and what they run, or are to run, in one line. A component of which nothing could be applied has no version.
+fn resolved(references: &[ResolvedReference], is_there: impl Fn(&str) -> bool) -> String {
     let is_component =
         |reference: &&ResolvedReference| reference.definition_type == DefinitionType::Component;
     let components = references.iter().filter(is_component).filter_map(|reference| {
@@ -447,6 +519,7 @@ fn resolved(references: &[ResolvedReference]) -> String {
         let name = reference.asked.split('@').next()?;
         let (version, revision) = match &reference.running {
             Some(running) => (&running.version, Some(&running.revision)),
+            None if !is_there(component) => return Some(format!("{component}=<none>")),
             None => (&reference.version, reference.revision.as_ref()),
         };
         Some(match (version, revision) {

@@ -3,11 +3,11 @@
 use crate::world::{World, application, component};
 use cambium_api::v1beta1::{ApplicationStatus, Phase};
 use cambium_lineage::RevisionName;
-use cambium_oam::Catalogue;
 use cambium_oam::application::{
     Draft, Events, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Step, draft, events, plan,
     plan_deletion, status, superfluous,
 };
+use cambium_oam::{Catalogue, Refused};
 use cambium_render::ClusterVersion;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ struct Shop {
     application: Value,
     recorded: Vec<Recorded>,
     live: BTreeMap<Object, Value>,
+    /// What the API server says to everything that is applied, if it refuses.
+    refused: Option<&'static str>,
 }
 
 impl Shop {
@@ -26,6 +28,7 @@ impl Shop {
             application,
             recorded: Vec::new(),
             live: BTreeMap::new(),
+            refused: None,
         }
     }
 
@@ -55,6 +58,13 @@ impl Shop {
             happened.recorded = true;
             for &index in &plan.apply {
                 let wanted = &plan.wanted[index];
+                if let Some(message) = self.refused {
+                    happened.failed.push(Refused {
+                        reason: "ApplyFailed",
+                        message: message.to_owned(),
+                    });
+                    continue;
+                }
                 let mut object = wanted.manifest.clone();
                 object["metadata"]["uid"] = json!(format!("{}-{}", wanted.object, self.recorded.len()));
                 self.live.insert(wanted.object.clone(), object);
@@ -407,6 +417,76 @@ fn a_follower_that_cannot_be_rendered_at_a_new_version_stays_at_the_one_it_runs(
             "components[c0]: api@1 moved from 1.0.0 to 1.0.1".to_owned()
         )]
     );
+}
+
+/// A version that renders and that the API server refuses is an upgrade that failed, as one that cannot be rendered is.
+#[test]
+fn a_move_that_cannot_be_applied_is_an_upgrade_that_failed() {
+    let mut world = World::new(&taking("api", "1.0.0", "image"));
+    world.settle();
+    let mut shop = Shop::new(application("shop", json!({}), &["api@1"]));
+    shop.application["spec"]["components"][0]["properties"] = json!({"image": "a"});
+    shop.refused = Some("Invalid value: 100080");
+    shop.look(&world.catalogue());
+    // Nothing of it has ever run.
+    assert_eq!(shop.application["status"]["resolved"], "c0=<none>");
+    shop.refused = None;
+    shop.look(&world.catalogue());
+    assert_eq!(shop.application["status"]["resolved"], "c0=api@1.0.0");
+
+    world.apply(&taking("api", "1.0.1", "image"));
+    world.settle();
+    shop.refused = Some("Invalid value: 100080");
+    let before: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
+    shop.look(&world.catalogue());
+    let status = shop.application["status"].clone();
+    assert_eq!(status["resolved"], "c0=api@1.0.0");
+    let reference = &status["references"][0];
+    assert_eq!(
+        (
+            &reference["version"],
+            &reference["running"]["version"],
+            &reference["message"]
+        ),
+        (
+            &json!("1.0.1"),
+            &json!("1.0.0"),
+            &json!("stays at 1.0.0: 1.0.1 cannot be applied")
+        )
+    );
+    let after: ApplicationStatus = serde_json::from_value(status.clone()).unwrap();
+    let upgraded = after
+        .conditions
+        .iter()
+        .find(|one| one.type_ == "Upgraded")
+        .unwrap();
+    assert_eq!(
+        (upgraded.status.as_str(), upgraded.message.as_str()),
+        (
+            "False",
+            "components[c0]: api@1 resolves to 1.0.1, which cannot be applied; it stays at 1.0.0: Invalid value: 100080. \
+             Change the properties, or pin it: `cambium upgrade shop c0=1.0.0 -n team`"
+        )
+    );
+    // It is told once.
+    let told = events(&before, &after);
+    assert_eq!(
+        told.warnings,
+        [("UpgradeFailed".to_owned(), upgraded.message.clone())]
+    );
+    shop.look(&world.catalogue());
+    assert_eq!(shop.application["status"], status);
+
+    shop.refused = None;
+    shop.look(&world.catalogue());
+    let after: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
+    let upgraded = after
+        .conditions
+        .iter()
+        .find(|one| one.type_ == "Upgraded")
+        .unwrap();
+    assert_eq!(upgraded.status, "True");
+    assert_eq!(after.resolved.as_deref(), Some("c0=api@1.0.1"));
 }
 
 #[test]

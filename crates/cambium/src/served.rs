@@ -1,0 +1,184 @@
+//! What an API server would say to an object in a file: unknown fields, and values that the schema of its kind does not allow.
+
+use cambium_cue::diagnostic::Place;
+use cambium_cue::source::Span;
+use cambium_cue::{Diagnostic, Source};
+use cambium_schema::FieldPath;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Value, json};
+use serde_saphyr::{Location, Spanned};
+use std::collections::BTreeMap;
+
+/// Something that is wrong with a field.
+pub(crate) struct Wrong {
+    /// The field, as in `spec.components[0].name`.
+    pub(crate) path: String,
+    /// What it is, with the path in it.
+    pub(crate) message: String,
+}
+
+/// Makes of an object what an API server would, at this version of its kind; what that would refuse, or drop.
+pub(crate) fn as_served(crd: &CustomResourceDefinition, version: &str, object: &mut Value) -> Vec<Wrong> {
+    let mut served = crd.spec.versions.iter().filter(|known| known.name == version);
+    let schema = served.next().and_then(|version| version.schema.as_ref());
+    let schema = json!(schema.and_then(|schema| schema.open_api_v3_schema.as_ref()));
+    let of = |error: &cambium_schema::FieldError| Wrong {
+        path: error.path.to_string(),
+        message: error.to_string(),
+    };
+    let schema = match cambium_schema::parse(&schema, &FieldPath::new("openAPIV3Schema")) {
+        Ok(schema) => schema,
+        Err(errors) => return errors.iter().map(of).collect(),
+    };
+    let unknown = cambium_schema::unknown_fields(&schema, object).into_iter();
+    let mut wrong: Vec<Wrong> = unknown
+        .map(|path| Wrong {
+            message: format!("{path}: there is no such field"),
+            path,
+        })
+        .collect();
+    cambium_schema::default(&schema, object);
+    wrong.extend(cambium_schema::validate(&schema, object, None).iter().map(of));
+    wrong
+}
+
+/// Where the fields of a YAML document are in its text.
+#[derive(Default)]
+pub(crate) struct Positions(BTreeMap<String, Span>);
+
+impl Positions {
+    /// Of one document of a text; of none if it cannot be read.
+    pub(crate) fn of(text: &str, document: usize) -> Self {
+        let documents: Vec<Tree> = serde_saphyr::from_multiple(text).unwrap_or_default();
+        let mut positions = Self::default();
+        if let Some(tree) = documents.get(document) {
+            positions.add("", tree);
+        }
+        positions
+    }
+
+    fn add(&mut self, path: &str, tree: &Tree) {
+        match tree {
+            Tree::Leaf => {}
+            Tree::Items(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.put(format!("{path}[{index}]"), item.referenced, &item.value);
+                }
+            }
+            Tree::Fields(fields) => {
+                for (name, value) in fields {
+                    let separator = if path.is_empty() { "" } else { "." };
+                    let path = format!("{path}{separator}{}", name.value);
+                    self.put(path, name.referenced, value);
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, path: String, at: Location, tree: &Tree) {
+        let span = at.span();
+        if let (Some(start), Some(length)) = (span.byte_offset(), span.byte_len()) {
+            let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+            self.0
+                .insert(path.clone(), Span::new(number(start), number(start + length)));
+        }
+        self.add(&path, tree);
+    }
+
+    /// Shows a problem of a field at the field, if the text has it.
+    pub(crate) fn place(&self, source: &Source, path: &str, mut problem: Diagnostic) -> Diagnostic {
+        problem.places.extend(self.0.get(path).map(|span| Place {
+            source: source.clone(),
+            span: *span,
+        }));
+        problem
+    }
+}
+
+/// A YAML document as far as it has fields and items.
+enum Tree {
+    Leaf,
+    Items(Vec<Spanned<Tree>>),
+    Fields(Vec<(Spanned<String>, Tree)>),
+}
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Tree;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("YAML")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            fields.push(entry);
+        }
+        Ok(Tree::Fields(fields))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Tree, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = sequence.next_element()? {
+            items.push(item);
+        }
+        Ok(Tree::Items(items))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
+        Tree::deserialize(deserializer)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
+        Tree::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_i128<E>(self, _: i128) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_u128<E>(self, _: u128) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_none<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+
+    fn visit_unit<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Leaf)
+    }
+}
