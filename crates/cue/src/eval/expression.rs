@@ -1,6 +1,7 @@
 //! Expressions that are computed: operators, interpolation, indexing, calls.
 
 use super::Machine;
+use super::budget::CONJUNCT;
 use super::closed::GroupId;
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
@@ -84,6 +85,7 @@ impl<'p> Machine<'p> {
         let Value::Node(node) = value else { return None };
         let known = self.known(*node);
         known.list.as_ref()?;
+        self.meter.charge(known.arcs.len() * size_of::<NodeId>());
         let elements = known
             .arcs
             .iter()
@@ -297,6 +299,9 @@ impl<'p> Machine<'p> {
 
     /// A list of existing nodes, as a value.
     pub(crate) fn list_value(&mut self, elements: &[NodeId]) -> Value {
+        self.meter
+            .charge(elements.len() * (size_of::<NodeId>() + CONJUNCT));
+        let elements = if self.is_exhausted() { &[] } else { elements };
         let conjunct = self.data_conjunct(Source::List(elements.into()));
         Value::Node(self.temporary(conjunct))
     }

@@ -5,14 +5,15 @@ use super::budget::NODE;
 use super::error::Error;
 use super::expression::Value;
 use super::kind::Kind;
-use super::node::EnvId;
+use super::node::{EnvId, NodeId};
 use super::scalar::Scalar;
 use crate::number::Number;
+use crate::packages::MAXIMUM_TEXT;
 use crate::program::ir::{Binary, BinaryExpr, BoundOperator, Expr, ExprKind, Position, Unary};
 use std::cmp::Ordering;
 
-/// The longest string that repetition may make.
-pub(crate) const MAXIMUM_TEXT: usize = 16 * 1024 * 1024;
+/// The most elements that repetition may make.
+const MAXIMUM_LIST: usize = 1024 * 1024;
 
 impl<'p> Machine<'p> {
     pub(super) fn unary(&mut self, env: EnvId, operator: Unary, operand: &'p Expr) -> Result<Value, Error> {
@@ -261,9 +262,23 @@ impl<'p> Machine<'p> {
     /// Counts a text of this length that is about to be made.
     pub(crate) fn text(&mut self, length: usize, position: Position) -> Result<(), Error> {
         if length > MAXIMUM_TEXT {
-            return Err(self.fatal(format!("text longer than {MAXIMUM_TEXT} bytes"), position));
+            return Err(self.text_too_long(position));
         }
         self.claim(length)
+    }
+
+    /// A text that is longer than any may be.
+    pub(crate) fn text_too_long(&mut self, position: Position) -> Error {
+        self.too_large(format!("text longer than {MAXIMUM_TEXT} bytes"), position)
+    }
+
+    /// Counts a list that is about to be made of `count` times as many elements.
+    pub(crate) fn repeated(&mut self, length: usize, count: usize, position: Position) -> Result<(), Error> {
+        let length = length.saturating_mul(count);
+        if length > MAXIMUM_LIST {
+            return Err(self.too_large(format!("list longer than {MAXIMUM_LIST} elements"), position));
+        }
+        self.claim(size_of::<NodeId>() * length)
     }
 
     pub(super) fn list_arithmetic(
@@ -297,11 +312,10 @@ impl<'p> Machine<'p> {
                     .to_i64()
                     .and_then(|count| usize::try_from(count).ok())
                     .unwrap_or(0);
-                let length = list.len().saturating_mul(count);
-                if length > MAXIMUM_TEXT {
-                    return Some(Err(self.fatal("list is too long", position)));
-                }
-                if let Err(error) = self.claim(NODE * length) {
+                let claimed = self
+                    .repeated(list.len(), count, position)
+                    .and_then(|()| self.claim(NODE * list.len() * count));
+                if let Err(error) = claimed {
                     return Some(Err(error));
                 }
                 list.repeat(count)
