@@ -299,6 +299,9 @@ impl<'p> Machine<'p> {
         arguments: &[Value],
         position: Position,
     ) -> Result<Value, Error> {
+        if self.options.whatever_is_given && builtin.takes_any() {
+            return Err(self.incomplete("what is given decides", position));
+        }
         let mut length = 0;
         for argument in arguments {
             match argument {

@@ -168,6 +168,7 @@ impl<'p> Machine<'p> {
         for validator in validators {
             let result = match self.known(id).atom.scalar.clone() {
                 Some((scalar, _)) => self.validate_scalar(&validator, &scalar),
+                None if self.options.whatever_is_given => continue,
                 None if self.known(id).atom.kind == Kind::STRUCT || self.known(id).list.is_some() => {
                     self.validate_node(&validator, id)
                 }

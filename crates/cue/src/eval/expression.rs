@@ -5,7 +5,7 @@ use super::budget::CONJUNCT;
 use super::closed::GroupId;
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
-use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State};
+use super::node::{Conjunct, EnvId, List, NodeId, Scope, Source, State};
 use super::reference::is_reference;
 use super::scalar::Scalar;
 use super::unify::literal_scalar;
@@ -216,7 +216,9 @@ impl<'p> Machine<'p> {
                 Vec::new(),
             ));
         }
-        if known.is_struct || known.list.is_some() || !known.structs.is_empty() {
+        let fixed = |list: &List| list.length.is_some();
+        let decided = !self.options.whatever_is_given || known.list.as_ref().is_some_and(fixed);
+        if decided && (known.is_struct || known.list.is_some() || !known.structs.is_empty()) {
             return Ok(node);
         }
         if processing {
