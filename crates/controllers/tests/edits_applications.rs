@@ -143,7 +143,8 @@ impl<'a> Player<'a> for Publisher<'a> {
                     .context("a version")?
                     .object(name);
                 let mut other = good.clone();
-                other["spec"]["schematic"]["cue"]["template"] = json!("output: {}\nparameter: {}\n");
+                other["spec"]["schematic"]["cue"]["template"] =
+                    json!("output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\nparameter: {}\n");
                 let path = self.path(&plural(&good), name);
                 self.recovers(&path, &other, &good).await?;
             }

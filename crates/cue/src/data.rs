@@ -39,7 +39,7 @@ impl Data {
 
     /// The same value as YAML text.
     pub fn to_yaml(&self) -> String {
-        crate::packages::yaml::marshal(self)
+        crate::packages::yaml::text(self)
     }
 
     /// The same value as compact JSON text.

@@ -4,7 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use cambium_cue::diagnostic::Severity;
-use cambium_cue::{Data, Diagnostics, EvaluationOptions, Limits, Source, compile, with_deadline};
+use cambium_cue::{
+    CompileOptions, Data, Diagnostics, EvaluationOptions, Limits, Source, compile, compile_with,
+    with_deadline,
+};
 use cambium_cue_judge::{Random, generate};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -278,9 +281,15 @@ fn small() -> Limits {
     Limits::default().divided_by(16)
 }
 
+/// A test imports more than it uses.
+const UNUSED: CompileOptions<'static> = CompileOptions {
+    externals: &[],
+    allow_unused: true,
+};
+
 /// What an evaluation says within a budget, and the steps and bytes that it takes.
 fn spend(text: &str, limits: Limits) -> (Result<Data, Diagnostics>, u64, u64) {
-    let program = compile(&Source::new("in.cue", text)).unwrap();
+    let program = compile_with(&[Source::new("in.cue", text)], UNUSED).unwrap();
     let options = EvaluationOptions {
         limits,
         ..EvaluationOptions::default()
@@ -447,6 +456,163 @@ fn structs_that_grow_are_counted() {
         text.push_str(&format!("a{index}: {{x: a{before}, y: a{before}}}\n"));
     }
     too_expensive(&text);
+}
+
+/// `_a0` and 30 lists, each with the one before it twice: 31 lists in memory, 2^31 numbers to whoever walks them.
+fn doubled() -> String {
+    let mut text =
+        "import \"list\"\nimport \"encoding/json\"\nimport \"encoding/yaml\"\n_a0: [1, 2]\n".to_owned();
+    for index in 1..=30 {
+        let before = index - 1;
+        text.push_str(&format!(
+            "_a{index}: [_a{before}, _a{before}]\n_b{index}: [_a{before}, _a{before}]\n"
+        ));
+    }
+    text
+}
+
+#[test]
+fn what_is_shared_is_counted_as_often_as_it_is_walked() {
+    for walk in [
+        "l: list.FlattenN(_a30, -1)",
+        "l: list.FlattenN(_a30, 29)",
+        "l: len(list.FlattenN(_a30, -1))",
+        "l: list.FlattenN([for x in [1] {_a30}], -1)",
+        "l: _a30",
+        "l: json.Marshal(_a30)",
+        "l: json.MarshalStream(_a30)",
+        "l: yaml.Marshal({a: _a30})",
+        "l: yaml.MarshalStream(_a30)",
+        "l: _a30 == _b30",
+        "l: list.Contains([_a30], _b30)",
+        "l: [_a30, _b30] & list.UniqueItems()",
+        "l: *_a30 | _b30",
+    ] {
+        too_expensive(&format!("{}{walk}\n", doubled()));
+    }
+}
+
+#[test]
+fn what_is_shared_is_counted_when_a_schema_is_written() {
+    let mut text = "#a0: {x: int, y: int}\n".to_owned();
+    for index in 1..=30 {
+        text.push_str(&format!("#a{index}: {{x: #a{0}, y: #a{0}}}\n", index - 1));
+    }
+    text.push_str("parameter: #a30\n");
+    let program = compile(&Source::new("in.cue", text.as_str())).unwrap();
+    let options = EvaluationOptions {
+        limits: small(),
+        ..EvaluationOptions::default()
+    };
+    let mut instance = program.evaluate(&[], options);
+    let parameter = instance.lookup(&["parameter"]).unwrap();
+    instance.openapi(parameter);
+    let problem = instance.exhausted().unwrap();
+    assert_eq!(problem.severity, Severity::Exhausted);
+}
+
+#[test]
+fn long_texts_are_counted_as_often_as_they_are_looked_at() {
+    let start = "import \"list\"\nimport \"strings\"\nimport \"regexp\"\nimport \"encoding/yaml\"\n\
+                 _t: strings.Repeat(\"a\", 2000000)\n_u: \"\\(_t)b\"\n_l: list.Repeat([_t], 10000)\n";
+    for walk in [
+        "l: list.SortStrings(_l)",
+        "l: _l & list.IsSortedStrings()",
+        "l: list.Contains(_l, _u)",
+        "l: list.Contains(_l, \"\\(_t)\") && list.Contains(_l, _u)",
+        "l: strings.Join(_l, \"\")",
+        "l: strings.ContainsAny(_t, strings.Repeat(\"b\", 2000000))",
+        "l: strings.IndexAny(_t, strings.Repeat(\"b\", 2000000))",
+        "l: strings.LastIndexAny(_t, strings.Repeat(\"b\", 2000000))",
+        "l: strings.Trim(_t, strings.Repeat(\"ba\", 1000000))",
+        "l: strings.TrimLeft(_t, strings.Repeat(\"ba\", 1000000))",
+        "l: strings.TrimRight(_t, strings.Repeat(\"ba\", 1000000))",
+        "l: regexp.ReplaceAll(\"a\", _t, \"$0$0$0$0$0$0$0$0\")",
+        "l: regexp.ReplaceAllLiteral(\"a\", _t, \"bbbbbbbbbbbbbbbb\")",
+        "l: regexp.FindAll(\"a\", _t, -1)",
+        "l: regexp.FindAllSubmatch(\"(a)(a)\", _t, -1)",
+        "l: [for i in list.Range(0, 1000, 1) {strings.ToTitle(_t)}]",
+        "l: [for i in list.Range(0, 1000, 1) {len(list.Range(0, 10000, 1))}]",
+    ] {
+        too_expensive(&format!("{start}{walk}\n"));
+    }
+}
+
+#[test]
+fn what_is_looked_at_again_and_again_is_counted() {
+    let start = "import \"list\"\n_l: list.Range(0, 5000, 1)\n_m: list.Range(0, 5000, 1)\n_n: list.Range(0, 2000, 1)\n";
+    for walk in [
+        "l: [for i in _n {_l[0:1][0]}]",
+        "l: [for i in _n {list.Take(_l, 1)[0]}]",
+        "l: [for i in _n {list.Reverse(_l)[0]}]",
+        "l: [for i in _n {_l == _m}]",
+        "l: [for i in _n {list.Sum(_l)}]",
+    ] {
+        too_expensive(&format!("{start}{walk}\n"));
+    }
+    let digits = "9".repeat(20_000);
+    too_expensive(&format!(
+        "import \"list\"\nl: list.Product(list.Repeat([{digits}], 60000))"
+    ));
+    too_expensive(&format!("import \"list\"\nl: list.Range({digits}, {digits}0, 1)"));
+}
+
+#[test]
+fn deep_indentation_is_not_written_out() {
+    let mut value = "strings.Repeat(\"b\\n\", 100000)".to_owned();
+    for _ in 0..200 {
+        value = format!("{{a: {value}}}");
+    }
+    too_expensive(&format!(
+        "import \"strings\"\nimport \"encoding/yaml\"\nx: len(yaml.Marshal({value}))\n"
+    ));
+}
+
+#[test]
+fn values_that_are_nested_too_deep_are_refused() {
+    let mut text =
+        "import \"list\"\nimport \"encoding/json\"\nimport \"encoding/yaml\"\n_a0: [1, 2]\n_b0: [1, 2]\n"
+            .to_owned();
+    for index in 1..=20_000 {
+        text.push_str(&format!("_a{index}: [_a{0}]\n_b{index}: [_b{0}]\n", index - 1));
+    }
+    for walk in [
+        "x: _a20000",
+        "x: json.Marshal(_a20000)",
+        "x: yaml.Marshal(_a20000)",
+    ] {
+        too_expensive(&format!("{text}{walk}\n"));
+    }
+    // What is not written out may be as deep as it likes.
+    for walk in ["x: len(list.FlattenN(_a20000, -1))", "x: _a20000 == _b20000"] {
+        let source = Source::new("in.cue", format!("{text}{walk}\n"));
+        let program = compile_with(&[source], UNUSED).unwrap();
+        let mut instance = program.evaluate(&[], EvaluationOptions::default());
+        let at = instance.lookup(&["x"]).unwrap();
+        assert!(instance.export_at(at).is_ok(), "{walk}");
+    }
+}
+
+#[test]
+fn values_that_are_too_large_are_too_expensive() {
+    for text in [
+        "a: 1000000000 * \"abc\"",
+        "a: 1000000000 * 'abc'",
+        "a: 1000000000 * [1]",
+        "import \"strings\"\na: strings.Repeat(\"abc\", 1000000000)",
+        "import \"list\"\na: list.Repeat([1], 1000000000)",
+        "import \"strings\"\n_t: 1000000*\"a\"\na: strings.Replace(_t, \"a\", \"0123456789abcdefghij\", -1)",
+        "import \"strings\"\n_t: 8000000*\"a\"\na: strings.Join([_t, _t, _t], \"\")",
+        "_t: 9000000*\"a\"\na: \"\\(_t)\\(_t)\"",
+        "_t: 9000000*\"a\"\na: _t + _t",
+        "import \"encoding/json\"\n_t: 1000*\"a\"\na: json.Indent(\"[[1, 2], 3]\", 9000000*\" \", \"\")",
+        "import \"encoding/hex\"\na: hex.Encode(9000000*\"a\")",
+    ] {
+        let (result, ..) = spend(text, Limits::default());
+        let problem = &result.unwrap_err().0[0];
+        assert_eq!(problem.severity, Severity::Exhausted, "{text}: {problem}");
+        assert!(!problem.places.is_empty(), "{text}: no place: {problem}");
+    }
 }
 
 #[test]

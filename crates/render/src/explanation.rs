@@ -1,11 +1,13 @@
 //! What is wrong with properties, in the words of somebody who writes them.
 
 use cambium_cue::{Data, Diagnostic, Instance, Lookup, Shape};
+use cambium_objects::meant;
 
 /// How many values a message offers.
 const OFFERED: usize = 8;
 
-/// Says of parameters of the wrong type what they must be. Other problems stay as the evaluator tells them.
+/// Says of parameters of the wrong type what they must be, and of those that are not allowed which was probably meant. Other problems stay
+/// as the evaluator tells them.
 ///
 /// `declared` is the same template without the parameters that were `given`.
 pub(crate) fn explain(problems: &mut [Diagnostic], given: &Data, declared: &mut Instance<'_>) {
@@ -15,6 +17,12 @@ pub(crate) fn explain(problems: &mut [Diagnostic], given: &Data, declared: &mut 
             continue;
         };
         let Some(steps) = steps(below) else { continue };
+        if problem.message == "field not allowed" {
+            if let Some(meant) = allowed_instead(declared, &steps) {
+                problem.message = format!("field not allowed; did you mean {meant:?}?");
+            }
+            continue;
+        }
         let (Some(value), Some(at)) = (given_at(given, &steps), declared_at(declared, &steps)) else {
             continue;
         };
@@ -25,6 +33,18 @@ pub(crate) fn explain(problems: &mut [Diagnostic], given: &Data, declared: &mut 
             problem.message = format!("{name} must be {}, not {}", wanted.told(), shown(value));
         }
     }
+}
+
+/// The name of a declared parameter that is near the last of a path.
+fn allowed_instead(declared: &mut Instance<'_>, steps: &[Step<'_>]) -> Option<String> {
+    let (Step::Field(written), within) = steps.split_last()? else {
+        return None;
+    };
+    let at = declared_at(declared, within)?;
+    let Shape::Struct(members) = declared.shape(at) else {
+        return None;
+    };
+    meant(written, members.iter().map(|member| member.name.as_str())).map(str::to_owned)
 }
 
 enum Step<'a> {
@@ -218,6 +238,29 @@ mod tests {
                 "parameter: {env?: [...string]}",
                 r#"{"env": {"a": "b"}}"#,
                 "parameter.env: env must be a list, not an object",
+            ),
+        ] {
+            assert_eq!(told(template, given), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_property_that_is_not_allowed_is_told_with_the_nearest_name() {
+        for (template, given, expected) in [
+            (
+                "parameter: close({replicas: *1 | int})",
+                r#"{"replicsa": 2}"#,
+                r#"parameter.replicsa: field not allowed; did you mean "replicas"?"#,
+            ),
+            (
+                "parameter: #P\n#P: {ports?: [...{port: int, name?: string}]}",
+                r#"{"ports": [{"port": 1, "nmae": "a"}]}"#,
+                r#"parameter.ports[0].nmae: field not allowed; did you mean "name"?"#,
+            ),
+            (
+                "parameter: close({replicas: *1 | int})",
+                r#"{"zzz": 2}"#,
+                "parameter.zzz: field not allowed",
             ),
         ] {
             assert_eq!(told(template, given), [expected]);

@@ -146,6 +146,25 @@ impl<'p> Machine<'p> {
         self.exhausted.clone().map_or(Ok(()), Err)
     }
 
+    /// Whether a value that is nested so deep in others may be looked at: whatever walks it goes as deep.
+    pub(super) fn within_depth(&mut self, depth: usize) -> Result<(), Error> {
+        let limit = self.options.limits.depth;
+        if depth < limit as usize {
+            return Ok(());
+        }
+        let message = format!("value is nested more than {limit} deep");
+        let error = self.bottom(Code::Exhausted, Reason::Text(message), self.here());
+        self.exhaust(error.clone());
+        Err(error)
+    }
+
+    /// A value that is larger than any may be: as much as a budget that is used up.
+    pub(crate) fn too_large(&mut self, message: String, position: Position) -> Error {
+        let error = self.bottom(Code::Exhausted, Reason::Text(message), vec![position]);
+        self.exhaust(error.clone());
+        error
+    }
+
     /// Nothing more is evaluated.
     pub(super) fn exhaust(&mut self, error: Error) {
         self.meter.look_at = 0;
@@ -162,6 +181,13 @@ impl<'p> Machine<'p> {
         let above = std::iter::successors(self.visited, |node| self.node(*node).parent);
         let mut nodes = self.stack.iter().rev().copied().chain(above);
         let place = nodes.find_map(|node| self.node(node).conjuncts.iter().find_map(written));
-        place.into_iter().collect()
+        // Between two values, it was the last that was made.
+        let latest = || {
+            self.nodes
+                .iter()
+                .rev()
+                .find_map(|node| node.conjuncts.iter().find_map(written))
+        };
+        place.or_else(latest).into_iter().collect()
     }
 }

@@ -92,7 +92,7 @@ impl<T: IntoValue> IntoValue for Result<T, CallError> {
     fn into_value(self, machine: &mut Machine<'_>, position: Position) -> Result<Value, Error> {
         match self {
             Ok(value) => value.into_value(machine, position),
-            Err(error) => Err(machine.bottom(Code::Fatal, Reason::Call(error.0), vec![position])),
+            Err(error) => Err(machine.call_failed(error, position)),
         }
     }
 }
@@ -151,6 +151,22 @@ impl Builtin {
             ("encoding/json" | "encoding/yaml", _) => 32,
             ("regexp", name) if name.starts_with("FindAll") => 64,
             _ => 2,
+        }
+    }
+
+    /// Whether it looks for each character of its first text in the second.
+    fn takes_set(&self) -> bool {
+        matches!(
+            self.name,
+            "ContainsAny" | "IndexAny" | "LastIndexAny" | "Trim" | "TrimLeft" | "TrimRight"
+        )
+    }
+
+    /// How much more a match costs that says what its groups matched, as often as there is one.
+    fn groups(&self) -> u64 {
+        match self.name {
+            name if name.starts_with("FindAll") || name.starts_with("ReplaceAll") => 8,
+            _ => 1,
         }
     }
 
@@ -283,6 +299,9 @@ impl<'p> Machine<'p> {
         arguments: &[Value],
         position: Position,
     ) -> Result<Value, Error> {
+        if self.options.whatever_is_given && builtin.takes_any() {
+            return Err(self.incomplete("what is given decides", position));
+        }
         let mut length = 0;
         for argument in arguments {
             match argument {
@@ -293,24 +312,46 @@ impl<'p> Machine<'p> {
             }
         }
         self.claim(length.saturating_mul(builtin.growth()))?;
+        self.spend(length as u64 / 32)?;
+        if let (
+            "strings",
+            [
+                Value::Scalar(Scalar::String(text)),
+                Value::Scalar(Scalar::String(set)),
+                ..,
+            ],
+        ) = (builtin.package, arguments)
+            && builtin.takes_set()
+        {
+            self.spend((text.len() as u64).saturating_mul(set.len() as u64) / 32)?;
+        }
         if let ("regexp", [Value::Scalar(Scalar::String(pattern)), ..]) = (builtin.package, arguments)
             && builtin.name != "QuoteMeta"
         {
             match self.program.regex(pattern) {
                 Ok(regex) => {
                     self.meter.charge(regex.size());
-                    self.spend(regex.compilation().saturating_add(regex.weight(length)))?;
+                    let matching = regex.weight(length).saturating_mul(builtin.groups());
+                    self.spend(regex.compilation().saturating_add(matching))?;
                 }
                 Err(_) => self.spend(UNCOMPILED)?,
             }
         }
         let value = call(self, arguments, position)?;
         match &value {
-            Value::Scalar(Scalar::String(text)) => self.claim(text.len())?,
-            Value::Scalar(Scalar::Bytes(bytes)) => self.claim(bytes.len())?,
+            Value::Scalar(Scalar::String(text)) => self.text(text.len(), position)?,
+            Value::Scalar(Scalar::Bytes(bytes)) => self.text(bytes.len(), position)?,
             _ => {}
         }
         Ok(value)
+    }
+
+    /// A function has no result: because of what it was given, or because that would be too large.
+    fn call_failed(&mut self, error: CallError, position: Position) -> Error {
+        match error {
+            CallError::Failed(message) => self.bottom(Code::Fatal, Reason::Call(message), vec![position]),
+            CallError::TooLarge => self.text_too_long(position),
+        }
     }
 
     /// An argument of the wrong kind.
@@ -390,7 +431,6 @@ impl<'p> Machine<'p> {
     ) -> Result<Vec<NodeId>, Error> {
         match self.elements(&arguments[index]) {
             Some(elements) => {
-                self.claim(elements.len() * size_of::<NodeId>())?;
                 self.spend(elements.len() as u64 / 4)?;
                 Ok(elements)
             }
@@ -408,7 +448,11 @@ impl<'p> Machine<'p> {
         let mut texts = Vec::new();
         for element in self.list(arguments, index, position)? {
             match self.concrete(Value::Node(element))? {
-                Value::Scalar(Scalar::String(text)) => texts.push(text),
+                Value::Scalar(Scalar::String(text)) => {
+                    // One text may stand in a list many times.
+                    self.spend(1 + text.len() as u64 / 256)?;
+                    texts.push(text);
+                }
                 other => return Err(self.wrong_argument(&other, "string", index, position)),
             }
         }

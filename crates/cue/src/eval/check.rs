@@ -4,9 +4,10 @@ use super::Machine;
 use super::builtin::Validator;
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
-use super::node::{Conjunct, NodeId, Pattern, Source, State};
+use super::node::{Arc_, Conjunct, NodeId, Pattern, Source, State};
 use super::scalar::Scalar;
 use crate::program::ir::{ExprKind, Presence};
+use crate::program::symbols::Label;
 use std::rc::Rc;
 
 impl<'p> Machine<'p> {
@@ -21,6 +22,9 @@ impl<'p> Machine<'p> {
         }
         if let Some(error) = self.known(node).error.as_ref().filter(|error| error.is_fatal()) {
             return Some(error.clone());
+        }
+        if let Err(error) = self.step() {
+            return Some(error);
         }
         // While its fields are looked at, the node itself counts as good.
         self.known_mut(node).checked = Some(None);
@@ -47,6 +51,13 @@ impl<'p> Machine<'p> {
         let (left, right) = (self.expanded(left), self.expanded(right));
         if left == right || self.step().is_err() {
             return true;
+        }
+        let (a, b) = (self.known(left), self.known(right));
+        if let (Some((one, _)), Some((other, _))) = (&a.atom.scalar, &b.atom.scalar) {
+            let weight = one.weight().min(other.weight());
+            if self.spend(weight).is_err() {
+                return true;
+            }
         }
         let (a, b) = (self.known(left), self.known(right));
         if a.error.is_some() != b.error.is_some()
@@ -94,12 +105,13 @@ impl<'p> Machine<'p> {
                 .collect();
             return pairs.into_iter().all(|(one, other)| self.same_value(one, other));
         }
-        let (arcs, others) = (a.arcs.clone(), b.arcs.clone());
+        let arcs = a.arcs.clone();
         arcs.iter().all(|arc| {
-            others.iter().any(|other| {
-                other.label == arc.label
-                    && other.presence == arc.presence
-                    && self.same_value(arc.node, other.node)
+            let other = self.known(right).find_arc(arc.label);
+            let other = other.map(|at| self.known(right).arcs[at]);
+            other.is_some_and(|other| {
+                other.presence == arc.presence
+                    && stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.same_value(arc.node, other.node))
             })
         })
     }
@@ -117,30 +129,30 @@ impl<'p> Machine<'p> {
         let (left, right) = (self.concrete_node(left)?, self.concrete_node(right)?);
         let (a, b) = (self.known(left), self.known(right));
         if let (Some((one, _)), Some((other, _))) = (&a.atom.scalar, &b.atom.scalar) {
-            return Ok(one.compare(other) == Some(std::cmp::Ordering::Equal));
+            let (weight, order) = (one.weight().min(other.weight()), one.compare(other));
+            self.spend(weight)?;
+            return Ok(order == Some(std::cmp::Ordering::Equal));
         }
         if a.list.is_some() != b.list.is_some() || a.is_struct != b.is_struct {
             return Ok(false);
         }
-        let data = |known: &super::Known<'p>| {
-            let is_data = |arc: &&super::node::Arc_| {
-                arc.presence == Presence::Member
-                    && matches!(
-                        arc.label,
-                        crate::program::symbols::Label::Regular(_) | crate::program::symbols::Label::Index(_)
-                    )
-            };
-            known.arcs.iter().filter(is_data).copied().collect::<Vec<_>>()
+        let looked_at = (a.arcs.len() + b.arcs.len()) as u64;
+        self.spend(looked_at / 64)?;
+        let (a, b) = (self.known(left), self.known(right));
+        let is_data = |arc: &Arc_| {
+            arc.presence == Presence::Member && matches!(arc.label, Label::Regular(_) | Label::Index(_))
         };
-        let (ours, theirs) = (data(a), data(b));
-        if ours.len() != theirs.len() {
+        let ours: Vec<Arc_> = a.arcs.iter().copied().filter(is_data).collect();
+        if ours.len() != b.arcs.iter().copied().filter(is_data).count() {
             return Ok(false);
         }
+        self.claim(ours.len() * size_of::<Arc_>())?;
         for arc in ours {
-            let Some(other) = theirs.iter().find(|other| other.label == arc.label) else {
+            let other = self.known(right).find_arc(arc.label);
+            let Some(other) = other.map(|at| self.known(right).arcs[at]).filter(is_data) else {
                 return Ok(false);
             };
-            if !self.equal(arc.node, other.node)? {
+            if !stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.equal(arc.node, other.node))? {
                 return Ok(false);
             }
         }
@@ -156,6 +168,7 @@ impl<'p> Machine<'p> {
         for validator in validators {
             let result = match self.known(id).atom.scalar.clone() {
                 Some((scalar, _)) => self.validate_scalar(&validator, &scalar),
+                None if self.options.whatever_is_given => continue,
                 None if self.known(id).atom.kind == Kind::STRUCT || self.known(id).list.is_some() => {
                     self.validate_node(&validator, id)
                 }

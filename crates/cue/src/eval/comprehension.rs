@@ -19,6 +19,9 @@ impl<'p> Machine<'p> {
         comprehension: &'p ComprehensionExpr,
         env: EnvId,
     ) -> Result<Vec<EnvId>, Error> {
+        if self.options.whatever_is_given {
+            return Err(self.incomplete("what is given decides", comprehension.position));
+        }
         let mut environments = Vec::new();
         self.run_clauses(&comprehension.clauses, env, &mut environments)?;
         Ok(environments)

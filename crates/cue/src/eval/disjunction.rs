@@ -383,6 +383,13 @@ impl<'p> Machine<'p> {
         let node = self.expanded(node);
         let mut print = DefaultHasher::new();
         let known = self.known(node);
+        let weight = known
+            .atom
+            .scalar
+            .as_ref()
+            .map_or(0, |(scalar, _)| scalar.weight());
+        self.spend(weight + known.arcs.len() as u64 / 4).ok();
+        let known = self.known(node);
         (known.is_struct, known.list.is_some(), known.arcs.len()).hash(&mut print);
         if let Some((scalar, _)) = &known.atom.scalar {
             hash_scalar(scalar, &mut print);
@@ -394,8 +401,9 @@ impl<'p> Machine<'p> {
             arc.label.hash(&mut field);
             if arc.presence == Presence::Member {
                 let value = self.expanded(arc.node);
-                if let Some((scalar, _)) = &self.known(value).atom.scalar {
-                    hash_scalar(scalar, &mut field);
+                if let Some((scalar, _)) = self.known(value).atom.scalar.clone() {
+                    self.spend(scalar.weight()).ok();
+                    hash_scalar(&scalar, &mut field);
                 }
             }
             fields = fields.wrapping_add(field.finish());

@@ -1,10 +1,11 @@
 //! Expressions that are computed: operators, interpolation, indexing, calls.
 
 use super::Machine;
+use super::budget::CONJUNCT;
 use super::closed::GroupId;
 use super::error::{Code, Error, Reason};
 use super::kind::Kind;
-use super::node::{Conjunct, EnvId, NodeId, Scope, Source, State};
+use super::node::{Conjunct, EnvId, List, NodeId, Scope, Source, State};
 use super::reference::is_reference;
 use super::scalar::Scalar;
 use super::unify::literal_scalar;
@@ -84,6 +85,7 @@ impl<'p> Machine<'p> {
         let Value::Node(node) = value else { return None };
         let known = self.known(*node);
         known.list.as_ref()?;
+        self.meter.charge(known.arcs.len() * size_of::<NodeId>());
         let elements = known
             .arcs
             .iter()
@@ -214,7 +216,9 @@ impl<'p> Machine<'p> {
                 Vec::new(),
             ));
         }
-        if known.is_struct || known.list.is_some() || !known.structs.is_empty() {
+        let fixed = |list: &List| list.length.is_some();
+        let decided = !self.options.whatever_is_given || known.list.as_ref().is_some_and(fixed);
+        if decided && (known.is_struct || known.list.is_some() || !known.structs.is_empty()) {
             return Ok(node);
         }
         if processing {
@@ -297,6 +301,9 @@ impl<'p> Machine<'p> {
 
     /// A list of existing nodes, as a value.
     pub(crate) fn list_value(&mut self, elements: &[NodeId]) -> Value {
+        self.meter
+            .charge(elements.len() * (size_of::<NodeId>() + CONJUNCT));
+        let elements = if self.is_exhausted() { &[] } else { elements };
         let conjunct = self.data_conjunct(Source::List(elements.into()));
         Value::Node(self.temporary(conjunct))
     }

@@ -90,6 +90,8 @@ impl<'p> Instance<'p> {
     /// The ordinary fields that a struct has, in order. None when the value is not a struct.
     pub fn fields(&mut self, at: Lookup) -> Option<Vec<(String, Lookup)>> {
         let node = self.machine.settled(at.0);
+        let count = self.machine.known(node).arcs.len();
+        self.machine.spend(1 + count as u64 / 4).ok()?;
         let known = self.machine.known(node);
         if !known.is_struct || self.machine.failed(node) {
             return None;
@@ -108,6 +110,7 @@ impl<'p> Instance<'p> {
     /// The elements of a list. None when the value is not a list.
     pub fn elements(&mut self, at: Lookup) -> Option<Vec<Lookup>> {
         let node = self.machine.settled(at.0);
+        self.machine.step().ok()?;
         let elements = self.machine.elements(&super::expression::Value::Node(node))?;
         Some(elements.into_iter().map(Lookup).collect())
     }
@@ -321,7 +324,11 @@ impl<'p> Machine<'p> {
     ) -> Option<Data> {
         self.visited = Some(id);
         // Small texts can stand for huge values: what is written out is counted, too.
-        if let Err(error) = self.step() {
+        if let Err(error) = self.spend(1 + above.len() as u64 / 32) {
+            self.report(&error, id, problems);
+            return None;
+        }
+        if let Err(error) = self.within_depth(above.len()) {
             self.report(&error, id, problems);
             return None;
         }
@@ -389,6 +396,8 @@ impl<'p> Machine<'p> {
                 (Label::Index(_), _) => items.extend(self.export(arc.node, above, problems)),
                 (Label::Regular(symbol), _) => {
                     if let Some(data) = self.export(arc.node, above, problems) {
+                        let length = self.symbols.name(symbol).len();
+                        self.meter.charge(length);
                         fields.push((self.symbols.name(symbol).to_string(), data));
                     }
                 }
@@ -396,6 +405,11 @@ impl<'p> Machine<'p> {
             }
         }
         above.pop();
+        // Putting fields in the order of version 0.9 looks at every literal for each of them.
+        let literals = self.known(node).structs.len();
+        if self.options.legacy_field_order && self.spend((fields.len() * literals) as u64 / 64).is_err() {
+            return None;
+        }
         self.put_in_order(node, &mut fields, |(name, _)| name);
         Some(if is_list {
             Data::List(items)
@@ -448,7 +462,10 @@ impl<'p> Machine<'p> {
     fn report_all(&mut self, id: NodeId, above: &mut Vec<NodeId>, problems: &mut Vec<Diagnostic>) {
         self.visited = Some(id);
         let node = self.settled(id);
-        if above.contains(&node) || self.step().is_err() {
+        let affordable = self
+            .spend(1 + above.len() as u64 / 32)
+            .and_then(|()| self.within_depth(above.len()));
+        if affordable.is_err() || above.contains(&node) {
             return;
         }
         if let Some(error) = self.known(node).error.clone().filter(|error| error.is_fatal()) {

@@ -7,6 +7,7 @@ use super::node::NodeId;
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::program::ir::{Expr, Position, Presence};
 use crate::program::symbols::Label;
+use std::cell::Cell;
 
 /// How many fields and levels of a value a message shows.
 const SHOWN: usize = 8;
@@ -28,7 +29,7 @@ impl<'p> Machine<'p> {
 
     /// What is known of a node, briefly.
     pub(crate) fn show(&self, node: NodeId) -> String {
-        let mut shown = self.show_to(node, SHOWN_DEPTH);
+        let mut shown = self.show_to(node, SHOWN_DEPTH, &Cell::new(SHOWN_LENGTH));
         if shown.len() > SHOWN_LENGTH {
             shown.truncate(shown.floor_char_boundary(SHOWN_LENGTH));
             shown.push('…');
@@ -36,7 +37,12 @@ impl<'p> Machine<'p> {
         shown
     }
 
-    fn show_to(&self, node: NodeId, depth: usize) -> String {
+    /// `left` is how many values may still be shown: each takes a character at least.
+    fn show_to(&self, node: NodeId, depth: usize, left: &Cell<usize>) -> String {
+        if left.get() == 0 {
+            return "…".to_owned();
+        }
+        left.set(left.get() - 1);
         let mut node = node;
         while let Some(next) = self.node(node).forward {
             node = next;
@@ -45,7 +51,7 @@ impl<'p> Machine<'p> {
         if !known.alternatives.is_empty() {
             let show = |(index, alternative): (usize, &NodeId)| {
                 let mark = if index < known.defaults { "*" } else { "" };
-                format!("{mark}{}", self.show_to(*alternative, depth))
+                format!("{mark}{}", self.show_to(*alternative, depth, left))
             };
             let mut shown: Vec<String> = known
                 .alternatives
@@ -72,7 +78,7 @@ impl<'p> Machine<'p> {
         }
         let mut parts = Vec::new();
         for arc in known.arcs.iter().take(SHOWN) {
-            let value = self.show_to(arc.node, depth - 1);
+            let value = self.show_to(arc.node, depth - 1, left);
             let mark = match arc.presence {
                 Presence::Member => "",
                 Presence::Required => "!",

@@ -64,6 +64,9 @@ pub struct EvaluationOptions {
     pub anything_is_present: bool,
     /// Whether fields are shown in the order of language version 0.9 rather than as declared.
     pub legacy_field_order: bool,
+    /// Whether only that is decided which holds for all values that may still be given: defaults and absence decide nothing, structs and
+    /// open lists may get more, and operands whose types never fit are wrong before they are known.
+    pub whatever_is_given: bool,
     /// Whether `[1] + [2]` and `2 * [1]` are computed, as before language version 0.11.
     pub list_arithmetic: bool,
 }
@@ -292,7 +295,7 @@ impl<'p> Machine<'p> {
     /// Like [`Self::expanded`], and through a disjunction to its default.
     fn settled(&mut self, id: NodeId) -> NodeId {
         let mut current = self.expanded(id);
-        while self.known(current).defaults == 1 {
+        while self.known(current).defaults == 1 && !self.options.whatever_is_given {
             let default = self.known(current).alternatives[0];
             current = self.expanded(default);
         }

@@ -34,6 +34,9 @@ pub struct Inexpressible {
 }
 
 /// Definitions may contain themselves; deeper than this they are left open.
+const MAXIMUM_INEXPRESSIBLE: usize = 256;
+
+/// How deep a schema may be.
 const MAXIMUM_DEPTH: usize = 24;
 
 impl Instance<'_> {
@@ -68,12 +71,16 @@ impl Writer<'_, '_> {
             path: path.to_owned(),
             reason: reason.into(),
         };
-        if !self.inexpressible.contains(&found) {
+        if self.inexpressible.len() < MAXIMUM_INEXPRESSIBLE && !self.inexpressible.contains(&found) {
             self.inexpressible.push(found);
         }
     }
 
     fn schema(&mut self, id: NodeId, path: &str) -> Schema {
+        // Small texts can stand for huge schemas.
+        if self.machine.step().is_err() {
+            return open();
+        }
         let node = self.machine.expanded(id);
         if self.above.len() >= MAXIMUM_DEPTH || self.above.contains(&node) {
             self.cannot(path, "contains itself");

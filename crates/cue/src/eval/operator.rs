@@ -5,14 +5,15 @@ use super::budget::NODE;
 use super::error::Error;
 use super::expression::Value;
 use super::kind::Kind;
-use super::node::EnvId;
+use super::node::{EnvId, NodeId, State};
 use super::scalar::Scalar;
 use crate::number::Number;
+use crate::packages::MAXIMUM_TEXT;
 use crate::program::ir::{Binary, BinaryExpr, BoundOperator, Expr, ExprKind, Position, Unary};
 use std::cmp::Ordering;
 
-/// The longest string that repetition may make.
-pub(crate) const MAXIMUM_TEXT: usize = 16 * 1024 * 1024;
+/// The most elements that repetition may make.
+const MAXIMUM_LIST: usize = 1024 * 1024;
 
 impl<'p> Machine<'p> {
     pub(super) fn unary(&mut self, env: EnvId, operator: Unary, operand: &'p Expr) -> Result<Value, Error> {
@@ -73,10 +74,63 @@ impl<'p> Machine<'p> {
                 }))
             }
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide => {
+                if self.options.whatever_is_given {
+                    self.never_fit(env, binary, position)?;
+                }
                 let (first, second) = (self.operand(env, left)?, self.operand(env, right)?);
                 self.arithmetic(operator, &first, &second, position)
             }
         }
+    }
+
+    /// Whether an operator has no result for any values of the types that its operands are declared with.
+    fn never_fit(&mut self, env: EnvId, binary: &'p BinaryExpr, position: Position) -> Result<(), Error> {
+        let [left, right] = [&binary.left, &binary.right].map(|expr| match self.evaluate(env, expr) {
+            Ok(Value::Scalar(scalar)) => (scalar.kind(), scalar.to_string()),
+            Ok(Value::Node(node)) => (self.possible_kinds(node), self.show(node)),
+            Err(_) => (Kind::TOP, String::new()),
+        });
+        let both = |kind: Kind| left.0.intersects(kind) && right.0.intersects(kind);
+        let either = |one: Kind, other: Kind| {
+            left.0.intersects(one) && right.0.intersects(other)
+                || left.0.intersects(other) && right.0.intersects(one)
+        };
+        let repeatable = Kind::STRING | Kind::BYTES | Kind::LIST;
+        let (symbol, fits) = match binary.operator {
+            Binary::Add => (
+                "+",
+                [Kind::NUMBER, Kind::STRING, Kind::BYTES, Kind::LIST]
+                    .into_iter()
+                    .any(both),
+            ),
+            Binary::Multiply => ("*", both(Kind::NUMBER) || either(Kind::INT, repeatable)),
+            Binary::Subtract => ("-", both(Kind::NUMBER)),
+            _ => ("/", both(Kind::NUMBER)),
+        };
+        if fits {
+            return Ok(());
+        }
+        let ((kind, one), (other_kind, other)) = (left, right);
+        let message =
+            format!("invalid operands {one} and {other} to '{symbol}' (type {kind} and {other_kind})");
+        Err(self.fatal(message, position))
+    }
+
+    /// The kinds that a value may turn out to have.
+    fn possible_kinds(&mut self, node: NodeId) -> Kind {
+        let node = self.expanded(node);
+        let known = self.known(node);
+        if known.error.is_some() || known.more || !matches!(self.node(node).state, State::Done) {
+            return Kind::TOP;
+        }
+        if known.alternatives.is_empty() {
+            return self.kind_of(&Value::Node(node));
+        }
+        let alternatives = known.alternatives.clone();
+        let kinds = alternatives
+            .into_iter()
+            .map(|alternative| self.possible_kinds(alternative));
+        kinds.reduce(|one, other| one | other).unwrap_or(Kind::TOP)
     }
 
     pub(super) fn truth(&mut self, env: EnvId, expr: &'p Expr, operator: Binary) -> Result<bool, Error> {
@@ -261,9 +315,23 @@ impl<'p> Machine<'p> {
     /// Counts a text of this length that is about to be made.
     pub(crate) fn text(&mut self, length: usize, position: Position) -> Result<(), Error> {
         if length > MAXIMUM_TEXT {
-            return Err(self.fatal(format!("text longer than {MAXIMUM_TEXT} bytes"), position));
+            return Err(self.text_too_long(position));
         }
         self.claim(length)
+    }
+
+    /// A text that is longer than any may be.
+    pub(crate) fn text_too_long(&mut self, position: Position) -> Error {
+        self.too_large(format!("text longer than {MAXIMUM_TEXT} bytes"), position)
+    }
+
+    /// Counts a list that is about to be made of `count` times as many elements.
+    pub(crate) fn repeated(&mut self, length: usize, count: usize, position: Position) -> Result<(), Error> {
+        let length = length.saturating_mul(count);
+        if length > MAXIMUM_LIST {
+            return Err(self.too_large(format!("list longer than {MAXIMUM_LIST} elements"), position));
+        }
+        self.claim(size_of::<NodeId>() * length)
     }
 
     pub(super) fn list_arithmetic(
@@ -297,11 +365,10 @@ impl<'p> Machine<'p> {
                     .to_i64()
                     .and_then(|count| usize::try_from(count).ok())
                     .unwrap_or(0);
-                let length = list.len().saturating_mul(count);
-                if length > MAXIMUM_TEXT {
-                    return Some(Err(self.fatal("list is too long", position)));
-                }
-                if let Err(error) = self.claim(NODE * length) {
+                let claimed = self
+                    .repeated(list.len(), count, position)
+                    .and_then(|()| self.claim(NODE * list.len() * count));
+                if let Err(error) = claimed {
                     return Some(Err(error));
                 }
                 list.repeat(count)

@@ -9,6 +9,9 @@ use crate::program::ir::Expr;
 impl<'p> Machine<'p> {
     /// Whether an expression has no value: what `== _|_` asks.
     pub(super) fn is_bottom(&mut self, env: EnvId, expr: &'p Expr) -> Result<bool, Error> {
+        if self.options.whatever_is_given {
+            return Err(self.incomplete("what is given decides", expr.position));
+        }
         match self.evaluate(env, expr) {
             Err(error) if error.code == Code::Exhausted || error.asks_own_presence() => Err(error),
             Err(error) if error.code == Code::Cycle && !self.last_try => Err(error),

@@ -68,6 +68,9 @@ impl Instance<'_> {
     /// The form of a value.
     pub fn shape(&mut self, at: Lookup) -> Shape {
         let node = self.machine.expanded(at.0);
+        if let Err(error) = self.machine.step() {
+            return Shape::Failed(self.machine.diagnostic(&error, at.0));
+        }
         if let Some(error) = self.machine.known(node).error.clone() {
             return Shape::Failed(self.machine.diagnostic(&error, at.0));
         }

@@ -23,7 +23,7 @@ pub fn encode(bytes: &[u8]) -> String {
 pub fn decode(text: &str) -> Result<Vec<u8>, CallError> {
     let (mut bytes, mut group, mut size, mut padding) = (Vec::new(), 0u32, 0, 0);
     for (at, byte) in text.bytes().enumerate() {
-        let illegal = || CallError(format!("illegal base64 data at input byte {at}"));
+        let illegal = || CallError::Failed(format!("illegal base64 data at input byte {at}"));
         match byte {
             b'\r' | b'\n' => continue,
             b'=' if padding == 0 && size >= 2 || padding == 1 && size == 3 => {
@@ -48,7 +48,9 @@ pub fn decode(text: &str) -> Result<Vec<u8>, CallError> {
         // Where the unfinished group starts, or where its padding should go on.
         _ => {
             let at = text.len() - if padding == 0 { size } else { 0 };
-            Err(CallError(format!("illegal base64 data at input byte {at}")))
+            Err(CallError::Failed(format!(
+                "illegal base64 data at input byte {at}"
+            )))
         }
     }
 }
@@ -99,7 +101,9 @@ mod tests {
         ] {
             assert_eq!(
                 decode(text),
-                Err(CallError(format!("illegal base64 data at input byte {at}"))),
+                Err(CallError::Failed(format!(
+                    "illegal base64 data at input byte {at}"
+                ))),
                 "{text}"
             );
         }

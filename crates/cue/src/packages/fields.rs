@@ -51,7 +51,7 @@ fn unify(path: &str, left: &mut Data, right: Data) -> Result<(), CallError> {
             for (name, value) in right {
                 fields
                     .add(name, value)
-                    .map_err(|error| CallError(format!("{path}.{}", error.0)))?;
+                    .map_err(|error| CallError::Failed(format!("{path}.{error}")))?;
             }
             *left = fields.fields;
             Ok(())
@@ -63,7 +63,7 @@ fn unify(path: &str, left: &mut Data, right: Data) -> Result<(), CallError> {
                     right.len(),
                     left.len()
                 );
-                return Err(CallError(message));
+                return Err(CallError::Failed(message));
             }
             left.iter_mut()
                 .zip(right)
@@ -77,7 +77,7 @@ fn unify(path: &str, left: &mut Data, right: Data) -> Result<(), CallError> {
                 right.to_json(),
                 left.to_json()
             );
-            Err(CallError(message))
+            Err(CallError::Failed(message))
         }
     }
 }

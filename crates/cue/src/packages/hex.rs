@@ -33,7 +33,7 @@ pub fn decode(text: &str) -> Result<Vec<u8>, CallError> {
     if let Some(wrong) = text.bytes().position(|byte| digit(byte).is_none()) {
         let character = char::from(text.as_bytes()[wrong]);
         let shown = super::strconv::quote_rune(i64::from(u32::from(character)));
-        return Err(CallError(format!(
+        return Err(CallError::Failed(format!(
             "encoding/hex: invalid byte: U+{:04X} {shown}",
             u32::from(character)
         )));

@@ -59,12 +59,7 @@ pub fn indent(text: &[u8], prefix: &str, indent: &str) -> Result<String, CallErr
             b':' => out.extend_from_slice(b": "),
             _ => out.extend_from_slice(written),
         }
-        if out.len() > super::MAXIMUM_TEXT {
-            return Err(CallError(format!(
-                "result is larger than {} bytes",
-                super::MAXIMUM_TEXT
-            )));
-        }
+        super::within_limit(Some(out.len()))?;
     }
     let end = tokens.last().map_or(0, |token| token.end);
     out.extend_from_slice(&text[end..]);
@@ -124,7 +119,7 @@ pub fn unmarshal_stream(text: &[u8]) -> Result<Vec<Data>, CallError> {
         if at == text.len() {
             return Ok(values);
         }
-        let invalid = |error: CallError| CallError(format!("invalid JSON for file \"\": {error}"));
+        let invalid = |error: CallError| CallError::Failed(format!("invalid JSON for file \"\": {error}"));
         let tokens = scan_value(text, at).map_err(invalid)?;
         at = tokens.last().map_or(text.len(), |token| token.end);
         let text = std::str::from_utf8(text).map_err(|_| CallError::new("json: invalid JSON"))?;
@@ -187,7 +182,7 @@ impl Builder<'_> {
             text if text.starts_with('"') => string(text).map(Data::String),
             number => Number::from_literal(number)
                 .map(Data::Number)
-                .map_err(|error| CallError(error.to_string())),
+                .map_err(|error| CallError::Failed(error.to_string())),
         }
     }
 

@@ -113,7 +113,7 @@ pub fn round_to_even(x: &Number) -> Number {
 pub fn multiple_of(x: &Number, y: &Number) -> Result<bool, CallError> {
     let quotient = x
         .divide(y)
-        .map_err(|error| CallError(short(&error.to_string())))?;
+        .map_err(|error| CallError::Failed(short(&error.to_string())))?;
     Ok(quotient.to_bigint().is_some())
 }
 
@@ -131,7 +131,7 @@ pub fn copysign(x: &Number, y: &Number) -> Number {
 pub fn dim(x: &Number, y: &Number) -> Result<Number, CallError> {
     let difference = x
         .subtract(y)
-        .map_err(|error| CallError(short(&error.to_string())))?;
+        .map_err(|error| CallError::Failed(short(&error.to_string())))?;
     Ok(if difference.is_negative() {
         Number::from_i64(0)
     } else {
@@ -155,7 +155,7 @@ pub fn pow10(power: i64) -> Result<Number, CallError> {
 pub fn jacobi(x: &BigInt, y: &BigInt) -> Result<i64, CallError> {
     if y.is_even() {
         let message = format!("big: invalid 2nd argument to Int.Jacobi: need odd integer but got {y}");
-        return Err(CallError(message));
+        return Err(CallError::Failed(message));
     }
     let mut sign = if y.is_negative() && x.is_negative() { -1 } else { 1 };
     let (mut a, mut b) = (x.clone(), y.abs());

@@ -21,13 +21,27 @@ pub const MAXIMUM_TEXT: usize = 16 << 20;
 
 /// Why a builtin has no result; fits after `error in call to strings.Repeat: `.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct CallError(pub String);
+pub enum CallError {
+    /// There is none for these arguments.
+    #[error("{0}")]
+    Failed(String),
+    /// It would be larger than a result may be.
+    #[error("result is larger than {MAXIMUM_TEXT} bytes")]
+    TooLarge,
+}
 
 impl CallError {
     /// A failure with this message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self::Failed(message.into())
+    }
+}
+
+/// Whether a text of this length may be given back.
+pub(crate) fn within_limit(length: Option<usize>) -> Result<(), CallError> {
+    match length.filter(|length| *length <= MAXIMUM_TEXT) {
+        Some(_) => Ok(()),
+        None => Err(CallError::TooLarge),
     }
 }
 

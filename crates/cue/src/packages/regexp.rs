@@ -29,7 +29,8 @@ const SIZES: [(usize, u64); 5] = [
 impl Pattern {
     /// Compiles a pattern in RE2's syntax; what that refuses, this refuses.
     pub fn compile(pattern: &str) -> Result<Self, CallError> {
-        let translated = translate::translate(pattern).map_err(|error| CallError(error.to_string()))?;
+        let translated =
+            translate::translate(pattern).map_err(|error| CallError::Failed(error.to_string()))?;
         let mut builder = RegexBuilder::new(&translated.pattern);
         builder.nest_limit(1_100).dfa_size_limit(256 << 10);
         let mut built = Err(regex::Error::CompiledTooBig(0));
@@ -47,10 +48,10 @@ impl Pattern {
                 names: translated.names,
                 width,
             }),
-            Err(regex::Error::CompiledTooBig(_)) => Err(CallError(format!(
+            Err(regex::Error::CompiledTooBig(_)) => Err(CallError::Failed(format!(
                 "error parsing regexp: expression too large: `{pattern}`"
             ))),
-            Err(_) => Err(CallError(format!(
+            Err(_) => Err(CallError::Failed(format!(
                 "error parsing regexp: not supported here: `{pattern}`"
             ))),
         }
@@ -203,12 +204,7 @@ fn replace_with(
         let Some(whole) = captures.get(0) else { continue };
         result.push_str(&text[copied..whole.start()]);
         replace(&captures, &mut result);
-        if result.len() > super::MAXIMUM_TEXT {
-            return Err(CallError(format!(
-                "result is larger than {} bytes",
-                super::MAXIMUM_TEXT
-            )));
-        }
+        super::within_limit(Some(result.len()))?;
         copied = whole.end();
     }
     result.push_str(&text[copied..]);

@@ -57,7 +57,7 @@ fn range(function: &str, text: &str) -> CallError {
 }
 
 fn failed(function: &str, text: &str, reason: &str) -> CallError {
-    CallError(format!("strconv.{function}: parsing {}: {reason}", quote(text)))
+    CallError::Failed(format!("strconv.{function}: parsing {}: {reason}", quote(text)))
 }
 
 /// Whether the underscores of a literal stand between digits, or between a base prefix and a digit.

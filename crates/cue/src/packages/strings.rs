@@ -4,7 +4,7 @@ mod case;
 
 pub use case::{to_camel, to_lower, to_title, to_upper};
 
-use super::{CallError, MAXIMUM_TEXT};
+use super::{CallError, within_limit};
 
 /// The byte at an index.
 pub fn byte_at(bytes: &[u8], index: i64) -> Result<u8, CallError> {
@@ -212,15 +212,6 @@ fn split_keeping<'text>(text: &'text str, separator: &str, kept: usize, limit: i
         parts.push(rest);
     }
     parts
-}
-
-fn within_limit(length: Option<usize>) -> Result<(), CallError> {
-    match length.filter(|length| *length <= MAXIMUM_TEXT) {
-        Some(_) => Ok(()),
-        None => Err(CallError::new(format!(
-            "result is larger than {MAXIMUM_TEXT} bytes"
-        ))),
-    }
 }
 
 fn count_runes(text: &str) -> i64 {

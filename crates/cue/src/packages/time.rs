@@ -90,7 +90,7 @@ pub fn time(value: &str) -> Result<bool, CallError> {
 pub fn format(value: &str, layout: &str) -> Result<bool, CallError> {
     match parse::parse(layout, value) {
         Ok(_) => Ok(true),
-        Err(_) => Err(CallError(format!(
+        Err(_) => Err(CallError::Failed(format!(
             "invalid time {}",
             super::strconv::quote(value)
         ))),

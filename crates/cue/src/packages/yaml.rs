@@ -4,18 +4,31 @@ mod emit;
 mod load;
 mod resolve;
 
-use super::CallError;
+use super::{CallError, MAXIMUM_TEXT, within_limit};
 use crate::data::Data;
 
 /// The YAML of a value.
-pub fn marshal(data: &Data) -> String {
-    emit::document(data)
+pub fn marshal(data: &Data) -> Result<String, CallError> {
+    let text = emit::document(data, MAXIMUM_TEXT);
+    within_limit(Some(text.len())).map(|()| text)
+}
+
+/// The YAML of a value, however long it is.
+pub(crate) fn text(data: &Data) -> String {
+    emit::document(data, usize::MAX)
 }
 
 /// The YAML of each value, with `---` between them.
-pub fn marshal_stream(values: &[Data]) -> String {
-    let documents: Vec<String> = values.iter().map(emit::document).collect();
-    documents.join("---\n")
+pub fn marshal_stream(values: &[Data]) -> Result<String, CallError> {
+    let mut stream = String::new();
+    for value in values {
+        if !stream.is_empty() {
+            stream.push_str("---\n");
+        }
+        stream.push_str(&marshal(value)?);
+        within_limit(Some(stream.len()))?;
+    }
+    Ok(stream)
 }
 
 /// The value of a text with one document; nothing is null.

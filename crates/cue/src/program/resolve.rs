@@ -13,6 +13,7 @@ use crate::eval::builtin::{self};
 use crate::source::{Source, Span};
 use crate::syntax::ast;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Resolves the files of one package into the struct that they declare together.
@@ -28,6 +29,7 @@ pub(super) fn resolve(
         symbols: Symbols::default(),
         levels: Vec::new(),
         names: Vec::new(),
+        many: HashMap::new(),
         imports: HashMap::new(),
         problems: Vec::new(),
     };
@@ -61,9 +63,14 @@ pub(super) struct Resolver<'a> {
     pub(super) levels: Vec<Level>,
     /// The names that the open struct literals declare, outermost first.
     names: Vec<Entry>,
+    /// Where the names are of literals that declare many, by where theirs begin; without the first of them.
+    many: HashMap<(usize, Symbol), usize>,
     pub(super) imports: HashMap<Symbol, Imported>,
     problems: Vec<Diagnostic>,
 }
+
+/// How many names of a literal are looked through one by one: most literals have no more.
+const FEW: usize = 32;
 
 /// An imported package.
 pub(super) struct Imported {
@@ -177,7 +184,8 @@ impl Resolver<'_> {
             span: name.span,
             used: matches!(target, Target::Field(_)),
         };
-        if let Some(previous) = self.names[first..].iter().find(|entry| entry.name == symbol) {
+        if let Some(at) = self.declared_at(&(first..self.names.len()), symbol) {
+            let previous = &self.names[at];
             if !matches!((previous.target, target), (Target::Field(_), Target::Field(_))) {
                 let message = match (previous.target, target) {
                     (Target::Let(_), Target::Let(_)) => {
@@ -192,7 +200,21 @@ impl Resolver<'_> {
             }
             return;
         }
+        if self.names.len() >= first + FEW {
+            self.many.insert((first, symbol), self.names.len());
+        }
         self.names.push(entry);
+    }
+
+    /// Where a literal declares a name.
+    fn declared_at(&self, names: &Range<usize>, symbol: Symbol) -> Option<usize> {
+        let few = names.start..names.end.min(names.start + FEW);
+        let found = self.names[few].iter().position(|entry| entry.name == symbol);
+        let later = || self.many.get(&(names.start, symbol)).copied();
+        found
+            .map(|at| names.start + at)
+            .or_else(later)
+            .filter(|at| *at < names.end)
     }
 
     fn close_struct(&mut self) {
@@ -201,6 +223,9 @@ impl Resolver<'_> {
         };
         let unused = self.names[names.clone()].iter().filter(|entry| !entry.used);
         let unused: Vec<_> = unused.map(|entry| (entry.name, entry.span)).collect();
+        for entry in self.names[names.clone()].iter().skip(FEW) {
+            self.many.remove(&(names.start, entry.name));
+        }
         self.names.truncate(names.start);
         if self.options.allow_unused {
             return;
@@ -348,11 +373,9 @@ impl Resolver<'_> {
         }
         let field_symbol = field_alias.map(|alias| self.symbols.intern(alias.name));
         if let (Some(alias), Some(Level::Struct(names))) = (field_symbol, self.levels.last())
-            && let Some(entry) = self.names[names.clone()]
-                .iter_mut()
-                .find(|entry| entry.name == alias)
+            && let Some(at) = self.declared_at(names, alias)
         {
-            entry.used = true;
+            self.names[at].used = true;
         }
         let mut alias = |identifier: Option<&ast::Identifier<'_>>| {
             identifier.map(|identifier| Alias {
@@ -418,7 +441,7 @@ impl Resolver<'_> {
 
     pub(super) fn is_declared(&self, name: Symbol) -> bool {
         self.levels.iter().any(|level| match level {
-            Level::Struct(names) => self.names[names.clone()].iter().any(|entry| entry.name == name),
+            Level::Struct(names) => self.declared_at(names, name).is_some(),
             Level::Frame { label, value } => [label, value]
                 .into_iter()
                 .flatten()
@@ -429,12 +452,16 @@ impl Resolver<'_> {
 
     pub(super) fn identifier(&mut self, name: &str, span: Span) -> ExprKind {
         let symbol = self.symbols.intern(name);
-        for (up, level) in self.levels.iter_mut().rev().enumerate() {
+        for level in (0..self.levels.len()).rev() {
+            let up = self.levels.len() - 1 - level;
             let up = u32::try_from(up).expect("the parser bounds nesting");
-            match level {
-                Level::Struct(names) => {
-                    let mut entries = self.names[names.clone()].iter_mut();
-                    let Some(entry) = entries.find(|entry| entry.name == symbol) else {
+            let declared = match &self.levels[level] {
+                Level::Struct(names) => self.declared_at(names, symbol),
+                _ => None,
+            };
+            match &mut self.levels[level] {
+                Level::Struct(_) => {
+                    let Some(entry) = declared.and_then(|at| self.names.get_mut(at)) else {
                         continue;
                     };
                     entry.used = true;

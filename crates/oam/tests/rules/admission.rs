@@ -172,7 +172,7 @@ fn what_nobody_could_use_is_refused() {
         let told = said("ComponentDefinition", nothing);
         assert!(told.contains("it has no template"), "{told}");
     }
-    let old_place = json!({"extension": {"template": "output: {kind: \"ConfigMap\"}"}});
+    let old_place = json!({"extension": {"template": "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}"}});
     assert_eq!(said("ComponentDefinition", old_place), "");
 }
 
@@ -180,7 +180,7 @@ fn what_nobody_could_use_is_refused() {
 fn status_blocks_that_could_only_fail_are_refused() {
     for kind in ["ComponentDefinition", "TraitDefinition"] {
         let with = |block: &str, text: &str| {
-            let template = "output: {kind: \"ConfigMap\"}\noutputs: {}";
+            let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\noutputs: {}";
             let mut spec = json!({"schematic": {"cue": {"template": template}}});
             spec["status"][block] = json!(text);
             said(kind, spec)
@@ -219,13 +219,48 @@ fn templates_that_can_only_fail_are_refused() {
         ),
         (
             "ComponentDefinition",
-            "output: {kind: \"ConfigMap\", data: image: parameter.imag}\nparameter: {image: string}",
-            "parameter has no field \"imag\"; did you mean image?\n    a:1:42",
+            "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: image: parameter.imag}\nparameter: {image: string}",
+            "parameter has no field \"imag\"; did you mean image?\n    a:1:60",
         ),
         (
             "TraitDefinition",
             "ouputs: {a: {kind: \"ConfigMap\"}}",
             "the template has neither outputs nor patch; did you mean outputs?\n    a:1:1",
+        ),
+        (
+            "ComponentDefinition",
+            "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: image: parameter.imag}\nparameter: close({image: string})",
+            "parameter has no field \"imag\"; did you mean image?\n    a:1:60",
+        ),
+        (
+            "ComponentDefinition",
+            "output: 3",
+            "output: must be an object, not 3\n    a:1:9",
+        ),
+        (
+            "ComponentDefinition",
+            "output: {apiVersion: \"v1\"}",
+            "output has no kind\n    a:1:1",
+        ),
+        (
+            "ComponentDefinition",
+            "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: a: 1 & 2}",
+            "output.data.a: conflicting values 2 and 1\n    a:1:56\n    a:1:60",
+        ),
+        (
+            "ComponentDefinition",
+            "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: a: parameter.image + 1}\nparameter: {image: string}",
+            "output.data.a: invalid operands string and 1 to '+' (type string and int)\n    a:1:56",
+        ),
+        (
+            "ComponentDefinition",
+            "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: a: context.nmae}",
+            "context has no field \"nmae\"; did you mean name?\n    a:1:56",
+        ),
+        (
+            "TraitDefinition",
+            "patch: spec: replicas: parameter.replicas",
+            "the template uses parameter.replicas and declares no parameter\n    a:1:24",
         ),
     ] {
         assert_eq!(said(kind, schematic(template)), words);
@@ -233,9 +268,30 @@ fn templates_that_can_only_fail_are_refused() {
 }
 
 #[test]
+fn templates_that_make_too_large_a_text_are_refused_as_too_expensive() {
+    let mut doubled = "_a0: \"xxxxxxxxxx\"\n".to_owned();
+    for index in 1..=40 {
+        doubled.push_str(&format!("_a{index}: _a{0} + _a{0}\n", index - 1));
+    }
+    for value in ["_a40", "1000000000*\"abc\"", "1000000000*[1]"] {
+        let template =
+            format!("{doubled}output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: a: {value}}}\n");
+        let definition = json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition",
+            "metadata": {"name": "a", "namespace": "team"},
+            "spec": {"version": "1.0.1", "schematic": {"cue": {"template": template}}},
+        });
+        let refused = check_definition(None, &definition, None, &Uses::default());
+        assert_eq!(refused.len(), 1, "{value}: {refused:?}");
+        assert_eq!(refused[0].reason, "TemplateTooExpensive", "{value}");
+        assert!(refused[0].message.contains("\n    a:"), "{}", refused[0].message);
+    }
+}
+
+#[test]
 fn templates_that_are_too_expensive_with_their_defaults_are_refused() {
     let template = "import \"list\"\n_n: list.Range(0, 100, 1)\n\
-        output: {kind: \"ConfigMap\", data: [for i in _n for j in _n for k in _n {i}]}";
+        output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: [for i in _n for j in _n for k in _n {i}]}";
     let definition = json!({
         "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition",
         "metadata": {"name": "a", "namespace": "team"},

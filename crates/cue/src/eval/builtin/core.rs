@@ -81,7 +81,8 @@ fn len<'p>(machine: &mut Machine<'p>, arguments: &[Value], position: Position) -
         Value::Scalar(Scalar::String(text)) => text.len(),
         Value::Scalar(Scalar::Bytes(bytes)) => bytes.len(),
         Value::Node(node) => {
-            let is_list = machine.elements(&value).is_some();
+            machine.spend(machine.known(*node).arcs.len() as u64 / 64)?;
+            let is_list = machine.known(*node).list.is_some();
             let counts = |arc: &&crate::eval::node::Arc_| {
                 is_list || (arc.label.is_regular() && arc.presence == Presence::Member)
             };

@@ -79,7 +79,7 @@ fn parsed<T>(
     parse: Parse<T>,
 ) -> Result<T, Error> {
     let text = machine.bytes(arguments, 0, at)?;
-    parse(&text).map_err(|error| machine.bottom(Code::Fatal, Reason::Call(error.0), vec![at]))
+    parse(&text).map_err(|error| machine.call_failed(error, at))
 }
 
 fn document(

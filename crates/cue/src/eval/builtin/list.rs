@@ -6,7 +6,6 @@ use crate::eval::error::Error;
 use crate::eval::expression::Value;
 use crate::eval::kind::Kind;
 use crate::eval::node::NodeId;
-use crate::eval::operator::MAXIMUM_TEXT;
 use crate::eval::scalar::Scalar;
 use crate::number::Number;
 use crate::program::ir::Position;
@@ -97,9 +96,14 @@ fn flatten_into(
     into: &mut Vec<NodeId>,
 ) -> Result<(), Error> {
     for element in elements {
+        // The same list may be an element many times: what is walked is counted, however little there is of it.
+        machine.claim(size_of::<NodeId>())?;
+        machine.step()?;
         let value = machine.concrete(Value::Node(element))?;
         match machine.elements(&value) {
-            Some(inner) if depth != 0 => flatten_into(machine, inner, depth - 1, into)?,
+            Some(inner) if depth != 0 => stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+                flatten_into(machine, inner, depth.saturating_sub(1), into)
+            })?,
             _ => into.push(element),
         }
     }
@@ -163,7 +167,9 @@ fn numbers(machine: &mut Machine<'_>, arguments: &[Value], at: Position) -> Resu
     let mut numbers = Vec::new();
     for element in machine.list(arguments, 0, at)? {
         let value = machine.concrete(Value::Node(element))?;
-        numbers.push(machine.number(&[value], 0, at)?);
+        let number = machine.number(&[value], 0, at)?;
+        machine.spend(1 + number.weight())?;
+        numbers.push(number);
     }
     Ok(numbers)
 }
@@ -181,6 +187,7 @@ fn fold<'p>(
 ) -> Result<Value, Error> {
     let mut total = start;
     for number in numbers(machine, arguments, at)? {
+        machine.spend(total.weight().saturating_add(number.weight()))?;
         total = combine(&total, &number).map_err(|error| machine.fatal(error.to_string(), at))?;
     }
     Ok(number_value(total))
@@ -241,7 +248,7 @@ fn range<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Re
     let mut elements = Vec::new();
     let mut current = start;
     while current.compare(&limit) == end {
-        machine.step()?;
+        machine.spend(1 + current.weight() + step.weight())?;
         elements.push(machine.scalar_node(Scalar::Number(current.clone())));
         current = current
             .add(&step)
@@ -256,9 +263,7 @@ fn repeat<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> R
     let Ok(count) = usize::try_from(count) else {
         return Err(machine.fatal("negative count", at));
     };
-    if elements.len().saturating_mul(count) > MAXIMUM_TEXT / 16 {
-        return Err(machine.fatal("list is too long", at));
-    }
+    machine.repeated(elements.len(), count, at)?;
     Ok(machine.list_value(&elements.repeat(count)))
 }
 
@@ -374,6 +379,11 @@ fn is_sorted<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -
 
 fn sort_strings<'p>(machine: &mut Machine<'p>, arguments: &[Value], at: Position) -> Result<Value, Error> {
     let mut texts = machine.strings(arguments, 0, at)?;
+    // Each text is compared with a few others.
+    let comparisons = u64::from(texts.len().max(1).ilog2());
+    for text in &texts {
+        machine.spend(comparisons.saturating_mul(1 + text.len() as u64 / 256))?;
+    }
     texts.sort_by(|one, other| one.as_bytes().cmp(other.as_bytes()));
     Ok(machine.string_list(texts.iter().map(AsRef::as_ref)))
 }

@@ -225,5 +225,5 @@ fn invalid(byte: u8, context: &str) -> CallError {
         b'"' => "'\"'".to_owned(),
         _ => strconv::quote_rune(i64::from(byte)),
     };
-    CallError(format!("invalid character {shown} {context}"))
+    CallError::Failed(format!("invalid character {shown} {context}"))
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn text<T: std::fmt::Display>(result: Result<T, CallError>) -> String {
-    result.map_or_else(|error| error.0, |value| value.to_string())
+    result.map_or_else(|error| error.to_string(), |value| value.to_string())
 }
 
 #[test]

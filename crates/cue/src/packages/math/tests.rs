@@ -7,7 +7,7 @@ fn number(text: &str) -> Number {
 }
 
 fn text(result: Result<Number, CallError>) -> String {
-    result.map_or_else(|error| error.0, |number| number.to_json())
+    result.map_or_else(|error| error.to_string(), |number| number.to_json())
 }
 
 type Function = fn(&Number) -> Result<Number, CallError>;

@@ -39,7 +39,7 @@ pub fn log2(x: &Number) -> Result<Number, CallError> {
     let two = log(&Number::from_i64(2))?;
     let quotient = log(x)?
         .divide(&two)
-        .map_err(|error| CallError(super::short(&error.to_string())))?;
+        .map_err(|error| CallError::Failed(super::short(&error.to_string())))?;
     Ok(result(&quotient))
 }
 

@@ -40,7 +40,8 @@ pub fn parse_uint(text: &str, base: i64, bits: i64) -> Result<u64, CallError> {
 
 /// The decimal integer of a text.
 pub fn atoi(text: &str) -> Result<i64, CallError> {
-    parse_int(text, 10, 0).map_err(|error| CallError(error.0.replacen("ParseInt", "Atoi", 1)))
+    parse_int(text, 10, 0)
+        .map_err(|error| CallError::Failed(error.to_string().replacen("ParseInt", "Atoi", 1)))
 }
 
 /// An integer in a base from 2 to 62; digits beyond 9 are `a` to `z`, then `A` to `Z`.

@@ -4,7 +4,7 @@ use super::*;
 use crate::number::Number;
 
 fn text<T: ToString>(result: Result<T, CallError>) -> String {
-    result.map_or_else(|error| error.0, |value| value.to_string())
+    result.map_or_else(|error| error.to_string(), |value| value.to_string())
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub fn duration(text: &str) -> Result<bool, CallError> {
 
 /// The nanoseconds of a duration: a sign, then numbers with units.
 pub fn parse_duration(text: &str) -> Result<i64, CallError> {
-    let failed = |what: &str| CallError(format!("time: {what} {}", strconv::quote(text)));
+    let failed = |what: &str| CallError::Failed(format!("time: {what} {}", strconv::quote(text)));
     let invalid = || failed("invalid duration");
     let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
         Some(rest) => (text.starts_with('-'), rest),

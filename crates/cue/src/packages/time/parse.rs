@@ -15,11 +15,11 @@ pub(super) fn parse(layout: &str, value: &str) -> Result<Moment, CallError> {
     let mut remaining = layout;
     let cannot = |rest: &str, element: &str| {
         let [value, layout, rest, element] = [value, layout, rest, element].map(strconv::quote);
-        CallError(format!(
+        CallError::Failed(format!(
             "parsing time {value} as {layout}: cannot parse {rest} as {element}"
         ))
     };
-    let wrong = |what: String| CallError(format!("parsing time {}: {what}", strconv::quote(value)));
+    let wrong = |what: String| CallError::Failed(format!("parsing time {}: {what}", strconv::quote(value)));
     loop {
         let (prefix, element, after) = next(remaining);
         reader.skip(prefix).map_err(|rest| cannot(rest, prefix))?;

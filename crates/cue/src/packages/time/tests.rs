@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn text<T: ToString>(result: Result<T, CallError>) -> String {
-    result.map_or_else(|error| error.0, |value| value.to_string())
+    result.map_or_else(|error| error.to_string(), |value| value.to_string())
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn times_of_rfc_3339() {
     ] {
         assert_eq!(
             time(invalid),
-            Err(CallError(format!("invalid time {invalid:?}"))),
+            Err(CallError::Failed(format!("invalid time {invalid:?}"))),
             "{invalid}"
         );
     }

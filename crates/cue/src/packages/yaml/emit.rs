@@ -12,9 +12,10 @@ const INDENT: usize = 2;
 /// The longest key that stands before its colon; a longer one is marked with `?`.
 const LONGEST_SIMPLE_KEY: usize = 128;
 
-/// One document, with the newline at its end.
-pub(super) fn document(data: &Data) -> String {
+/// One document, with the newline at its end. One that would be longer than the limit is cut behind it.
+pub(super) fn document(data: &Data, limit: usize) -> String {
     let mut emitter = Emitter {
+        limit,
         out: String::new(),
         column: 0,
         whitespace: true,
@@ -37,6 +38,8 @@ enum Parent {
 
 struct Emitter {
     out: String,
+    /// What is longer than this is of no use to anybody: deep indentation makes much of little.
+    limit: usize,
     column: usize,
     /// Whether the last character was a space that separates, or the start of a line.
     whitespace: bool,
@@ -47,6 +50,9 @@ struct Emitter {
 impl Emitter {
     /// A value; `indent` is the column of the collection around it.
     fn node(&mut self, data: &Data, indent: usize, parent: Parent) {
+        if self.is_full() {
+            return;
+        }
         let inner = if parent == Parent::Document {
             0
         } else {
@@ -192,6 +198,10 @@ impl Emitter {
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.out.len() > self.limit
+    }
+
     fn line_break(&mut self) {
         self.out.push('\n');
         self.column = 0;
@@ -200,6 +210,9 @@ impl Emitter {
 
     /// Goes to a column, on this line when nothing but indentation stands before it.
     fn start_line(&mut self, indent: usize) {
+        if self.is_full() {
+            return;
+        }
         if !self.indentation || self.column > indent || self.column == indent && !self.whitespace {
             self.line_break();
         }

@@ -67,7 +67,11 @@ impl<'text> Reader<'text> {
     fn next(&mut self) -> Result<(Event<'text>, Span), CallError> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(CallError(format!(":{}: {}", error.marker().line(), error.info()))),
+            Some(Err(error)) => Err(CallError::Failed(format!(
+                ":{}: {}",
+                error.marker().line(),
+                error.info()
+            ))),
             None => Ok((Event::StreamEnd, Span::default())),
         }
     }
@@ -115,7 +119,7 @@ impl<'text> Reader<'text> {
                 let name = span.slice(self.text).unwrap_or_default().trim_start_matches('*');
                 (0, Content::Alias(anchor, name.to_owned()))
             }
-            _ => return Err(CallError(format!(":{line}: unexpected end of document"))),
+            _ => return Err(CallError::Failed(format!(":{line}: unexpected end of document"))),
         };
         let node = Rc::new(Node { line, content });
         if anchor != 0 {
@@ -307,5 +311,5 @@ fn not_a_map(line: usize) -> CallError {
 }
 
 fn failed(line: usize, message: impl std::fmt::Display) -> CallError {
-    CallError(format!(":{line}: {message}"))
+    CallError::Failed(format!(":{line}: {message}"))
 }

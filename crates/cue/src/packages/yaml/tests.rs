@@ -6,7 +6,15 @@ use crate::packages::json;
 use proptest::prelude::*;
 
 fn read(text: &str) -> String {
-    unmarshal(text.as_bytes()).map_or_else(|error| error.0, |data| data.to_json())
+    unmarshal(text.as_bytes()).map_or_else(|error| error.to_string(), |data| data.to_json())
+}
+
+fn marshal(data: &Data) -> String {
+    super::marshal(data).unwrap()
+}
+
+fn marshal_stream(values: &[Data]) -> String {
+    super::marshal_stream(values).unwrap()
 }
 
 fn write(json: &str) -> String {

@@ -1,0 +1,68 @@
+//! Fields of `context` that no context has.
+
+use super::references::References;
+use super::{did_you_mean, fields, problem};
+use cambium_cue::syntax::ast::File;
+use cambium_cue::{Diagnostic, Source};
+
+/// What templates may find in `context`, here or in KubeVela.
+const FIELDS: [&str; 32] = [
+    "appAnnotations",
+    "appComponents",
+    "appLabels",
+    "appName",
+    "appRevision",
+    "appRevisionNum",
+    "artifacts",
+    "cluster",
+    "clusterVersion",
+    "componentName",
+    "componentType",
+    "components",
+    "config",
+    "dependency",
+    "name",
+    "namespace",
+    "operationName",
+    "operationParams",
+    "operationScope",
+    "output",
+    "outputs",
+    "parameter",
+    "publishVersion",
+    "replicaKey",
+    "revision",
+    "spanID",
+    "startTime",
+    "status",
+    "stepGroupName",
+    "stepName",
+    "stepSessionID",
+    "workflowName",
+];
+
+/// References to fields that `context` never has.
+pub(super) fn unknown_context(file: &File<'_>, source: &Source) -> Vec<Diagnostic> {
+    // A template that declares its context, or may, knows better.
+    if fields(&file.declarations).is_none_or(|fields| fields.contains_key("context")) {
+        return Vec::new();
+    }
+    let references = References::to("context", file);
+    if references.shadowed {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    for (path, span) in &references.found {
+        let name = &path[0];
+        if FIELDS.contains(&name.as_str()) || references.asks_for(&path[..1]) {
+            continue;
+        }
+        let hint = did_you_mean(name, FIELDS.into_iter());
+        problems.push(problem(
+            source,
+            *span,
+            format!("context has no field {name:?}{hint}"),
+        ));
+    }
+    problems
+}
