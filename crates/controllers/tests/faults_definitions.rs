@@ -12,7 +12,7 @@ use kube::Client;
 use platform::{application, component, definition, install};
 use scene::{LATE, Process, Scene, World, world};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 impl Scene<'_> {
@@ -607,14 +607,14 @@ impl Replaceable {
     fn client(&self) -> Client {
         let current = self.0.clone();
         let service = tower::service_fn(move |request| {
-            let client = current.lock().unwrap().clone();
+            let client = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
             async move { client.send(request).await }
         });
         Client::new(service, "default")
     }
 
     fn replace(&self, client: Client) {
-        *self.0.lock().unwrap() = client;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = client;
     }
 }
 

@@ -257,11 +257,6 @@ fn templates_that_can_only_fail_are_refused() {
             "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: a: context.nmae}",
             "context has no field \"nmae\"; did you mean name?\n    a:1:56",
         ),
-        (
-            "TraitDefinition",
-            "patch: spec: replicas: parameter.replicas",
-            "the template uses parameter.replicas and declares no parameter\n    a:1:24",
-        ),
     ] {
         assert_eq!(said(kind, schematic(template)), words);
     }

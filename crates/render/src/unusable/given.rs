@@ -1,4 +1,4 @@
-//! Fields of `context` that no context has.
+//! Fields of `context` that no context has, by mistake.
 
 use super::references::References;
 use super::{did_you_mean, fields, problem};
@@ -41,7 +41,7 @@ const FIELDS: [&str; 32] = [
     "workflowName",
 ];
 
-/// References to fields that `context` never has.
+/// References to misspelt fields of `context`.
 pub(super) fn unknown_context(file: &File<'_>, source: &Source) -> Vec<Diagnostic> {
     // A template that declares its context, or may, knows better.
     if fields(&file.declarations).is_none_or(|fields| fields.contains_key("context")) {
@@ -57,7 +57,11 @@ pub(super) fn unknown_context(file: &File<'_>, source: &Source) -> Vec<Diagnosti
         if FIELDS.contains(&name.as_str()) || references.asks_for(&path[..1]) {
             continue;
         }
+        // Other versions of KubeVela may have more: only a name that is close to another one is a mistake.
         let hint = did_you_mean(name, FIELDS.into_iter());
+        if hint.is_empty() {
+            continue;
+        }
         problems.push(problem(
             source,
             *span,

@@ -1,7 +1,7 @@
 //! Parameters that a template refers to and does not have.
 
 use super::references::References;
-use super::{did_you_mean, fields, name_of, problem};
+use super::{did_you_mean, name_of, problem};
 use cambium_cue::syntax::ast::{Declaration, Expr, ExprKind, File, StructLiteral};
 use cambium_cue::{Diagnostic, Source};
 use std::collections::BTreeMap;
@@ -42,39 +42,25 @@ pub(super) fn unknown_parameters(file: &File<'_>, source: &Source) -> Vec<Diagno
     if references.shadowed {
         return Vec::new();
     }
-    let undeclared = Parameters::default();
-    let literal;
-    let (parameters, declared) = match top_level(file, "parameter").as_slice() {
-        // Something that is embedded may have it.
-        [] if fields(&file.declarations).is_some_and(|fields| !fields.contains_key("parameter")) => {
-            (&undeclared, false)
-        }
-        [value] => match literal_of(file, value, 0).and_then(Parameters::of) {
-            Some(parameters) => {
-                literal = parameters;
-                (&literal, true)
-            }
-            None => return Vec::new(),
-        },
-        _ => return Vec::new(),
+    // Without a declaration, whatever a user gives is a parameter.
+    let [value] = top_level(file, "parameter")[..] else {
+        return Vec::new();
+    };
+    let Some(parameters) = literal_of(file, value, 0).and_then(Parameters::of) else {
+        return Vec::new();
     };
     let mut problems = Vec::new();
     for (path, span) in &references.found {
-        let Some((depth, known)) = missing(parameters, path) else {
+        let Some((depth, known)) = missing(&parameters, path) else {
             continue;
         };
         if references.asks_for(&path[..=depth]) {
             continue;
         }
         let name = &path[depth];
-        let message = match declared {
-            true => {
-                let within: String = path[..depth].iter().map(|step| format!(".{step}")).collect();
-                let hint = did_you_mean(name, known.0.keys().copied());
-                format!("parameter{within} has no field {name:?}{hint}")
-            }
-            false => format!("the template uses parameter.{name} and declares no parameter"),
-        };
+        let within: String = path[..depth].iter().map(|step| format!(".{step}")).collect();
+        let hint = did_you_mean(name, known.0.keys().copied());
+        let message = format!("parameter{within} has no field {name:?}{hint}");
         problems.push(problem(source, *span, message));
     }
     problems
