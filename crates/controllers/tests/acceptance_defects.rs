@@ -487,6 +487,12 @@ async fn admission_refuses_to_delete_a_definition_in_use_unless_it_may_be_orphan
     platform.edit("componentdefinitions", "a", &orphan).await?;
     let deleted = platform.delete("componentdefinitions", "a").await?;
     assert!(deleted.code < 300, "{deleted:?}");
+    // Garbage collection comes when it likes, and marks what we hold.
+    eventually("the revision is marked", || async {
+        let revision = platform.get("definitionrevisions", "a-v1.0.0").await?;
+        Ok(revision["metadata"]["deletionTimestamp"].is_string())
+    })
+    .await?;
     platform.idle().await?;
     platform.runs("shop-main", "1.0.0").await?;
     assert_eq!(platform.names("definitionrevisions").await?, ["a-v1.0.0"]);
