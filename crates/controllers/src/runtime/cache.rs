@@ -200,6 +200,10 @@ impl Cache {
     /// An object as the watch shows it.
     pub(crate) fn seen(&self, object: Object) -> Key {
         let (key, record) = self.record(object);
+        self.seen_record(key, record)
+    }
+
+    fn seen_record(&self, key: Key, record: Record) -> Key {
         let mut ahead = self.ahead();
         if ahead.has_deleted(&key, &record) {
             return key;
@@ -221,18 +225,17 @@ impl Cache {
     /// An object as a complete list shows it; and the doubt whether that is so, if what is known is newer. Then the list comes from a copy that lags
     /// behind, or the server's store is an older one by now, restored from a backup: somebody must ask.
     pub(super) fn listed(&self, object: Object) -> (Key, Option<Doubt>) {
-        let doubt = {
-            let (key, record) = self.record(object.clone());
-            let ahead = self.ahead();
-            let known = match self.get(&key) {
-                Some(known) => (record.version() < known.version()).then(|| known.version()),
-                None => ahead.has_deleted(&key, &record).then_some(0),
-            };
-            known.map(|known| Doubt { key, known })
+        let (key, record) = self.record(object);
+        let known = match self.get(&key) {
+            Some(known) => (record.version() < known.version()).then(|| known.version()),
+            None => self.ahead().has_deleted(&key, &record).then_some(0),
         };
-        match doubt {
-            Some(doubt) => (doubt.key.clone(), Some(doubt)),
-            None => (self.seen(object), None),
+        match known.map(|known| Doubt {
+            key: key.clone(),
+            known,
+        }) {
+            Some(doubt) => (key, Some(doubt)),
+            None => (self.seen_record(key, record), None),
         }
     }
 
