@@ -130,7 +130,7 @@ impl Run<'_> {
         let (plan, happened) = (Arc::new(plan), Arc::new(happened));
         let after = self.write_status(&draft, Some(plan.clone()), &happened).await?;
         // Nothing tells when somebody else's object goes. What cannot be seen now may hold something to prune.
-        if !(plan.refused.is_empty() && happened.failed.is_empty()) || unseen {
+        if !plan.refused.is_empty() || happened.problems().next().is_some() || unseen {
             return Ok(Outcome::Retry);
         }
         // What was applied just now may be healthy already, and nobody tells us of what we did ourselves.
@@ -394,7 +394,7 @@ impl Run<'_> {
         }
         let is_new = |&index: &usize| !happened.live.contains_key(&plan.wanted[index].object);
         match self.is_held() {
-            true if plan.apply.iter().any(is_new) => self.is_still_there().await?,
+            true if plan.apply.iter().any(is_new) => self.ensure_still_there().await?,
             true => {}
             false => self.hold().await?,
         }
@@ -426,25 +426,25 @@ impl Run<'_> {
                     happened.ignored.insert(index, ignored);
                 }
                 Err(kube::Error::Api(status)) if is_denied(&status) => {
-                    happened
-                        .failed
-                        .push(forbidden(&wanted.object, acting.identity(), &status.message));
+                    let refused = forbidden(&wanted.object, acting.identity(), &status.message);
+                    happened.not_applied.insert(index, refused);
                 }
                 // Made in between, or where this identity does not see it. What we made ourselves is seen by the next look.
                 Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                    happened.failed.push(not_ours(&wanted.object));
+                    happened.not_applied.insert(index, not_ours(&wanted.object));
                 }
                 Err(kube::Error::Api(status)) if is_refusal(status.code) || lasts(status.code) => {
                     let said = fit_to_show(&wanted.manifest, &status.message);
-                    happened.failed.push(Refused {
+                    let refused = Refused {
                         reason: reason::APPLY_FAILED,
                         message: format!("{}: {said}", wanted.object),
-                    });
+                    };
+                    happened.not_applied.insert(index, refused);
                 }
                 Err(error) => return Err(error),
             }
         }
-        if !happened.failed.is_empty() {
+        if !happened.not_applied.is_empty() {
             return Ok(happened);
         }
         for (object, uid) in &plan.prune {
@@ -481,7 +481,7 @@ impl Run<'_> {
         names.is_some_and(|names| names.iter().any(|name| name == finalizer::APPLICATION))
     }
 
-    /// Makes sure of that.
+    /// Adds our finalizer, so that the application cannot go before what it made.
     async fn hold(&self) -> kube::Result<()> {
         let metadata = &self.application["metadata"];
         let mut names: Vec<Value> = metadata["finalizers"].as_array().cloned().unwrap_or_default();
@@ -499,7 +499,7 @@ impl Run<'_> {
     }
 
     /// Before something is created for an application, it must be there: nobody would delete it again.
-    async fn is_still_there(&self) -> kube::Result<()> {
+    async fn ensure_still_there(&self) -> kube::Result<()> {
         let applications = &self.context.caches.applications;
         still_there(
             &self.applications(),

@@ -653,8 +653,25 @@ async fn a_store_that_is_restored_from_a_backup_is_believed() -> Result<()> {
     line.replace(restored.client());
     // Whoever restores Kubernetes' store marks what came before as compacted.
     faults.refuse(&Filter::reads(), 410);
+    faults.recorder().clear();
     faults.cut();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    eventually("every watch is told that it is behind", || async {
+        let calls = faults.recorder().calls();
+        let told = |resource: &&str| {
+            calls
+                .iter()
+                .any(|call| call.verb == Verb::Watch && call.resource == **resource)
+        };
+        let watched = [
+            "componentdefinitions",
+            "definitionrevisions",
+            "applications",
+            "applicationrevisions",
+            "configmaps",
+        ];
+        Ok(watched.iter().all(told))
+    })
+    .await?;
     faults.allow();
     scene.becomes("shop-main", json!("1.0.0")).await?;
 

@@ -251,6 +251,11 @@ impl Cache {
         }
     }
 
+    /// Nobody could say what became of an object that was in doubt: whatever the watch shows next is believed.
+    pub(super) fn forget(&self, doubt: &Doubt) {
+        self.ahead().deleted.remove(&doubt.key);
+    }
+
     /// An object whose deletion the watch shows.
     pub(super) fn seen_gone(&self, object: Object) {
         let (key, record) = self.record(object);
@@ -273,8 +278,8 @@ impl Cache {
     /// Those that we have written may be newer than the list: they are given back, for somebody to ask.
     pub(super) fn vanished(&self, listed: impl Fn(&Key) -> bool) -> Vec<Key> {
         let mut ahead = self.ahead();
-        // The list is the truth now, and a deletion that it contradicts was none.
-        ahead.deleted.clear();
+        // What it shows though we deleted it is in doubt, and settled next. The list lags, or the store was restored.
+        ahead.deleted.retain(|key, _| listed(key));
         let absent: Vec<Key> = self.read().keys().filter(|key| !listed(key)).cloned().collect();
         let (doubtful, gone): (Vec<_>, Vec<_>) = absent
             .into_iter()

@@ -174,7 +174,10 @@ async fn ask_whether_it_is_older(api: &Api<Object>, cache: &Cache, doubt: &Doubt
         Ok(Some(object)) => cache.settle(doubt, object),
         // The watch tells of its deletion.
         Ok(None) => {}
-        Err(error) => tracing::warn!(object = %doubt.key, %error, "cannot tell whether it was restored"),
+        Err(error) => {
+            tracing::warn!(object = %doubt.key, %error, "cannot tell whether it was restored");
+            cache.forget(doubt);
+        }
     }
 }
 

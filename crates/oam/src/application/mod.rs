@@ -13,6 +13,7 @@ mod object;
 mod order;
 mod plan;
 mod recorded;
+mod references;
 mod status;
 mod stuck;
 mod unsupported;

@@ -2,19 +2,15 @@
 
 use super::object::applied_object;
 use super::plan::{Plan, is_orphaning, ours};
+use super::references::{Progress, held_back, not_applied, progress, references, resolved, runs_what_it_got};
 use super::{Draft, Object, Record, Step, Work};
-use crate::{Answer, Asked, Refused};
+use crate::Refused;
 use cambium_api::names::{condition, reason};
-use cambium_api::v1beta1::{
-    ApplicationStatus, AppliedResource, DefinitionType, NewerVersion, Phase, ResolvedReference,
-    RunningRevision, ServiceStatus, TraitStatus,
-};
+use cambium_api::v1beta1::{ApplicationStatus, AppliedResource, Phase, ServiceStatus, TraitStatus};
 use cambium_api::{GroupVersionKind, Revision};
-use cambium_lineage::Policy;
 use cambium_objects::Conditions;
 use cambium_render::{Component, DefinitionKind, Live, Manifest, Origin, RenderedComponent};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +25,17 @@ pub struct Happened {
     pub applied: BTreeSet<usize>,
     /// Fields that were left out of what was applied: by the place in the plan's `wanted`.
     pub ignored: BTreeMap<usize, Vec<String>>,
-    /// What could not be applied or pruned.
+    /// What could not be applied, and why: by the place in the plan's `wanted`.
+    pub not_applied: BTreeMap<usize, Refused>,
+    /// What else could not be done: a revision to record, an object to prune.
     pub failed: Vec<Refused>,
+}
+
+impl Happened {
+    /// All that could not be done.
+    pub fn problems(&self) -> impl Iterator<Item = &Refused> {
+        self.not_applied.values().chain(&self.failed)
+    }
 }
 
 /// The status after all that has been found out and done.
@@ -53,7 +58,7 @@ pub fn status(
         .or_else(|| recorded.map(|work| work.record.name().to_string()));
     // Without answers, nobody was asked: what is in use stays so.
     if !draft.answers.is_empty() || draft.outcome.is_ok() {
-        after.references = references(draft, frozen.as_deref(), &before, applied(plan, happened), now);
+        after.references = references(draft, frozen.as_deref(), &before, plan, happened, now);
     }
     if let Some(work) = work {
         // A number that was not recorded was not issued.
@@ -76,12 +81,12 @@ pub fn status(
         if let Some(plan) = plan {
             after.applied_resources = applied_resources(plan, happened, &before);
         }
-        after.resolved = Some(match applied(plan, happened) {
-            Applied::Refused => resolved(&after.references, |component| {
+        after.resolved = Some(match progress(plan, happened, None) {
+            Progress::Refused | Progress::InPart => resolved(&after.references, |component| {
                 let mut applied = after.applied_resources.iter();
                 applied.any(|applied| applied.component.as_deref() == Some(component))
             }),
-            Applied::All | Applied::NotYet => resolved(&after.references, |_| true),
+            Progress::Done | Progress::Waiting => resolved(&after.references, |_| true),
         });
     }
     let healthy = after.services.iter().filter(|service| service.healthy).count();
@@ -90,14 +95,13 @@ pub fn status(
     let frozen = frozen.as_deref();
     after.phase = Some(decide(&mut conditions, draft, frozen, plan, happened, &after));
     let mut not_moved = held_back(application, &draft.answers);
-    if applied(plan, happened) == Applied::Refused {
-        let refused = plan.into_iter().flat_map(|plan| &plan.refused);
-        let why: Vec<&str> = refused
-            .chain(&happened.failed)
-            .filter_map(|one| one.message.lines().next())
-            .collect();
-        not_moved.extend(not_applied(application, &after.references, &draft.answers, &why));
-    }
+    not_moved.extend(not_applied(
+        application,
+        &after.references,
+        &draft.answers,
+        plan,
+        happened,
+    ));
     if !not_moved.is_empty() {
         conditions.set(
             condition::UPGRADED,
@@ -173,7 +177,7 @@ fn decide(
         condition::APPLIED,
         condition::HEALTHY,
     ];
-    let stop = |conditions: &mut Conditions<'_>, at: usize, problems: &[Refused]| {
+    let stop = |conditions: &mut Conditions<'_>, at: usize, problems: &[&Refused]| {
         let texts: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
         let message = texts.join("\n");
         let reason = problems.first().map_or(reason::BLOCKED, |problem| problem.reason);
@@ -195,19 +199,19 @@ fn decide(
     };
     match &draft.outcome {
         Err((Step::Resolve, problems)) => {
-            stop(conditions, 0, problems);
+            stop(conditions, 0, &problems.iter().collect::<Vec<_>>());
             return Phase::Failed;
         }
         Err((Step::Render, problems)) => {
             conditions.set(condition::RESOLVED, true, reason::AVAILABLE, resolved);
-            stop(conditions, 1, problems);
+            stop(conditions, 1, &problems.iter().collect::<Vec<_>>());
             return Phase::Failed;
         }
         Err((Step::Apply, problems)) => {
             conditions.set(condition::RESOLVED, true, reason::AVAILABLE, resolved);
             let rendered = "Rendered, and not applied";
             conditions.set(condition::RENDERED, true, reason::AVAILABLE, rendered);
-            stop(conditions, 2, problems);
+            stop(conditions, 2, &problems.iter().collect::<Vec<_>>());
             return Phase::Failed;
         }
         Ok(_) => {
@@ -223,14 +227,10 @@ fn decide(
         rendered = format!("{rendered}; {overlap}");
     }
     conditions.set(condition::RENDERED, true, reason::AVAILABLE, rendered);
-    let refused = plan.map(|plan| plan.refused.as_slice()).unwrap_or_default();
-    if !refused.is_empty() || !happened.failed.is_empty() {
-        let problems = if refused.is_empty() {
-            &happened.failed
-        } else {
-            refused
-        };
-        stop(conditions, 2, problems);
+    let refused = plan.into_iter().flat_map(|plan| &plan.refused);
+    let problems: Vec<&Refused> = refused.chain(happened.problems()).collect();
+    if !problems.is_empty() {
+        stop(conditions, 2, &problems);
         return Phase::Failed;
     }
     let waiting = plan.map_or(0, |plan| plan.waiting.len());
@@ -321,213 +321,6 @@ fn unhealthy(draft: &Draft, happened: &Happened, after: &ApplicationStatus) -> V
         unhealthy.extend(traits);
     }
     unhealthy
-}
-
-/// How far a plan was carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Applied {
-    All,
-    /// Something waits for something else, or nothing was planned.
-    NotYet,
-    /// Something could not be applied or pruned.
-    Refused,
-}
-
-fn applied(plan: Option<&Plan>, happened: &Happened) -> Applied {
-    match plan {
-        Some(plan) if !plan.refused.is_empty() || !happened.failed.is_empty() => Applied::Refused,
-        Some(plan) if plan.waiting.is_empty() => Applied::All,
-        _ => Applied::NotYet,
-    }
-}
-
-fn runs_what_it_got(reference: &ResolvedReference) -> bool {
-    let running = reference.running.as_ref();
-    running.is_none_or(|running| reference.revision.as_ref() == Some(&running.revision))
-}
-
-/// References that stay at what they run, because they cannot be rendered with what they resolve to.
-fn held_back(application: &Value, answers: &[Answer]) -> Vec<String> {
-    let told = answers.iter().filter_map(|answer| {
-        let (held_back, resolved) = (answer.held_back.as_ref()?, answer.outcome.as_ref().ok()?);
-        let stay = stay(application, &answer.asked, &held_back.at.revision.to_string());
-        Some(format!(
-            "{}: {} resolves to {}, which cannot be rendered; it stays at {}: {}. Change the properties, or pin it: {stay}",
-            answer.asked.path,
-            answer.asked.text,
-            resolved.stored.revision,
-            held_back.at.revision,
-            held_back.why.lines().next().unwrap_or_default()
-        ))
-    });
-    told.collect()
-}
-
-/// References that stay at what they run, because what they resolve to could not be applied.
-fn not_applied(
-    application: &Value,
-    references: &[ResolvedReference],
-    answers: &[Answer],
-    why: &[&str],
-) -> Vec<String> {
-    let told = references.iter().zip(answers).filter_map(|(reference, answer)| {
-        let running = reference.running.as_ref()?.called();
-        let is_told = answer.held_back.is_some() || answer.outcome.is_err() || runs_what_it_got(reference);
-        let got = reference.version.as_ref().or(reference.revision.as_ref())?;
-        (!is_told).then(|| {
-            let stay = stay(application, &answer.asked, running);
-            format!(
-                "{}: {} resolves to {got}, which cannot be applied; it stays at {running}: {}. Change the properties, or pin it: {stay}",
-                answer.asked.path,
-                answer.asked.text,
-                why.join("; ")
-            )
-        })
-    });
-    told.collect()
-}
-
-/// What pins a reference to this version: a command for a component, the reference itself for others.
-fn stay(application: &Value, asked: &Asked, at: &str) -> String {
-    let metadata = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
-    let component = asked.path.strip_prefix("components[");
-    match component.and_then(|path| path.strip_suffix(']')) {
-        Some(component) => format!(
-            "`cambium upgrade {} {component}={at} -n {}`",
-            metadata("name"),
-            metadata("namespace")
-        ),
-        None => format!("{}@{at}", asked.definition()),
-    }
-}
-
-fn references(
-    draft: &Draft,
-    frozen: Option<&str>,
-    before: &ApplicationStatus,
-    applied: Applied,
-    now: Timestamp,
-) -> Vec<ResolvedReference> {
-    draft
-        .answers
-        .iter()
-        .map(|answer| {
-            let known = before
-                .references
-                .iter()
-                .find(|known| known.path == answer.asked.path && known.asked == answer.asked.text);
-            let mut reference = ResolvedReference {
-                path: answer.asked.path.clone(),
-                definition_type: answer.asked.type_,
-                asked: answer.asked.text.clone(),
-                policy: Some(policy_name(answer.policy, frozen).to_owned()),
-                running: match answer.rendered().filter(|_| applied == Applied::All) {
-                    Some(stored) => Some(RunningRevision {
-                        version: stored.revision.version().map(ToString::to_string),
-                        revision: stored.revision.name().to_string(),
-                        namespace: Some(stored.artifact.namespace.clone()),
-                        digest: Some(stored.revision.digest().to_string()),
-                    }),
-                    None => running_before(answer, before),
-                },
-                ..Default::default()
-            };
-            match &answer.outcome {
-                Ok(resolved) => {
-                    let stored = &resolved.stored;
-                    reference.namespace = Some(stored.artifact.namespace.clone());
-                    reference.version = stored.revision.version().map(ToString::to_string);
-                    reference.revision = Some(stored.revision.name().to_string());
-                    reference.digest = Some(stored.revision.digest().to_string());
-                    let not_applied = reference.running.as_ref().filter(|running| {
-                        applied == Applied::Refused && Some(&running.revision) != reference.revision.as_ref()
-                    });
-                    reference.message = Some(match (&answer.held_back, frozen) {
-                        (Some(held_back), _) => {
-                            let at = &held_back.at.revision;
-                            format!("stays at {at}: {} cannot be rendered", stored.revision)
-                        }
-                        (None, _) if let Some(running) = not_applied => {
-                            format!(
-                                "stays at {}: {} cannot be applied",
-                                running.called(),
-                                stored.revision
-                            )
-                        }
-                        (None, Some(revision)) => format!("frozen at {revision}"),
-                        (None, None) => resolved.reason.to_string(),
-                    });
-                    reference.newer = resolved.newer.as_ref().map(|(version, reason)| NewerVersion {
-                        version: version.clone(),
-                        reason: reason.clone(),
-                    });
-                    let same = |known: &&ResolvedReference| {
-                        known.revision == reference.revision && known.digest == reference.digest
-                    };
-                    reference.since = known
-                        .filter(same)
-                        .and_then(|known| known.since.clone())
-                        .or(Some(Time(now)));
-                }
-                Err(refused) => {
-                    // What it is at is not touched, and stays recorded.
-                    if let Some(known) = known {
-                        reference.namespace.clone_from(&known.namespace);
-                        reference.version.clone_from(&known.version);
-                        reference.revision.clone_from(&known.revision);
-                        reference.digest.clone_from(&known.digest);
-                        reference.since.clone_from(&known.since);
-                    }
-                    reference.message = Some(refused.message.clone());
-                }
-            }
-            reference
-        })
-        .collect()
-}
-
-fn policy_name(policy: Policy, frozen: Option<&str>) -> &'static str {
-    if frozen.is_some() {
-        return "Frozen";
-    }
-    match policy {
-        Policy::ByReference => "ByReference",
-        Policy::Automatic => "Automatic",
-        Policy::Pinned => "Pinned",
-        Policy::Manual => "Manual",
-        Policy::Staged { .. } => "Staged",
-    }
-}
-
-/// What a reference ran before: it still does until something else is applied.
-fn running_before(answer: &Answer, before: &ApplicationStatus) -> Option<RunningRevision> {
-    let definition = |asked: &str| asked.split('@').next().map(str::to_owned);
-    let known = before.references.iter().find(|known| {
-        known.path == answer.asked.path
-            && known.definition_type == answer.asked.type_
-            && definition(&known.asked) == definition(&answer.asked.text)
-    })?;
-    known.running.clone()
-}
-
-/// The components and what they run, or are to run, in one line. A component of which nothing could be applied has no version.
-fn resolved(references: &[ResolvedReference], is_there: impl Fn(&str) -> bool) -> String {
-    let is_component =
-        |reference: &&ResolvedReference| reference.definition_type == DefinitionType::Component;
-    let components = references.iter().filter(is_component).filter_map(|reference| {
-        let component = reference.path.strip_prefix("components[")?.strip_suffix(']')?;
-        let name = reference.asked.split('@').next()?;
-        let (version, revision) = match &reference.running {
-            Some(running) => (&running.version, Some(&running.revision)),
-            None if !is_there(component) => return Some(format!("{component}=<none>")),
-            None => (&reference.version, reference.revision.as_ref()),
-        };
-        Some(match (version, revision) {
-            (Some(version), _) => format!("{component}={name}@{version}"),
-            (None, revision) => format!("{component}={}", revision?),
-        })
-    });
-    components.collect::<Vec<_>>().join(",")
 }
 
 fn applied_resources(plan: &Plan, happened: &Happened, before: &ApplicationStatus) -> Vec<AppliedResource> {

@@ -18,8 +18,8 @@ struct Shop {
     application: Value,
     recorded: Vec<Recorded>,
     live: BTreeMap<Object, Value>,
-    /// What the API server says to everything that is applied, if it refuses.
-    refused: Option<&'static str>,
+    /// Which objects the API server refuses, and what it says.
+    refused: Vec<(&'static str, &'static str)>,
 }
 
 impl Shop {
@@ -28,7 +28,7 @@ impl Shop {
             application,
             recorded: Vec::new(),
             live: BTreeMap::new(),
-            refused: None,
+            refused: Vec::new(),
         }
     }
 
@@ -58,11 +58,13 @@ impl Shop {
             happened.recorded = true;
             for &index in &plan.apply {
                 let wanted = &plan.wanted[index];
-                if let Some(message) = self.refused {
-                    happened.failed.push(Refused {
+                let mut refused = self.refused.iter();
+                if let Some((_, message)) = refused.find(|(object, _)| wanted.object.name == *object) {
+                    let refused = Refused {
                         reason: "ApplyFailed",
-                        message: message.to_owned(),
-                    });
+                        message: (*message).to_owned(),
+                    };
+                    happened.not_applied.insert(index, refused);
                     continue;
                 }
                 let mut object = wanted.manifest.clone();
@@ -70,7 +72,7 @@ impl Shop {
                 self.live.insert(wanted.object.clone(), object);
                 happened.applied.insert(index);
             }
-            for (object, _) in &plan.prune {
+            for (object, _) in plan.prune.iter().filter(|_| happened.not_applied.is_empty()) {
                 self.live.remove(object);
             }
         }
@@ -426,17 +428,17 @@ fn a_move_that_cannot_be_applied_is_an_upgrade_that_failed() {
     world.settle();
     let mut shop = Shop::new(application("shop", json!({}), &["api@1"]));
     shop.application["spec"]["components"][0]["properties"] = json!({"image": "a"});
-    shop.refused = Some("Invalid value: 100080");
+    shop.refused = vec![("c0", "Invalid value: 100080")];
     shop.look(&world.catalogue());
     // Nothing of it has ever run.
     assert_eq!(shop.application["status"]["resolved"], "c0=<none>");
-    shop.refused = None;
+    shop.refused.clear();
     shop.look(&world.catalogue());
     assert_eq!(shop.application["status"]["resolved"], "c0=api@1.0.0");
 
     world.apply(&taking("api", "1.0.1", "image"));
     world.settle();
-    shop.refused = Some("Invalid value: 100080");
+    shop.refused = vec![("c0", "Invalid value: 100080")];
     let before: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
     shop.look(&world.catalogue());
     let status = shop.application["status"].clone();
@@ -477,7 +479,7 @@ fn a_move_that_cannot_be_applied_is_an_upgrade_that_failed() {
     shop.look(&world.catalogue());
     assert_eq!(shop.application["status"], status);
 
-    shop.refused = None;
+    shop.refused.clear();
     shop.look(&world.catalogue());
     let after: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
     let upgraded = after
@@ -487,6 +489,77 @@ fn a_move_that_cannot_be_applied_is_an_upgrade_that_failed() {
         .unwrap();
     assert_eq!(upgraded.status, "True");
     assert_eq!(after.resolved.as_deref(), Some("c0=api@1.0.1"));
+}
+
+/// What runs is a fact of each component: what the API server refuses of one says nothing of another.
+#[test]
+fn a_component_that_was_applied_runs_what_it_got_though_another_was_refused() {
+    let mut shop = Shop::new(application("shop", json!({}), &["web@1", "web@1.0"]));
+    shop.look(&World::published("web", &["1.0.0"]).catalogue());
+    let before: ApplicationStatus = serde_json::from_value(shop.application["status"].clone()).unwrap();
+    shop.refused = vec![("c1", "exceeded quota")];
+    let catalogue = World::published("web", &["1.0.0", "1.0.1"]).catalogue();
+    for look in 0..2 {
+        shop.look(&catalogue);
+        let status = &shop.application["status"];
+        assert_eq!(status["resolved"], "c0=web@1.0.1,c1=web@1.0.0", "{look}");
+        let after: ApplicationStatus = serde_json::from_value(status.clone()).unwrap();
+        let upgraded = after.conditions.iter().find(|one| one.type_ == "Upgraded");
+        assert_eq!(
+            upgraded.unwrap().message,
+            "components[c1]: web@1.0 resolves to 1.0.1, which cannot be applied; it stays at 1.0.0: exceeded quota. \
+             Change the properties, or pin it: `cambium upgrade shop c1=1.0.0 -n team`"
+        );
+        assert_eq!(
+            events(&before, &after).normal,
+            [(
+                "Upgraded",
+                "components[c0]: web@1 moved from 1.0.0 to 1.0.1".to_owned()
+            )]
+        );
+    }
+}
+
+#[test]
+fn a_component_that_was_applied_in_part_says_so() {
+    let two = |version: &str| {
+        let mut definition = component("web", Some(version), version);
+        let map = |name: &str| {
+            format!(
+                "{{apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"{name}\", data: version: \"{version}\"}}"
+            )
+        };
+        let template = format!("output: {}\noutputs: more: {}\n", map("one"), map("two"));
+        definition["spec"]["schematic"]["cue"]["template"] = json!(template);
+        definition
+    };
+    let mut world = World::new(&two("1.0.0"));
+    world.settle();
+    let mut shop = Shop::new(application("shop", json!({}), &["web@1"]));
+    shop.look(&world.catalogue());
+    world.apply(&two("1.0.1"));
+    world.settle();
+    shop.refused = vec![("two", "exceeded quota")];
+    shop.look(&world.catalogue());
+    let status = shop.application["status"].clone();
+    let reference = &status["references"][0];
+    assert_eq!(
+        (&reference["running"]["version"], &reference["message"]),
+        (
+            &json!("1.0.0"),
+            &json!("1.0.1 cannot be applied in full: the rest stays at 1.0.0")
+        )
+    );
+    let conditions = status["conditions"].as_array().unwrap();
+    let upgraded = conditions.iter().find(|one| one["type"] == "Upgraded").unwrap();
+    assert_eq!(
+        upgraded["message"],
+        "components[c0]: web@1 resolves to 1.0.1, which cannot be applied in full; the rest stays at 1.0.0: exceeded quota. \
+         Change the properties, or pin it: `cambium upgrade shop c0=1.0.0 -n team`"
+    );
+    // It says the same when it is tried again.
+    shop.look(&world.catalogue());
+    assert_eq!(shop.application["status"], status);
 }
 
 #[test]

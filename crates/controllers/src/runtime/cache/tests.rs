@@ -154,6 +154,31 @@ fn objects_are_found_by_namespace_and_name() {
     assert_eq!(names(cache.in_namespace("b")), ["b/1", "b/2"]);
 }
 
+#[test]
+fn a_deletion_that_a_late_list_contradicts_holds_until_the_server_denies_it() {
+    let deleted = || {
+        let (cache, _) = cache();
+        cache.seen(object("u1", 5, "x"));
+        cache.learn_gone(&key(), "u1");
+        let (_, doubt) = cache.listed(object("u1", 5, "x"));
+        cache.vanished(|_| true);
+        (cache, doubt.expect("it was deleted"))
+    };
+    // The server does not have it: what a late watch repeats of it is no news.
+    let (cache, _) = deleted();
+    cache.seen(object("u1", 6, "y"));
+    assert_eq!(version(&cache), None);
+    // The server has it: its store was restored.
+    let (cache, doubt) = deleted();
+    cache.settle(&doubt, object("u1", 5, "x"));
+    assert_eq!(version(&cache), Some(5));
+    // The server could not be asked.
+    let (cache, doubt) = deleted();
+    cache.forget(&doubt);
+    cache.seen(object("u1", 5, "x"));
+    assert_eq!(version(&cache), Some(5));
+}
+
 /// One version of the one object in a history: its uid, or that it was deleted.
 #[derive(Debug, Clone)]
 enum Entry {
