@@ -3,14 +3,16 @@
 //! Every replica can answer; none needs to lead. Right after a definition was applied, its revision is still being made: whoever
 //! refers to it then is not told that it does not exist, but waits a moment.
 
+use crate::access::may;
 use crate::manager::Context;
 use crate::runtime::Key;
 use crate::runtime::pool::NoResult;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_lineage::Users;
 use cambium_oam::admission::{
-    ApplicationCheck, check_application_deletion, check_definition, check_definition_deletion,
-    check_resolved, check_revision, check_revision_deletion,
+    ApplicationCheck, cannot_create_revision, check_application_deletion,
+    check_application_revision_deletion, check_definition, check_definition_deletion, check_resolved,
+    check_revision, check_revision_deletion,
 };
 use cambium_oam::application::{Observed, Recorded, resolved};
 use cambium_oam::definition::{Templates, Uses};
@@ -22,8 +24,8 @@ use cambium_webhooks::admission::{
 };
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
-use serde_json::Value;
+use k8s_openapi::api::admissionregistration::v1::{MatchCondition, RuleWithOperations};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,7 +122,7 @@ impl Validator for Definitions {
                 (shelf, uses)
             };
             match (request.operation, &request.object) {
-                (Operation::Delete, _) => verdict(check_definition_deletion(object, &uses)),
+                (Operation::Delete, _) => refusal(check_definition_deletion(object, &uses)),
                 (_, Some(new)) => {
                     let (old, offered) = (request.old_object.clone(), new.clone());
                     let known = shelf.clone();
@@ -201,12 +203,27 @@ impl Validator for Revisions {
     fn rules(&self) -> Vec<RuleWithOperations> {
         let resources = ["definitionrevisions", "applicationrevisions"].map(str::to_owned);
         vec![
-            rule(&["v1beta1"], &["UPDATE"], resources.to_vec()),
-            rule(&["v1beta1"], &["DELETE"], resources[..1].to_vec()),
+            rule(&["v1beta1"], &["UPDATE", "DELETE"], resources.to_vec()),
+            rule(&["v1beta1"], &["CREATE"], resources[1..].to_vec()),
         ]
     }
 
-    /// Those in use have a finalizer.
+    /// The manager records many, and may do what is asked about.
+    fn conditions(&self) -> Vec<MatchCondition> {
+        let check = |resource: &str| {
+            format!("authorizer.group('').resource('{resource}').check('impersonate').allowed()")
+        };
+        vec![MatchCondition {
+            name: "not-the-manager".to_owned(),
+            expression: format!(
+                "request.operation != 'CREATE' || !({} && {})",
+                check("users"),
+                check("groups")
+            ),
+        }]
+    }
+
+    /// DefinitionRevisions in use have a finalizer.
     fn unanswered_deletions(&self) -> Unanswered {
         Unanswered::Allow
     }
@@ -217,8 +234,12 @@ impl Validator for Revisions {
                 (Some(old), Some(new)) => verdict(check_revision(old, new)),
                 (Some(old), None) if request.operation == Operation::Delete => {
                     self.0.synced().await;
-                    self.deletion(old)
+                    match request.resource.resource.as_str() {
+                        "applicationrevisions" => self.application_deletion(old),
+                        _ => self.deletion(old),
+                    }
                 }
+                (None, Some(new)) => self.creation(request, new).await,
                 _ => Verdict::allowed(),
             }
         }
@@ -227,6 +248,36 @@ impl Validator for Revisions {
 }
 
 impl Revisions {
+    /// Whether an ApplicationRevision may be made by this user. Whoever restores a backup may.
+    async fn creation(&self, request: &AdmissionRequest, revision: &Value) -> Verdict {
+        let user = &request.user_info;
+        for resource in ["users", "groups"] {
+            let impersonate = json!({"verb": "impersonate", "resource": resource});
+            if !may(&self.0.client, user, impersonate).await {
+                let refused = cannot_create_revision(revision, &user.username);
+                return Verdict::forbidden(refused.message);
+            }
+        }
+        Verdict::allowed()
+    }
+
+    /// Whether an ApplicationRevision may be deleted.
+    fn application_deletion(&self, revision: &Value) -> Verdict {
+        let metadata = &revision["metadata"];
+        let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+        let mut owners = owners.filter(|owner| owner["kind"] == "Application");
+        let namespace = metadata["namespace"].as_str().unwrap_or_default();
+        let application = owners.find_map(|owner| {
+            let key = Key::new(namespace, owner["name"].as_str()?);
+            self.0.caches.applications.get(&key)
+        });
+        let application = application.map(|record| record.value());
+        refusal(check_application_revision_deletion(
+            revision,
+            application.as_ref(),
+        ))
+    }
+
     /// Whether a DefinitionRevision may be deleted. What is left of a definition that is gone, or goes, is the garbage collector's:
     /// it waits for its users.
     fn deletion(&self, revision: &Value) -> Verdict {
@@ -244,7 +295,7 @@ impl Revisions {
         let uses = state
             .consumers()
             .uses(&stored.artifact, Some(lineage), Users::SHOWN);
-        verdict(check_revision_deletion(
+        refusal(check_revision_deletion(
             revision,
             uses.by.get(stored.revision.name()),
         ))
@@ -273,7 +324,7 @@ impl Validator for Applications {
         async move {
             let Some(application) = &request.object else {
                 let refused = check_application_deletion(&request.options);
-                return refused.map_or_else(Verdict::allowed, Verdict::invalid);
+                return refused.map_or_else(Verdict::allowed, Verdict::forbidden);
             };
             self.0.synced().await;
             let until = tokio::time::Instant::now() + MOMENT;
@@ -328,12 +379,25 @@ fn lost(error: NoResult) -> Verdict {
     Verdict::failed(error.to_string())
 }
 
+/// What is wrong with an object.
 fn verdict(refused: Vec<Refused>) -> Verdict {
-    if refused.is_empty() {
-        return Verdict::allowed();
+    match refused.is_empty() {
+        true => Verdict::allowed(),
+        false => Verdict::invalid(together(refused)),
     }
+}
+
+/// Why an object may not be deleted.
+fn refusal(refused: Vec<Refused>) -> Verdict {
+    match refused.is_empty() {
+        true => Verdict::allowed(),
+        false => Verdict::forbidden(together(refused)),
+    }
+}
+
+fn together(refused: Vec<Refused>) -> String {
     let messages: Vec<String> = refused.into_iter().map(|problem| problem.message).collect();
-    Verdict::invalid(messages.join("; "))
+    messages.join("; ")
 }
 
 fn rule(versions: &[&str], operations: &[&str], resources: Vec<String>) -> RuleWithOperations {

@@ -10,6 +10,7 @@
 //!  what applications made ─────────────► Made ──────┘
 //! ```
 
+mod access;
 mod acting;
 mod application;
 mod composites;

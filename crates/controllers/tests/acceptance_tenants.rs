@@ -367,6 +367,68 @@ async fn a_frozen_revision_is_applied_as_whoever_wrote_it() -> Result<()> {
     tenancy.platform.rests().await
 }
 
+/// An Application that is frozen is applied as the author that its revision names: so nobody makes one up.
+#[tokio::test]
+async fn a_revision_is_not_made_up_and_not_deleted_while_it_is_current() -> Result<()> {
+    let tenancy = Tenancy::start().await?;
+    let platform = &tenancy.platform;
+    let bob = json!({"kind": "User", "name": tenancy.bob_name, "apiGroup": "rbac.authorization.k8s.io"});
+    let everything = json!([{"apiGroups": ["core.oam.dev"], "resources": ["*"], "verbs": ["*"]}]);
+    tenancy.grant("everything", bob, everything).await?;
+    tenancy.publish_as_bob(&tenancy.evil("evil", "1.0.0")).await?;
+    let frozen = json!({"app.oam.dev/publishVersion": "monday"});
+    tenancy
+        .bob_applies(&application("trap", frozen, &[("main", "evil")]))
+        .await?;
+    tenancy.applied("trap", "Forbidden").await?;
+    let revisions = platform.path("applicationrevisions");
+    let path = format!("{revisions}/trap-v1");
+    let recorded = platform.raw.get(&path).await?.body;
+
+    let refused = tenancy.bob.delete(&path).await?;
+    assert_eq!(refused.code, 403, "{refused:?}");
+    let message = refused.body["message"].as_str().unwrap();
+    assert!(
+        message.contains("trap-v1 is in use by Application")
+            && message.contains("cambium.dev/allow-orphans=true"),
+        "{message}"
+    );
+
+    let mut forged = recorded.clone();
+    forged["metadata"] = json!({
+        "name": "trap-v2", "labels": recorded["metadata"]["labels"],
+        "ownerReferences": recorded["metadata"]["ownerReferences"],
+    });
+    let annotations = &mut forged["spec"]["application"]["metadata"]["annotations"];
+    annotations["app.oam.dev/username"] = json!("admin");
+    annotations["app.oam.dev/group"] = json!("system:masters");
+    forged["spec"].as_object_mut().unwrap().remove("digest");
+    let refused = tenancy.bob.post(&revisions, &forged).await?;
+    assert_eq!(refused.code, 403, "{refused:?}");
+    let message = refused.body["message"].as_str().unwrap();
+    assert!(
+        message.contains("takes the right to impersonate users and groups"),
+        "{message}"
+    );
+    tenancy.holds().await?;
+
+    // Whoever restores a backup has that right; and whoever asks for it deletes what is in use.
+    let orphaned = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
+    assert_eq!(platform.raw.patch("merge", &path, &orphaned).await?.code, 200);
+    assert_eq!(platform.raw.delete(&path).await?.code, 200);
+    tenancy.applied("trap", "Blocked").await?;
+    let mut restored = recorded;
+    restored["metadata"] = json!({
+        "name": "trap-v1", "labels": restored["metadata"]["labels"],
+        "ownerReferences": restored["metadata"]["ownerReferences"],
+    });
+    let made = platform.raw.post(&revisions, &restored).await?;
+    assert_eq!(made.code, 201, "{made:?}");
+    tenancy.applied("trap", "Forbidden").await?;
+    tenancy.holds().await?;
+    tenancy.platform.rests().await
+}
+
 #[tokio::test]
 async fn a_definition_nearer_by_does_not_get_under_somebody_elses_application() -> Result<()> {
     let tenancy = Tenancy::start().await?;

@@ -300,6 +300,44 @@ pub fn check_revision_deletion(revision: &Value, users: Option<&Users>) -> Vec<R
     }]
 }
 
+/// Why an ApplicationRevision cannot be deleted now: it is the current one of an Application, which may be frozen at it.
+pub fn check_application_revision_deletion(revision: &Value, application: Option<&Value>) -> Vec<Refused> {
+    let metadata = &revision["metadata"];
+    let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+    let owned_by = |uid: &Value| owners.clone().any(|owner| owner["uid"] == *uid);
+    let current = application.filter(|application| {
+        application["metadata"]["deletionTimestamp"].is_null()
+            && owned_by(&application["metadata"]["uid"])
+            && application["status"]["latestRevision"]["name"] == metadata["name"]
+    });
+    let Some(application) = current.filter(|_| !allows_orphans(revision)) else {
+        return Vec::new();
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    vec![Refused {
+        reason: reason::IN_USE,
+        message: format!(
+            "{} is in use by Application {}/{}, whose current revision it is; annotate it with {}=true to delete it all the same",
+            text(&metadata["name"]),
+            text(&application["metadata"]["namespace"]),
+            text(&application["metadata"]["name"]),
+            annotation::ALLOW_ORPHANS
+        ),
+    }]
+}
+
+/// Why an ApplicationRevision cannot be made by hand: its Application may be frozen at it, and is applied as the author that it names then.
+pub fn cannot_create_revision(revision: &Value, user: &str) -> Refused {
+    let name = revision["metadata"]["name"].as_str().unwrap_or_default();
+    Refused {
+        reason: reason::FORBIDDEN,
+        message: format!(
+            "ApplicationRevision {name} is recorded by the manager; {user:?} cannot create it, because an ApplicationRevision names the author \
+             whose rights its Application is applied with: that takes the right to impersonate users and groups"
+        ),
+    }
+}
+
 fn allows_orphans(object: &Value) -> bool {
     object["metadata"]["annotations"][annotation::ALLOW_ORPHANS] == "true"
 }

@@ -222,16 +222,19 @@ pub fn record(old: Option<&Value>, new: &Value, writer: Writer<'_>) -> Record {
             warnings: Vec::new(),
         },
     };
-    let forged = said.is_some()
-        && said != record.username.as_deref()
-        && old.and_then(|old| text(old, annotation::USERNAME)) != said;
-    if forged {
-        let author = record.username.as_deref().unwrap_or("nobody");
-        record.warnings.push(format!(
-            "metadata.annotations[{}] is set by admission and stays {author:?}",
-            annotation::USERNAME
-        ));
-    }
+    let written = [
+        (annotation::USERNAME, record.username.as_deref()),
+        (annotation::GROUP, record.group.as_deref()),
+    ];
+    let forged = written.into_iter().filter_map(|(name, recorded)| {
+        let said = text(new, name);
+        let was = old.and_then(|old| text(old, name));
+        let recorded_as = recorded.unwrap_or("nobody");
+        (said.is_some() && said != recorded && said != was)
+            .then(|| format!("metadata.annotations[{name}] is set by admission and stays {recorded_as:?}"))
+    });
+    let forged: Vec<String> = forged.collect();
+    record.warnings.extend(forged);
     if authored {
         let left_out: Vec<&String> = writer.groups.iter().filter(|group| !is_listable(group)).collect();
         if !left_out.is_empty() {

@@ -207,7 +207,8 @@ async fn reviews_are_answered_in_their_own_version() -> Result<()> {
             .await?;
         let expected = json!({"apiVersion": format!("admission.k8s.io/{version}"), "kind": "AdmissionReview",
             "response": {"uid": "42", "allowed": false, "status":
-                {"status": "Failure", "code": 422, "reason": "Invalid", "message": "no, because"}}});
+                {"status": "Failure", "code": 422, "reason": "Invalid", "message": "no, because",
+                    "details": {"causes": [{"reason": "FieldValueInvalid", "field": "spec", "message": "no, because"}]}}}});
         assert_eq!((code, serde_json::from_str::<Value>(&answer)?), (200, expected));
     }
     play.server.stop().await;

@@ -95,6 +95,8 @@ pub fn plan(
             if other.component == component {
                 lay_over(&mut other.manifest, &manifest_object);
                 other.digest = Digest::of(&other.manifest).short();
+                // At the API version that its manifest has now.
+                other.object = object.clone();
                 plan.overlaps.push(format!(
                     "component {component:?} renders {object} more than once; {} wins where they differ",
                     maker(&manifest.origin)

@@ -243,15 +243,27 @@ pub(super) fn not_applied(
 /// What pins a reference to this version: a command for a component, the reference itself for others.
 fn stay(application: &Value, asked: &Asked, at: &str) -> String {
     let metadata = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
+    let definition = asked.definition();
+    // The third revision of a definition without versions is asked for as `v3`.
+    let number = at
+        .strip_prefix(definition)
+        .and_then(|rest| rest.strip_prefix('-'));
+    let at = number.filter(|number| is_number(number)).unwrap_or(at);
     let component = asked.path.strip_prefix("components[");
-    match component.and_then(|path| path.strip_suffix(']')) {
-        Some(component) => format!(
+    match component.and_then(|path| path.split_once(']')) {
+        Some((component, "")) => format!(
             "`cambium upgrade {} {component}={at} -n {}`",
             metadata("name"),
             metadata("namespace")
         ),
-        None => format!("{}@{at}", asked.definition()),
+        _ => format!("{definition}@{at}"),
     }
+}
+
+/// Whether this is a revision's number, as in `v3`.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('v').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The components and what they run, or are to run, in one line. A component of which nothing could be applied has no version.

@@ -240,7 +240,7 @@ fn work(
             .map(|failure| not_rendered(&application, failure))
             .collect::<Vec<_>>()
     })?;
-    let twice = in_two_components(&rendered);
+    let twice = in_two_components(&application, &rendered);
     if !twice.is_empty() && frozen.is_none() {
         return Err(twice);
     }
@@ -257,31 +257,54 @@ fn work(
 }
 
 /// Objects that two components render. Which of the two should be there cannot be told.
-fn in_two_components(rendered: &Rendered) -> Vec<Problem> {
-    let mut makers: BTreeMap<Object, &str> = BTreeMap::new();
+fn in_two_components(application: &Application, rendered: &Rendered) -> Vec<Problem> {
+    let mut makers: Vec<(Object, &str)> = Vec::new();
+    let mut by_name: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     let mut problems = Vec::new();
     for component in &rendered.components {
         for manifest in component.in_dispatch_order() {
             let object = Object::of(&manifest.object);
-            let message = match makers.get(&object) {
-                Some(other) if *other != component.name => {
-                    format!(
-                        "components {other:?} and {:?} both render {object}",
-                        component.name
-                    )
+            let of_that_name = by_name
+                .entry((object.kind.clone(), object.name.clone()))
+                .or_default();
+            let mut same = of_that_name.iter().map(|at| &makers[*at]);
+            match same.find(|(other, _)| other.is(&object)) {
+                Some((_, other)) if *other != component.name => problems.push(Problem {
+                    refused: Refused {
+                        reason: reason::RENDER_FAILED,
+                        message: format!(
+                            "components {other:?} and {:?} both render {object}",
+                            component.name
+                        ),
+                    },
+                    references: [other, component.name.as_str()]
+                        .into_iter()
+                        .flat_map(|name| references_of(application, name))
+                        .collect(),
+                }),
+                Some(_) => {}
+                None => {
+                    of_that_name.push(makers.len());
+                    makers.push((object, &component.name));
                 }
-                _ => {
-                    makers.insert(object, &component.name);
-                    continue;
-                }
-            };
-            problems.push(Problem::from(Refused {
-                reason: reason::RENDER_FAILED,
-                message,
-            }));
+            }
         }
     }
     problems
+}
+
+/// The references of a component and of its traits.
+fn references_of<'a>(
+    application: &'a Application,
+    component: &'a str,
+) -> impl Iterator<Item = (DefinitionType, String)> + 'a {
+    let components = application.components.iter();
+    let named = components.filter(move |other| other.name == component);
+    named.flat_map(|component| {
+        let traits = component.traits.iter();
+        let traits = traits.map(|trait_| (DefinitionType::Trait, trait_.definition.clone()));
+        std::iter::once((DefinitionType::Component, component.definition.clone())).chain(traits)
+    })
 }
 
 /// What policies are given that their definitions do not take.
@@ -332,14 +355,7 @@ fn tell_in_properties(problems: &mut Diagnostics, properties: &str) {
 /// Why a component is not rendered. What is wrong with its parameters is told where they are given: in its properties.
 fn not_rendered(application: &Application, mut failure: Failure) -> Problem {
     let properties = properties_path(application, &failure);
-    let components = application.components.iter();
-    let failed = components.filter(|component| component.name == failure.component);
-    let references = failed.flat_map(|component| {
-        let traits = component.traits.iter();
-        let traits = traits.map(|trait_| (DefinitionType::Trait, trait_.definition.clone()));
-        std::iter::once((DefinitionType::Component, component.definition.clone())).chain(traits)
-    });
-    let references = references.collect();
+    let references = references_of(application, &failure.component).collect();
     let reason = match &mut failure.reason {
         Reason::Invalid(diagnostics) | Reason::Missing(diagnostics) => {
             tell_in_properties(diagnostics, &properties);

@@ -213,6 +213,23 @@ fn groups_of_somebody_else_cannot_be_made_of_a_name_with_a_comma() {
 }
 
 #[test]
+fn whoever_sets_groups_alone_is_told_that_they_stay() {
+    let old = application(json!({"app.oam.dev/username": "bob", "app.oam.dev/group": "dev"}));
+    let new = application(json!({"app.oam.dev/username": "bob", "app.oam.dev/group": "system:masters"}));
+    let groups = groups(&["dev"]);
+    let writer = Writer {
+        username: "bob",
+        groups: &groups,
+    };
+    let record = record(Some(&old), &new, writer);
+    assert_eq!(record.group.as_deref(), Some("dev"));
+    assert_eq!(
+        record.warnings,
+        ["metadata.annotations[app.oam.dev/group] is set by admission and stays \"dev\""]
+    );
+}
+
+#[test]
 fn writing_the_author_changes_nothing_else() {
     let mut bare = application(json!({"other": "kept"}));
     let record = Record {

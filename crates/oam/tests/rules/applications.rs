@@ -562,6 +562,62 @@ fn a_component_that_was_applied_in_part_says_so() {
     assert_eq!(shop.application["status"], status);
 }
 
+/// What a new version renders in two components was rendered in neither before: they stay.
+#[test]
+fn a_version_that_renders_one_object_in_two_components_is_held_back() {
+    let named = |version: &str, metadata: &str| {
+        let mut definition = component("web", Some(version), version);
+        let template = format!("output: {{apiVersion: \"v1\", kind: \"ConfigMap\"{metadata}}}\n");
+        definition["spec"]["schematic"]["cue"]["template"] = json!(template);
+        definition
+    };
+    let mut world = World::new(&named("1.0.0", ""));
+    world.settle();
+    let mut shop = Shop::new(application("shop", json!({}), &["web@1", "web@1"]));
+    shop.look(&world.catalogue());
+    world.apply(&named("1.0.1", ", metadata: name: \"one\""));
+    world.settle();
+    shop.look(&world.catalogue());
+    assert_eq!(
+        facts(&shop),
+        (json!("1.0.0"), json!("1.0.1"), json!("True"), json!("False"))
+    );
+    let conditions = shop.application["status"]["conditions"].as_array().unwrap();
+    let upgraded = conditions.iter().find(|one| one["type"] == "Upgraded").unwrap();
+    let message = upgraded["message"].as_str().unwrap();
+    assert!(
+        message.contains("both render ConfigMap")
+            && message.contains("`cambium upgrade shop c1=1.0.0 -n team`"),
+        "{message}"
+    );
+}
+
+/// The way back that a person is shown is one that works.
+#[test]
+fn what_pins_a_reference_is_a_command_that_works() {
+    let numbered = |parameter: &str| {
+        let mut definition = taking("api", "1.0.0", parameter);
+        definition["spec"].as_object_mut().unwrap().remove("version");
+        definition
+    };
+    let mut world = World::new(&numbered("image"));
+    world.settle();
+    let follows = json!({"app.oam.dev/autoUpdate": "true"});
+    let mut shop = Shop::new(application("shop", follows, &["api"]));
+    shop.application["spec"]["components"][0]["properties"] = json!({"image": "a"});
+    shop.look(&world.catalogue());
+    world.apply(&numbered("img"));
+    world.settle();
+    shop.look(&world.catalogue());
+    let conditions = shop.application["status"]["conditions"].as_array().unwrap();
+    let upgraded = conditions.iter().find(|one| one["type"] == "Upgraded").unwrap();
+    let message = upgraded["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("pin it: `cambium upgrade shop c0=v1 -n team`"),
+        "{message}"
+    );
+}
+
 #[test]
 fn one_that_cannot_move_holds_back_nobody_else() {
     let mut api = World::new(&taking("api", "1.0.0", "image"));

@@ -72,7 +72,12 @@ pub(crate) fn answer(api_version: &str, uid: &str, verdict: &Verdict) -> Value {
             reason,
             message,
         } => {
-            let status = json!({"status": "Failure", "code": code, "reason": reason, "message": message});
+            let mut status = json!({"status": "Failure", "code": code, "reason": reason, "message": message});
+            if *code == 422 {
+                // Of an invalid object, kubectl shows the causes, and `kubectl edit` nothing else.
+                status["details"] =
+                    json!({"causes": [{"reason": "FieldValueInvalid", "field": "spec", "message": message}]});
+            }
             response.insert("allowed".to_owned(), json!(false));
             response.insert("status".to_owned(), status);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use k8s_openapi::api::admissionregistration::v1::{MatchCondition, RuleWithOperations};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -44,6 +44,11 @@ pub trait Validator: Send + Sync + 'static {
 
     /// What it wants to be asked about now. Nobody is told of a validator that wants nothing.
     fn rules(&self) -> Vec<RuleWithOperations>;
+
+    /// What must hold for it to be asked, in CEL, as the API server decides it: a write that it would allow anyway costs no call.
+    fn conditions(&self) -> Vec<MatchCondition> {
+        Vec::new()
+    }
 
     /// Whether it knows yet what it wants to be asked about. Until then, what is registered stays.
     fn knows_rules(&self) -> bool {

@@ -309,7 +309,7 @@ fn read(target: &Target, text: &str) -> Result<Value, KeepError> {
 fn webhooks(validators: &[Arc<dyn Validator>]) -> Vec<Webhook> {
     let wanted = validators.iter().flat_map(|validator| {
         let rules = validator.knows_rules().then(|| validator.rules());
-        let webhook = Webhook::new(validator.path(), rules);
+        let webhook = Webhook::new(validator.path(), rules).under(validator.conditions());
         match validator.unanswered_deletions() {
             Unanswered::Refuse => vec![webhook],
             Unanswered::Allow => webhook.letting_go().into(),

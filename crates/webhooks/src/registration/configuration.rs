@@ -50,6 +50,9 @@ fn wanted_webhook(registration: &Registration, asks: Asks, webhook: &Webhook, bu
         });
         wanted["rules"] = json!(rules.collect::<Vec<_>>());
     }
+    if !webhook.conditions.is_empty() {
+        wanted["matchConditions"] = json!(webhook.conditions);
+    }
     if asks == Asks::Mutators {
         wanted["reinvocationPolicy"] = json!("Never");
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cambium_api::crds::needs_conversion;
-use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use k8s_openapi::api::admissionregistration::v1::{MatchCondition, RuleWithOperations};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::Value;
@@ -85,6 +85,8 @@ pub struct Webhook {
     pub path: String,
     /// What it is asked about. Nothing: as it is registered, if it is.
     pub rules: Option<Vec<RuleWithOperations>>,
+    /// What must hold for it to be asked.
+    pub conditions: Vec<MatchCondition>,
     /// What becomes of a write while nobody answers.
     pub unanswered: Unanswered,
 }
@@ -96,8 +98,14 @@ impl Webhook {
             name: path.to_owned(),
             path: path.to_owned(),
             rules,
+            conditions: Vec::new(),
             unanswered: Unanswered::Refuse,
         }
+    }
+
+    /// The same, asked only if these hold.
+    pub fn under(self, conditions: Vec<MatchCondition>) -> Self {
+        Self { conditions, ..self }
     }
 
     /// The same, with deletions taken out into a webhook of their own, which lets them go on while nobody answers.
@@ -117,6 +125,7 @@ impl Webhook {
             name: format!("{}-deletion", self.name),
             path: self.path.clone(),
             rules: part(|operation| operation == "DELETE"),
+            conditions: self.conditions.clone(),
             unanswered: Unanswered::Allow,
         };
         let rest = Self {
