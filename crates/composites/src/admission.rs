@@ -86,7 +86,7 @@ pub enum Refused {
     },
     /// A revision that somebody uses.
     #[error(
-        "CompositionRevision {name:?} is in use by {users}; move them to another revision first, or annotate it with {allow}: \"true\": what is composed stays then, and follows nothing",
+        "CompositionRevision {name:?} is in use by {users}; move them to another revision first, or annotate it with {allow}: \"true\": composed resources are kept and no longer updated",
         allow = annotation::ALLOW_ORPHANS
     )]
     InUse {
@@ -97,7 +97,7 @@ pub enum Refused {
     },
     /// A composition that somebody uses.
     #[error(
-        "Composition {name:?} is in use by {users}; move or delete them first, or annotate it with {allow}: \"true\": what is composed stays then, and follows nothing",
+        "Composition {name:?} is in use by {users}; move or delete them first, or annotate it with {allow}: \"true\": composed resources are kept and no longer updated",
         allow = annotation::ALLOW_ORPHANS
     )]
     CompositionInUse {
@@ -108,7 +108,7 @@ pub enum Refused {
     },
     /// A definition whose composite resources or claims are there.
     #[error(
-        "CompositeResourceDefinition {name:?} is in use by {users}; delete them first, or annotate it with {allow}: \"true\": they are deleted with it then, and all that they are composed of",
+        "CompositeResourceDefinition {name:?} is in use by {users}; delete them first, or annotate it with {allow}: \"true\": they and their composed resources are deleted with it",
         allow = annotation::ALLOW_ORPHANS
     )]
     DefinitionInUse {
@@ -451,7 +451,7 @@ fn goes_along(name: &str, answers_for: &[TypeReference], consumers: &Consumers) 
         .collect();
     (!lost.is_empty()).then(|| {
         format!(
-            "{name} defines {}, which are deleted with it, and all that they are composed of",
+            "{name} defines {}, which are deleted with it, and so are their composed resources",
             lost.join(" and ")
         )
     })

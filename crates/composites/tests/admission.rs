@@ -225,7 +225,7 @@ fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
     assert_eq!(
         check(&catalogue, &consumers).unwrap(),
         "CompositionRevision \"base-1\" is in use by XLake deep; move them to another revision first, or annotate it with \
-         cambium.dev/allow-orphans: \"true\": what is composed stays then, and follows nothing"
+         cambium.dev/allow-orphans: \"true\": composed resources are kept and no longer updated"
     );
     for nobody_uses in ["other-1", "unknown"] {
         let checked = check_revision_deletion(&called(nobody_uses), &catalogue, &consumers);
@@ -356,9 +356,9 @@ fn a_definition_in_use_is_deleted_only_if_what_it_defines_may_go_with_it() {
     assert_eq!(
         check(&plain, &both, &consumers).unwrap_err(),
         "CompositeResourceDefinition \"xlakes.water.example.org\" is in use by Lake n/c, XLake a, XLake b; delete them first, or annotate it \
-         with cambium.dev/allow-orphans: \"true\": they are deleted with it then, and all that they are composed of"
+         with cambium.dev/allow-orphans: \"true\": they and their composed resources are deleted with it"
     );
-    let warning = "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and all that they are composed of";
+    let warning = "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and so are their composed resources";
     assert_eq!(check(&orphaning, &both, &consumers), Ok(Some(warning.to_owned())));
     let nothing = check(&plain, &[], &consumers);
     assert_eq!(nothing, Ok(None), "another one answers for them");
