@@ -2,7 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::claim::{ATTEMPTS, generated_name, is_claim_of};
-use crate::consumers::{Consumers, Consuming};
+use crate::consumers::Consumers;
 use crate::definition::{self, Definition};
 use crate::revision::{self, LabelEdits, Stored};
 use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
@@ -12,7 +12,6 @@ use cambium_api::crossplane::{CompositeResourceDefinition, TypeReference, Update
 use cambium_api::names::annotation;
 use cambium_lineage::{Digest, Users};
 use serde_json::Value;
-use std::sync::Arc;
 
 /// Why something is refused. The texts begin with the field's path, where it is about a field.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -86,7 +85,7 @@ pub enum Refused {
     },
     /// A revision that somebody uses.
     #[error(
-        "CompositionRevision {name:?} is in use by {users}; move them to another revision first, or annotate it with {allow}: \"true\": what is composed stays then, and follows nothing",
+        "CompositionRevision {name:?} is in use by {users}; move them to another revision first, or annotate it with {allow}: \"true\": composed resources are kept and no longer updated",
         allow = annotation::ALLOW_ORPHANS
     )]
     InUse {
@@ -97,7 +96,7 @@ pub enum Refused {
     },
     /// A composition that somebody uses.
     #[error(
-        "Composition {name:?} is in use by {users}; move or delete them first, or annotate it with {allow}: \"true\": what is composed stays then, and follows nothing",
+        "Composition {name:?} is in use by {users}; move or delete them first, or annotate it with {allow}: \"true\": composed resources are kept and no longer updated",
         allow = annotation::ALLOW_ORPHANS
     )]
     CompositionInUse {
@@ -108,7 +107,7 @@ pub enum Refused {
     },
     /// A definition whose composite resources or claims are there.
     #[error(
-        "CompositeResourceDefinition {name:?} is in use by {users}; delete them first, or annotate it with {allow}: \"true\": they are deleted with it then, and all that they are composed of",
+        "CompositeResourceDefinition {name:?} is in use by {users}; delete them first, or annotate it with {allow}: \"true\": they and their composed resources are deleted with it",
         allow = annotation::ALLOW_ORPHANS
     )]
     DefinitionInUse {
@@ -116,6 +115,19 @@ pub enum Refused {
         name: String,
         /// What it defines.
         users: String,
+    },
+    /// Something that may be in use: who uses it could not be found out.
+    #[error(
+        "{kind} {name:?} may be in use: {why}; try again, or annotate it with {allow}: \"true\" to delete it whoever uses it",
+        allow = annotation::ALLOW_ORPHANS
+    )]
+    UnknownUsers {
+        /// The kind of what is deleted.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// Why its users are not known.
+        why: String,
     },
     /// Something in a definition that cannot work.
     #[error("{0}")]
@@ -313,18 +325,23 @@ fn is_restored(old: &Value, new: &Value) -> bool {
     published(old) == published(new) && issued == Some(Digest::of(&spec))
 }
 
-/// Why a CompositionRevision cannot be deleted: somebody uses it, and nobody said that they may be left behind. With its composition it goes, whoever uses it.
+/// A CompositionRevision that is not deleted while somebody uses it; nothing, if it goes whoever does. With its composition it goes, and so it does if
+/// somebody said that its users may be left behind.
+pub fn guarded<'c>(revision: &Value, catalogue: &'c Catalogue) -> Option<&'c Stored> {
+    let stored = catalogue.revision(revision["metadata"]["name"].as_str()?)?;
+    let shelf = catalogue.get(&stored.composition)?;
+    let goes = allows_orphans(revision) || shelf.live().is_none() || !shelf.is_own(stored) || stored.deleting;
+    (!goes).then_some(stored)
+}
+
+/// Why a CompositionRevision cannot be deleted: somebody uses it.
 pub fn check_revision_deletion(
     revision: &Value,
     catalogue: &Catalogue,
     consumers: &Consumers,
 ) -> Option<Refused> {
     let name = revision["metadata"]["name"].as_str()?;
-    let stored = catalogue.revision(name)?;
-    let shelf = catalogue.get(&stored.composition)?;
-    if allows_orphans(revision) || shelf.live().is_none() || !shelf.is_own(stored) || stored.deleting {
-        return None;
-    }
+    let stored = guarded(revision, catalogue)?;
     let uses = consumers.uses(catalogue, &stored.composition, Users::SHOWN);
     let users = uses.by.get(stored.revision.name())?;
     Some(Refused::InUse {
@@ -333,32 +350,21 @@ pub fn check_revision_deletion(
     })
 }
 
-/// Why a Composition cannot be deleted: somebody uses it, and nobody said that they may be left behind. Users that are going themselves do not need it.
-pub fn check_composition_deletion(
-    composition: &Value,
-    consumers: &Consumers,
-    is_going: impl Fn(&Consuming) -> bool,
-) -> Option<Refused> {
-    let name = composition["metadata"]["name"].as_str()?;
-    if self::is_going(composition) || allows_orphans(composition) {
-        return None;
-    }
-    let users = staying(consumers.of_composition(name), is_going)?;
-    Some(Refused::CompositionInUse {
+/// Why a Composition cannot be deleted: these use it. Users that are going themselves do not need it, and are not among them.
+pub fn check_composition_deletion(name: &str, staying: &Users) -> Option<Refused> {
+    (staying.count() > 0).then(|| Refused::CompositionInUse {
         name: name.to_owned(),
-        users,
+        users: staying.to_string(),
     })
+}
+
+/// Whether something may be deleted whoever uses it: it is going already, or somebody said that its users may be left behind.
+pub fn may_go(object: &Value) -> bool {
+    is_going(object) || allows_orphans(object)
 }
 
 fn allows_orphans(object: &Value) -> bool {
     object["metadata"]["annotations"][annotation::ALLOW_ORPHANS] == "true"
-}
-
-/// Those who are not going themselves, for people; nothing if there are none.
-fn staying(users: Vec<Arc<Consuming>>, is_going: impl Fn(&Consuming) -> bool) -> Option<String> {
-    let users: Vec<_> = users.iter().filter(|user| !is_going(user)).collect();
-    let shown = users.iter().take(Users::SHOWN).map(ToString::to_string);
-    (!users.is_empty()).then(|| Users::new(shown, users.len()).to_string())
 }
 
 /// Everything that is wrong with a CompositeResourceDefinition that is created or changed; or else what it says in vain.
@@ -414,34 +420,18 @@ pub fn check_definition<'d>(
     }
 }
 
-/// Why a CompositeResourceDefinition cannot be deleted: there is something of the kinds that it answers for, and nobody said that it may go with it; or
-/// else what whoever deletes it should know.
-pub fn check_definition_deletion(
-    object: &Value,
-    answers_for: &[TypeReference],
-    consumers: &Consumers,
-    is_going: impl Fn(&Consuming) -> bool,
-) -> Result<Option<String>, Refused> {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    if self::is_going(object) || allows_orphans(object) {
-        return Ok(goes_along(name, answers_for, consumers));
-    }
-    let mut users: Vec<_> = answers_for
-        .iter()
-        .flat_map(|type_| consumers.of_kind(type_))
-        .collect();
-    users.sort();
-    match staying(users, is_going) {
-        None => Ok(None),
-        Some(users) => Err(Refused::DefinitionInUse {
-            name: name.to_owned(),
-            users,
-        }),
-    }
+/// Why a CompositeResourceDefinition cannot be deleted: there are these of the kinds that it defines. Those that are going themselves are not among
+/// them.
+pub fn check_definition_deletion(name: &str, staying: &Users) -> Option<Refused> {
+    (staying.count() > 0).then(|| Refused::DefinitionInUse {
+        name: name.to_owned(),
+        users: staying.to_string(),
+    })
 }
 
-/// What goes with a definition.
-fn goes_along(name: &str, answers_for: &[TypeReference], consumers: &Consumers) -> Option<String> {
+/// What goes with a definition that may be deleted whoever uses it, for people.
+pub fn goes_along(object: &Value, answers_for: &[TypeReference], consumers: &Consumers) -> Option<String> {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let counts = answers_for
         .iter()
         .map(|type_| (consumers.of_kind(type_).len(), &type_.kind));
@@ -451,7 +441,7 @@ fn goes_along(name: &str, answers_for: &[TypeReference], consumers: &Consumers) 
         .collect();
     (!lost.is_empty()).then(|| {
         format!(
-            "{name} defines {}, which are deleted with it, and all that they are composed of",
+            "{name} defines {}, which are deleted with it, and so are their composed resources",
             lost.join(" and ")
         )
     })
@@ -508,6 +498,12 @@ pub fn check_composite(
 }
 
 impl Refused {
+    /// Who uses something could not be found out.
+    pub fn unknown_users(kind: &'static str, name: &str, why: String) -> Self {
+        let name = name.to_owned();
+        Self::UnknownUsers { kind, name, why }
+    }
+
     /// What to warn of instead of refusing: something that is not there may come, from a backup or out of somebody's repository, in any order.
     pub fn may_come(&self, layout: Layout, object: &Value) -> Option<String> {
         match self {

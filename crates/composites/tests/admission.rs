@@ -6,12 +6,12 @@ mod definitions;
 
 use cambium_composites::admission::{
     Pins, Refused, check_composite, check_composition, check_definition, check_definition_deletion,
-    check_number, check_revision, check_revision_deletion,
+    check_number, check_revision, check_revision_deletion, goes_along, may_go,
 };
 use cambium_composites::definition::{Definition, read};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{Catalogue, Consumer, Consumers, Consuming, Live, Wish};
-use cambium_lineage::Digest;
+use cambium_lineage::{Digest, Users};
 use definitions::{claimed, lakes, typed, with};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -225,7 +225,7 @@ fn a_revision_in_use_is_not_deleted_unless_its_composition_goes() {
     assert_eq!(
         check(&catalogue, &consumers).unwrap(),
         "CompositionRevision \"base-1\" is in use by XLake deep; move them to another revision first, or annotate it with \
-         cambium.dev/allow-orphans: \"true\": what is composed stays then, and follows nothing"
+         cambium.dev/allow-orphans: \"true\": composed resources are kept and no longer updated"
     );
     for nobody_uses in ["other-1", "unknown"] {
         let checked = check_revision_deletion(&called(nobody_uses), &catalogue, &consumers);
@@ -328,13 +328,9 @@ fn a_definition_in_use_is_deleted_only_if_what_it_defines_may_go_with_it() {
     let (definition, mut consumers) = (legacy(), Consumers::default());
     let claim = definition.claim_type().unwrap();
     let both = [definition.composite_type(), claim.clone()];
-    let stays = |_: &Consuming| false;
-    let check = |object: &Value, kinds: &[_], consumers: &_| {
-        let checked = check_definition_deletion(object, kinds, consumers, stays);
-        checked.map_err(|refused| refused.to_string())
-    };
-    let (plain, orphaning) = (called(definition.name()), orphaning(definition.name()));
-    assert_eq!(check(&plain, &both, &consumers), Ok(None));
+    let (name, orphaning) = (definition.name(), orphaning(definition.name()));
+    assert_eq!(check_definition_deletion(name, &Users::default()), None);
+    assert_eq!(goes_along(&orphaning, &both, &consumers), None);
     for (type_, namespace, name) in [
         (definition.composite_type(), "", "a"),
         (definition.composite_type(), "", "b"),
@@ -353,17 +349,26 @@ fn a_definition_in_use_is_deleted_only_if_what_it_defines_may_go_with_it() {
         };
         consumers.put(Arc::new(key), consumer);
     }
+    let users = Users::new(["Lake n/c", "XLake a", "XLake b"].map(str::to_owned), 3);
     assert_eq!(
-        check(&plain, &both, &consumers).unwrap_err(),
+        check_definition_deletion(name, &users).unwrap().to_string(),
         "CompositeResourceDefinition \"xlakes.water.example.org\" is in use by Lake n/c, XLake a, XLake b; delete them first, or annotate it \
-         with cambium.dev/allow-orphans: \"true\": they are deleted with it then, and all that they are composed of"
+         with cambium.dev/allow-orphans: \"true\": they and their composed resources are deleted with it"
     );
-    let warning = "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and all that they are composed of";
-    assert_eq!(check(&orphaning, &both, &consumers), Ok(Some(warning.to_owned())));
-    let nothing = check(&plain, &[], &consumers);
-    assert_eq!(nothing, Ok(None), "another one answers for them");
-    let all_go = check_definition_deletion(&plain, &both, &consumers, |_| true);
-    assert_eq!(all_go, Ok(None), "all of them are going");
+    assert!(may_go(&orphaning) && !may_go(&called(name)));
+    let warning = "xlakes.water.example.org defines 2 XLake and 1 Lake, which are deleted with it, and so are their composed resources";
+    assert_eq!(goes_along(&orphaning, &both, &consumers).unwrap(), warning);
+    let nothing = goes_along(&orphaning, &[], &consumers);
+    assert_eq!(nothing, None, "another one answers for them");
+}
+
+#[test]
+fn what_may_be_in_use_is_not_deleted() {
+    assert_eq!(
+        Refused::unknown_users("Composition", "base", "failed to list xlakes".to_owned()).to_string(),
+        "Composition \"base\" may be in use: failed to list xlakes; try again, or annotate it with cambium.dev/allow-orphans: \"true\" to delete \
+         it whoever uses it"
+    );
 }
 
 fn called(name: &str) -> Value {

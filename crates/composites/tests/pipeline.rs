@@ -335,15 +335,20 @@ fn an_answer_with_too_much_in_it_is_refused_as_a_whole() {
         let next = run.answered(response(fits));
         assert!(!matches!(next, Next::Failed(_)), "{what}");
     }
-    for (what, count, written) in answers(1) {
+    let advice = [
+        "divide the composite resource into several",
+        "change the function to return one result for several findings",
+        "change the function to set one condition for several resources",
+        "change the function to select several objects at once, with matchLabels",
+    ];
+    for ((what, count, written), advice) in answers(1).into_iter().zip(advice) {
         let mut run = run(&steps);
         run.start();
         let most = count - 1;
         assert_eq!(
             failed(run.answered(response(written))).message,
             format!(
-                "cannot run Composition pipeline step \"one\": the answer has {count} {what}, and at most {most} are taken; \
-                 divide the composite resource into several"
+                "cannot run Composition pipeline step \"one\": the answer has {count} {what}, and at most {most} are taken; {advice}"
             )
         );
     }

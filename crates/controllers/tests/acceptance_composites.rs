@@ -1044,3 +1044,40 @@ async fn fields_that_a_kind_does_not_know_are_reported_and_left_out_until_it_doe
     .await?;
     stage.at_rest().await
 }
+
+#[tokio::test]
+async fn a_composed_resource_that_no_watch_shows_keeps_its_name() -> Result<()> {
+    let stage = Stage::start().await?;
+    publish(&stage, "one", "dev").await?;
+    let before = stage.compose_unseen("thing", automatic(&stage)).await?;
+    let composed = stage.says("thing", "one").await?;
+    assert_eq!(composed["metadata"]["uid"], before["metadata"]["uid"]);
+    assert_eq!(stage.composed("thing").await?.len(), 1);
+    stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_template_of_another_kind_does_not_replace_what_no_watch_shows() -> Result<()> {
+    let stage = Stage::start().await?;
+    let mut composition = stage.composition("base", "one");
+    composition["spec"]["resources"][0]["base"]["kind"] = json!("Secret");
+    composition["spec"]["resources"][0]["patches"] = json!([]);
+    if let Some(base) = composition["spec"]["resources"][0]["base"].as_object_mut() {
+        base.remove("data");
+    }
+    stage.publish(&composition).await?;
+    let before = stage.compose_unseen("thing", automatic(&stage)).await?;
+    let refused = eventually_some("it is reconciled", || async {
+        let thing = stage.get("thing").await?;
+        let synced = condition(&thing, "Synced").cloned();
+        Ok(synced.filter(|synced| synced["reason"] != "ReconcilePaused"))
+    })
+    .await?;
+    let message = refused["message"].as_str().unwrap_or_default();
+    ensure!(message.contains("cannot change the kind"), "{refused}");
+    let after = stage.platform.config_map("thing-x7h2k").await?;
+    assert_eq!(after["metadata"]["uid"], before["metadata"]["uid"]);
+    let references = stage.get("thing").await?["spec"]["resourceRefs"].clone();
+    assert_eq!(references[0]["name"], "thing-x7h2k");
+    stage.at_rest().await
+}

@@ -10,7 +10,7 @@ mod platform;
 use anyhow::Result;
 use cambium_controllers::Settings;
 use cambium_functions::{answered, wire};
-use cambium_testing::{Backend, eventually, eventually_some};
+use cambium_testing::{Backend, Faults, Filter, eventually, eventually_some};
 use composing::{Stage, condition, holds, settings};
 use function::{FunctionServer, Reply, passing_on};
 use prost_types::value::Kind;
@@ -682,4 +682,79 @@ async fn fields_that_a_kind_does_not_know_are_left_out_of_what_functions_compose
     stage.says("thing", "one").await?;
     assert_eq!(stage.told("thing", expected).await?.len(), 1);
     stage.at_rest().await
+}
+
+#[tokio::test]
+async fn functions_observe_what_no_watch_shows() -> Result<()> {
+    let stage = Stage::start().await?;
+    let namespace = stage.platform.namespace.clone();
+    let server = FunctionServer::start(move |request| {
+        let mut response = passing_on(&request);
+        let observed = request.observed.unwrap_or_default().resources;
+        let says = observed.into_keys().collect::<Vec<_>>().join(" ");
+        desire(&mut response, "main", &namespace, &format!("sees {says}"));
+        Reply::answer(response)
+    })
+    .await;
+    install(&stage, "sees", json!({"endpoint": server.endpoint()})).await?;
+    stage
+        .publish(&pipeline(&stage, json!([step(&stage, "sees", "sees")])))
+        .await?;
+    let machinery = json!({"compositionRef": {"name": stage.called("base")}});
+    let before = stage.compose_unseen("thing", machinery).await?;
+    let composed = stage.says("thing", "sees main").await?;
+    assert_eq!(composed["metadata"]["uid"], before["metadata"]["uid"]);
+    assert_eq!(stage.composed("thing").await?.len(), 1);
+    let first = server.asked().swap_remove(0).observed.unwrap().resources;
+    assert_eq!(first.keys().collect::<Vec<_>>(), ["main"]);
+    Ok(())
+}
+
+/// What a function makes of what it is not shown would be less than there is.
+#[tokio::test]
+async fn functions_are_not_asked_while_a_kind_of_what_is_composed_cannot_be_read() -> Result<()> {
+    let mut stage = Stage::start().await?;
+    let namespace = stage.platform.namespace.clone();
+    let server = FunctionServer::start(move |request| {
+        let mut response = passing_on(&request);
+        let observed = request.observed.clone().unwrap_or_default().resources;
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace}});
+        let resource = wire::Resource {
+            resource: Some(fields(&secret)),
+            ready: wire::Ready::True.into(),
+            ..wire::Resource::default()
+        };
+        let desired = response.desired.get_or_insert_default();
+        desired.resources.insert("first".to_owned(), resource);
+        if observed.contains_key("first") {
+            desire(&mut response, "second", &namespace, &text_of(&request));
+        }
+        Reply::answer(response)
+    })
+    .await;
+    install(&stage, "chain", json!({"endpoint": server.endpoint()})).await?;
+    use_pipeline(&stage, json!([step(&stage, "chain", "chain")])).await?;
+    let before = stage.says("thing", "thing").await?;
+    stage.platform.stop_manager().await;
+    let faults = Faults::new();
+    let lists = Filter::only(|call| call.name.is_empty()).of("secrets");
+    faults.refuse(&lists, 403);
+    let client = faults.client(&stage.platform.cluster.client());
+    stage.platform.start_manager(client).await?;
+    stage
+        .edit(&stage.path("thing"), json!({"spec": {"text": "other"}}))
+        .await?;
+    until(&stage, "it says what cannot be read", |found| {
+        condition(found, "Synced").is_some_and(|synced| {
+            let message = synced["message"].as_str().unwrap_or_default();
+            synced["status"] == "False" && message.contains("Secret")
+        })
+    })
+    .await?;
+    let after = stage.composed("thing").await?;
+    assert_eq!(after.len(), 1, "what is composed stays");
+    assert_eq!(after[0]["metadata"]["uid"], before["metadata"]["uid"]);
+    faults.allow();
+    stage.says("thing", "other").await?;
+    Ok(())
 }

@@ -4,8 +4,10 @@ mod platform;
 mod scene;
 
 use anyhow::{Context as _, Result, ensure};
+use cambium_testing::faults::Verb;
 use cambium_testing::{Dice, Fault, Faults, Filter, campaign, for_every_call};
-use scene::{LATE, Scene, World, world};
+use cambium_webhooks::admission::Verdict;
+use scene::{LATE, Process, Scene, World, world};
 use serde_json::{Value, json};
 
 const COMPOSITIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositions";
@@ -111,11 +113,51 @@ impl Scene<'_> {
     }
 
     async fn compose(&self) -> Result<()> {
+        self.compose_called("thing").await
+    }
+
+    async fn compose_called(&self, name: &str) -> Result<()> {
         let thing = json!({
-            "apiVersion": format!("{}/v1", self.group()), "kind": "XThing", "metadata": {"name": "thing"},
+            "apiVersion": format!("{}/v1", self.group()), "kind": "XThing", "metadata": {"name": name},
             "spec": {"compositionRef": {"name": self.namespace}},
         });
-        self.apply(&format!("{}/thing", self.things()), &thing).await
+        self.apply(&format!("{}/{name}", self.things()), &thing).await
+    }
+
+    fn definition_path(&self) -> String {
+        format!("{DEFINITIONS}/xthings.{}", self.group())
+    }
+
+    fn composition_path(&self) -> String {
+        format!("{COMPOSITIONS}/{}", self.namespace)
+    }
+
+    /// Why a process refuses the deletion of the object at a path, if it does: its webhook is asked, whether it leads or not.
+    async fn refusal(&self, process: &Process, path: &str) -> Result<Option<String>> {
+        let object = self.raw.get(path).await?.body;
+        let webhook = match object["kind"].as_str() {
+            Some("Composition") => "compositions",
+            Some("CompositionRevision") => "composition-revisions",
+            Some("CompositeResourceDefinition") => "composite-definitions",
+            _ => anyhow::bail!("{object}"),
+        };
+        let request = json!({"uid": "one", "operation": "DELETE", "oldObject": object});
+        let validators = process.manager.admission().validators;
+        let mut validators = validators.iter();
+        let validator = validators.find(|validator| validator.path() == webhook);
+        let verdict = validator.context("a validator")?;
+        Ok(match verdict.validate(&serde_json::from_value(request)?).await {
+            Verdict::Allowed { .. } => None,
+            Verdict::Denied { message, .. } => Some(message),
+        })
+    }
+
+    /// What is published and must not be deleted while something uses it: the definition, the composition, and its current revision.
+    async fn published(&self) -> Result<[String; 3]> {
+        let composition = self.raw.get(&self.composition_path()).await?.body;
+        let revision = composition["status"]["currentRevision"]["name"].as_str();
+        let revision = format!("{REVISIONS}/{}", revision.context("a revision")?);
+        Ok([self.definition_path(), self.composition_path(), revision])
     }
 
     async fn delete(&self, path: &str) -> Result<()> {
@@ -453,4 +495,159 @@ async fn a_kind_that_comes_and_goes_does_not_get_slower() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Two processes: the one that leads, and one that stands by and has seen nothing of the kind.
+async fn standing_by(world: &World, scene: &mut Scene<'_>, lines: &[Faults; 2]) -> Result<[Process; 2]> {
+    scene.process = None;
+    let client = |line: &Faults| line.client(&world.cluster.client());
+    let first = Process::standing(client(&lines[0]), &world.clock, "first").await?;
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let second = Process::standing(client(&lines[1]), &world.clock, "second").await?;
+    second.manager.synced().await;
+    Ok([first, second])
+}
+
+const A_WHILE: std::time::Duration = std::time::Duration::from_secs(30);
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_does_not_lead_refuses_to_delete_what_is_in_use() -> Result<()> {
+    let (world, quiet) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &quiet).await?;
+    let lines = [Faults::new(), Faults::new()];
+    let [_first, second] = standing_by(&world, &mut scene, &lines).await?;
+    scene.define().await?;
+    tokio::time::sleep(A_WHILE).await;
+    scene.publish(&[("one", "a")]).await?;
+    scene.compose().await?;
+    tokio::time::sleep(A_WHILE).await;
+    scene.ready("created").await?;
+    let published = scene.published().await?;
+    for path in &published {
+        let refusal = scene.refusal(&second, path).await?.unwrap_or_default();
+        ensure!(
+            refusal.contains("is in use by XThing thing"),
+            "{path}: {refusal:?}"
+        );
+    }
+    scene.delete(&format!("{}/thing", scene.things())).await?;
+    tokio::time::sleep(A_WHILE).await;
+    for path in &published {
+        let refusal = scene.refusal(&second, path).await?;
+        ensure!(refusal.is_none(), "{path}: {refusal:?}");
+    }
+    Ok(())
+}
+
+/// Nobody deletes what may be in use because a list failed.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_listed_may_be_in_use() -> Result<()> {
+    let (world, faults) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &faults).await?;
+    scene.define().await?;
+    scene.settled().await?;
+    scene.publish(&[("one", "a")]).await?;
+    scene.compose().await?;
+    scene.settled().await?;
+    let published = scene.published().await?;
+    for code in [403, 404, 500] {
+        let line = Faults::new();
+        line.refuse(&Filter::only(|call| call.name.is_empty()).of("xthings"), code);
+        let client = line.client(&world.cluster.client());
+        // It only answers.
+        let blind = Process::start(client, &world.clock).await?;
+        blind.work.abort();
+        for path in &published {
+            let refusal = scene.refusal(&blind, path).await?.unwrap_or_default();
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let words = format!("{name:?} may be in use: ");
+            ensure!(refusal.contains(&words), "{code}, {path}: {refusal:?}");
+        }
+        line.allow();
+        tokio::time::sleep(2 * A_WHILE).await;
+        for path in &published {
+            let refusal = scene.refusal(&blind, path).await?.unwrap_or_default();
+            ensure!(
+                refusal.contains("is in use by XThing thing"),
+                "{code}, {path}: {refusal:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The CRD of a definition goes with it, whether the definition can be read or not.
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_cannot_be_read_is_not_deleted_while_there_is_something_of_its_kind() -> Result<()>
+{
+    let (world, faults) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &faults).await?;
+    scene.define().await?;
+    scene.settled().await?;
+    scene.publish(&[("one", "a")]).await?;
+    scene.compose().await?;
+    scene.settled().await?;
+    let [definition, composition, revision] = scene.published().await?;
+    let mut versions = scene.raw.get(&definition).await?.body["spec"]["versions"].clone();
+    versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({"type": "string"});
+    let unreadable = json!({"spec": {"versions": versions}});
+    let unreadable = scene.raw.patch("merge", &definition, &unreadable).await?;
+    ensure!(unreadable.code == 200, "{unreadable:?}");
+    for restarted in [false, true] {
+        if restarted {
+            scene.restart().await;
+        }
+        scene.settled().await?;
+        let process = scene.process.as_ref().context("a process")?;
+        let refusal = scene.refusal(process, &definition).await?.unwrap_or_default();
+        ensure!(
+            refusal.contains("is in use by XThing thing"),
+            "{restarted}: {refusal:?}"
+        );
+        for path in [&composition, &revision] {
+            let refusal = scene.refusal(process, path).await?.unwrap_or_default();
+            ensure!(refusal.contains("in use"), "{restarted}, {path}: {refusal:?}");
+        }
+    }
+    Ok(())
+}
+
+/// `kubectl delete xthings --all`, and then the definition: the API server may know before us that they are going.
+#[tokio::test(start_paused = true)]
+async fn any_number_of_users_may_be_going() -> Result<()> {
+    let (world, faults) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &faults).await?;
+    scene.define().await?;
+    scene.settled().await?;
+    scene.publish(&[("one", "a")]).await?;
+    let names: Vec<String> = (10..25).map(|number| format!("thing-{number}")).collect();
+    for name in &names {
+        scene.compose_called(name).await?;
+    }
+    scene.settled().await?;
+    faults.freeze();
+    for name in &names[..14] {
+        scene.delete(&format!("{}/{name}", scene.things())).await?;
+    }
+    let process = scene.process.as_ref().context("a process")?;
+    let paths = [scene.definition_path(), scene.composition_path()];
+    for path in &paths {
+        faults.recorder().clear();
+        let refusal = scene.refusal(process, path).await?.unwrap_or_default();
+        ensure!(
+            refusal.contains("is in use by XThing thing-24;"),
+            "{path}: {refusal:?}"
+        );
+        let calls = faults.recorder().calls();
+        let about = calls.iter().filter(|call| call.resource == "xthings");
+        let verbs: Vec<Verb> = about.map(|call| call.verb).collect();
+        ensure!(verbs == [Verb::List], "{path}: {verbs:?}");
+    }
+    scene.delete(&format!("{}/{}", scene.things(), names[14])).await?;
+    for path in &paths {
+        let refusal = scene.refusal(process, path).await?;
+        ensure!(refusal.is_none(), "{path}: {refusal:?}");
+    }
+    faults.thaw();
+    scene.settled().await
 }

@@ -339,7 +339,10 @@ pub fn cannot_create_revision(revision: &Value, user: &str) -> Refused {
 }
 
 fn allows_orphans(object: &Value) -> bool {
-    object["metadata"]["annotations"][annotation::ALLOW_ORPHANS] == "true"
+    let annotations = &object["metadata"]["annotations"];
+    [annotation::ALLOW_ORPHANS, annotation::ORPHAN]
+        .iter()
+        .any(|name| annotations[name] == "true")
 }
 
 /// Why an application cannot be deleted like this. What the garbage collector is told comes too late for whoever removes what the

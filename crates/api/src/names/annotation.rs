@@ -46,6 +46,9 @@ pub const UNUSED_SINCE: &str = "definitionrevision.oam.dev/unused-since";
 /// At v1beta1 it carries the versions besides the one in `spec`; at v2beta1 it marks an object that was written at v1beta1.
 pub const CONVERSION: &str = "definition.oam.dev/conversion";
 
+/// On a definition: the earlier name of [`ALLOW_ORPHANS`], which still counts.
+pub const ORPHAN: &str = "definition.oam.dev/orphan";
+
 /// On a definition: what it is, for people.
 pub const DESCRIPTION: &str = "definition.oam.dev/description";
 

@@ -244,14 +244,30 @@ fn too_much(response: &Response) -> Option<String> {
             "desired resources",
             response.desired.resources.len(),
             MOST_RESOURCES,
+            "divide the composite resource into several",
         ),
-        ("results", response.results.len(), MOST_RESULTS),
-        ("conditions", response.conditions.len(), MOST_CONDITIONS),
-        ("required resources", required, MOST_REQUIREMENTS),
+        (
+            "results",
+            response.results.len(),
+            MOST_RESULTS,
+            "change the function to return one result for several findings",
+        ),
+        (
+            "conditions",
+            response.conditions.len(),
+            MOST_CONDITIONS,
+            "change the function to set one condition for several resources",
+        ),
+        (
+            "required resources",
+            required,
+            MOST_REQUIREMENTS,
+            "change the function to select several objects at once, with matchLabels",
+        ),
     ];
-    let (what, count, most) = counts.into_iter().find(|(_, count, most)| count > most)?;
+    let (what, count, most, advice) = counts.into_iter().find(|(_, count, most, _)| count > most)?;
     Some(format!(
-        "the answer has {count} {what}, and at most {most} are taken; divide the composite resource into several"
+        "the answer has {count} {what}, and at most {most} are taken; {advice}"
     ))
 }
 

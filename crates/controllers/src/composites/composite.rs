@@ -174,7 +174,7 @@ impl Run<'_> {
         let mut named: BTreeSet<(String, String)> = referred.iter().map(Object::kind).collect();
         named.extend(bases.map(|base| Object::of(base).kind()));
         let kinds = self.kinds(named).await;
-        let live = self.live(&referred, &kinds);
+        let live = self.live(&referred, &kinds).await?;
         let known = associate(Called::ByTemplates(templates), layout, &self.composite, &live);
         let wanted = wanted(templates, &self.composite, &known);
         let found = Seen { kinds, live };
@@ -196,7 +196,7 @@ impl Run<'_> {
         if unseen && self.context.state.composites.failures(&self.key) < PASSING {
             return Ok(Outcome::Retry);
         }
-        self.look_for(wanted, &kinds, &mut live).await?;
+        self.look_for_named(wanted, &kinds, &mut live).await?;
         let scopes: Scopes = kinds
             .iter()
             .map(|(kind, resource)| {

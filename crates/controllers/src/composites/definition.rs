@@ -63,7 +63,7 @@ impl Made {
 }
 
 /// The objects of a CRD, as they are stored.
-fn stored(crd: &CustomResourceDefinition) -> Resource {
+pub(super) fn stored(crd: &CustomResourceDefinition) -> Resource {
     let spec = &crd.spec;
     let version = spec.versions.iter().filter(|version| version.served);
     let version = version.max_by_key(|version| version.storage);

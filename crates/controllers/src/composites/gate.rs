@@ -2,18 +2,18 @@
 //!
 //! What would be refused because something is not known is asked for once more, from the API server itself.
 
+use super::Context;
 use super::state::Defined;
-use super::{CompositeKey, Context};
-use crate::runtime::{Key, Resource};
+use crate::runtime::Key;
 use cambium_api::crossplane::GROUP;
 use cambium_api::names::annotation;
 use cambium_composites::admission::{
     Pins, Refused, ValidationMode, bound_by_hand, check_composite, check_composition,
     check_composition_deletion, check_definition, check_definition_deletion, check_number, check_revision,
-    check_revision_deletion,
+    check_revision_deletion, goes_along, guarded, may_go,
 };
 use cambium_composites::revision::Stored;
-use cambium_composites::{Consuming, Refusal, definition};
+use cambium_composites::{Live, Refusal, definition};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -22,7 +22,7 @@ use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::Api;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -130,64 +130,17 @@ impl Compositions {
 
     async fn delete(&self, composition: &Value) -> Verdict {
         let context = &self.0;
-        context.synced().await;
-        let check = |going: &Going| {
-            let is_going = |user: &Consuming| going.contains(user);
-            check_composition_deletion(composition, &context.state.consumers(), is_going)
-        };
+        if may_go(composition) {
+            return Verdict::allowed();
+        }
         let name = composition["metadata"]["name"].as_str().unwrap_or_default();
-        let users = context.state.consumers().of_composition(name);
-        match check(&context.going(&users)) {
-            None => Verdict::allowed(),
-            Some(_) => check(&context.asked_going(&users).await)
+        let type_ = Live::read(composition).composite_type;
+        let used_by = || context.state.consumers().of_composition(name);
+        match context.staying(type_.as_ref(), used_by).await {
+            Ok(users) => check_composition_deletion(name, &users)
                 .map_or_else(Verdict::allowed, |refused| forbidden(&refused)),
+            Err(why) => forbidden(&Refused::unknown_users("Composition", name, why)),
         }
-    }
-}
-
-/// Composite resources and claims that are going, or gone.
-type Going = HashSet<CompositeKey>;
-
-/// How many composite resources and claims are asked for, to find one that stays.
-const ASKED: usize = 10;
-
-impl Context {
-    /// Those who are going, as far as we know.
-    fn going(&self, users: &[CompositeKey]) -> Going {
-        let is_going = |user: &&CompositeKey| {
-            let record = self.kind_of(user).and_then(|kind| {
-                self.composites(&kind)?
-                    .get(&Key::new(&user.namespace, &user.name))
-            });
-            record.is_none_or(|record| record.terminating())
-        };
-        users.iter().filter(is_going).cloned().collect()
-    }
-
-    /// Those who are going, as the API server says. It may know before us that they are.
-    async fn asked_going(&self, users: &[CompositeKey]) -> Going {
-        let mut going = self.going(users);
-        let staying = users.iter().filter(|user| !going.contains(*user));
-        let staying: Vec<_> = staying.take(ASKED).cloned().collect();
-        for user in staying {
-            let Some(kind) = self.kind_of(&user) else { break };
-            let api = kind.api(self.client.clone(), &user.namespace);
-            match api.get_metadata_opt(&user.name).await {
-                Ok(Some(found)) if found.metadata.deletion_timestamp.is_none() => break,
-                Ok(_) => drop(going.insert(user)),
-                Err(_) => break,
-            }
-        }
-        going
-    }
-
-    fn kind_of(&self, user: &Consuming) -> Option<Resource> {
-        let (group, _) = user.type_.api_version.split_once('/')?;
-        let (state, kind) = (&self.state, &user.type_.kind);
-        let composites = state
-            .defined(group, kind)
-            .map(|defined| defined.composite.clone());
-        composites.or_else(|| state.claimed(group, kind)?.claim.clone())
     }
 }
 
@@ -244,8 +197,23 @@ impl Revisions {
 
     async fn delete(&self, revision: &Value) -> Verdict {
         let context = &self.0;
-        context.synced().await;
         let name = revision["metadata"]["name"].as_str().unwrap_or_default();
+        let unknown = |why| forbidden(&Refused::unknown_users("CompositionRevision", name, why));
+        if let Err(why) = context.synced_in_time().await {
+            return unknown(why);
+        }
+        let composite_type = {
+            let catalogue = context.state.catalogue();
+            match guarded(revision, &catalogue) {
+                Some(stored) => stored.composite_type.clone(),
+                None => return Verdict::allowed(),
+            }
+        };
+        if let Some(type_) = &composite_type
+            && let Err(why) = context.users_seen(type_).await
+        {
+            return unknown(why);
+        }
         let check = || {
             let catalogue = context.state.catalogue();
             let refused = check_revision_deletion(revision, &catalogue, &context.state.consumers());
@@ -321,33 +289,25 @@ impl Definitions {
 
     async fn delete(&self, object: &Value) -> Verdict {
         let context = &self.0;
-        context.synced().await;
-        let read = serde_json::from_value(object.clone())
-            .ok()
-            .and_then(|typed| definition::read(&typed).ok());
-        // What cannot be read defines nothing.
-        let Some(read) = read else {
-            return Verdict::allowed();
-        };
-        let answers_for = context.state.answered_by(&Defined::new(read, object));
-        let check = |going: &Going| {
-            let is_going = |user: &Consuming| going.contains(user);
-            check_definition_deletion(object, &answers_for, &context.state.consumers(), is_going)
-        };
-        let users: Vec<_> = {
-            let consumers = context.state.consumers();
-            let kinds = answers_for.iter();
-            kinds.flat_map(|type_| consumers.of_kind(type_)).collect()
-        };
-        let mut checked = check(&context.going(&users));
-        if checked.is_err() {
-            checked = check(&context.asked_going(&users).await);
-        }
-        match checked {
-            Ok(warning) => Verdict::Allowed {
+        if may_go(object) {
+            // The warning is not worth more than the deletion.
+            let _ = context.synced_in_time().await;
+            let read = serde_json::from_value(object.clone())
+                .ok()
+                .and_then(|typed| definition::read(&typed).ok());
+            let warning = read.and_then(|read| {
+                let answers_for = context.state.answered_by(&Defined::new(read, object));
+                goes_along(object, &answers_for, &context.state.consumers())
+            });
+            return Verdict::Allowed {
                 warnings: warning.into_iter().collect(),
-            },
-            Err(refused) => forbidden(&refused),
+            };
+        }
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        match context.defined_by(object).await {
+            Ok(users) => check_definition_deletion(name, &users)
+                .map_or_else(Verdict::allowed, |refused| forbidden(&refused)),
+            Err(why) => forbidden(&Refused::unknown_users("CompositeResourceDefinition", name, why)),
         }
     }
 }

@@ -9,6 +9,7 @@
 //!  Functions ──────────────────────────────────────► who waits ───┘
 //! ```
 
+mod asking;
 mod claim;
 mod composite;
 mod composition;
@@ -229,12 +230,14 @@ impl Context {
     /// Whether composite resources or claims may use compositions for this kind, and have not been seen.
     fn has_unseen(&self, type_: &TypeReference) -> bool {
         let kinds = self.state.kinds_for(type_);
-        let unseen = kinds.iter().any(|(served, resource)| match served {
-            Some(Served::No) => false,
-            Some(Served::Seen) => self.composites(resource).is_none(),
-            Some(Served::Unseen | Served::Foreign) | None => true,
-        });
-        unseen || self.state.is_unread(type_)
+        let unseen = kinds
+            .iter()
+            .any(|(_, crd, resource)| match self.state.served(crd) {
+                Some(Served::No) => false,
+                Some(Served::Seen) => self.composites(resource).is_none(),
+                Some(Served::Unseen | Served::Foreign) | None => true,
+            });
+        unseen || !self.state.unread_for(type_).is_empty()
     }
 
     /// Works until it is dropped.

@@ -3,6 +3,7 @@
 use super::composite::{Composer, Run};
 use super::functions::FunctionError;
 use super::seen::Seen;
+use crate::kinds::{PASSING, Unknown};
 use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Key, Outcome, Record};
 use cambium_compose::function::{
@@ -34,7 +35,23 @@ impl Run<'_> {
         let layout = self.defined.definition.layout();
         let referred = self.referred();
         let kinds = self.kinds(referred.iter().map(Object::kind).collect()).await;
-        let live = self.live(&referred, &kinds);
+        let unseen = kinds.values().find_map(|kind| match kind {
+            Err(Unknown::Unseen(why)) => Some(why),
+            _ => None,
+        });
+        if let Some(why) = unseen {
+            // Functions that are not shown what there is may leave out what they made of it, and that would be collected.
+            if self.context.state.composites.failures(&self.key) < PASSING {
+                return Ok(Outcome::Retry);
+            }
+            let message = format!("cannot observe composed resources: {why}");
+            let failed = Failed {
+                message,
+                ..Failed::default()
+            };
+            return self.fail(wish, fetched, failed).await;
+        }
+        let live = self.live(&referred, &kinds).await?;
         let known = associate(Called::ByFunctions, layout, &self.composite, &live);
         let known = self.with_secrets(known).await?;
         let credentials = match self.credentials(steps).await? {

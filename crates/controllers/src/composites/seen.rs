@@ -48,8 +48,8 @@ impl Run<'_> {
         kinds
     }
 
-    /// What is there of these objects.
-    pub(super) fn live(&self, objects: &[Object], kinds: &Kinds) -> BTreeMap<Object, Value> {
+    /// What watches show of these objects.
+    fn watched(&self, objects: &[Object], kinds: &Kinds) -> BTreeMap<Object, Value> {
         let mut live = BTreeMap::new();
         for object in objects {
             let Some(Ok(resource)) = kinds.get(&object.kind()) else {
@@ -69,9 +69,20 @@ impl Run<'_> {
         live
     }
 
-    /// Asks for what it refers to and was not seen: a watch may be late, and what is no longer referred to is never collected. Asks, too, for objects
-    /// under names that somebody else gave: they may be somebody else's.
-    pub(super) async fn look_for(
+    /// What there is of all that it refers to. The API server is asked for what was not seen: a watch may be late, or not show an object that has lost
+    /// its label. Whoever composes without it would give it another name, and collect it.
+    pub(super) async fn live(
+        &self,
+        referred: &[Object],
+        kinds: &Kinds,
+    ) -> kube::Result<BTreeMap<Object, Value>> {
+        let mut live = self.watched(referred, kinds);
+        self.look_for(referred, kinds, &mut live).await?;
+        Ok(live)
+    }
+
+    /// Asks for objects under names that somebody else gave: they may be somebody else's.
+    pub(super) async fn look_for_named(
         &self,
         wanted: &[Wanted],
         kinds: &Kinds,
@@ -79,11 +90,22 @@ impl Run<'_> {
     ) -> kube::Result<()> {
         let named = wanted.iter().filter(|wanted| wanted.named);
         let named = named.filter_map(|wanted| wanted.outcome.as_ref().ok());
-        for object in self.referred().into_iter().chain(named.map(Object::of)) {
+        let named: Vec<Object> = named.map(Object::of).collect();
+        self.look_for(&named, kinds, live).await
+    }
+
+    /// Asks the API server for these objects, unless they were seen.
+    async fn look_for(
+        &self,
+        objects: &[Object],
+        kinds: &Kinds,
+        live: &mut BTreeMap<Object, Value>,
+    ) -> kube::Result<()> {
+        for object in objects {
             let Some(Ok(resource)) = kinds.get(&object.kind()) else {
                 continue;
             };
-            if live.keys().any(|known| known.is(&object))
+            if live.keys().any(|known| known.is(object))
                 || (resource.namespaced && object.namespace.is_empty())
             {
                 continue;

@@ -217,6 +217,37 @@ impl Stage {
             .await
     }
 
+    /// Applies a composite resource that is composed of a ConfigMap already: its resource `main`, under the name that Crossplane gave it. It has lost its
+    /// label, so that no watch shows it. The ConfigMap.
+    pub(crate) async fn compose_unseen(&self, name: &str, machinery: Value) -> Result<Value> {
+        let mut composite = self.composite(name, machinery);
+        composite["metadata"]["annotations"] = json!({"crossplane.io/paused": "true"});
+        let stored = self.applied(&self.path(name), &composite).await?;
+        let namespace = &self.platform.namespace;
+        let config_map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": format!("{name}-x7h2k"),
+                "annotations": {"crossplane.io/composition-resource-name": "main"},
+                "ownerReferences": [{
+                    "apiVersion": stored["apiVersion"], "kind": "XThing", "name": name, "uid": stored["metadata"]["uid"],
+                    "controller": true, "blockOwnerDeletion": true,
+                }],
+            },
+            "data": {"says": "before"},
+        });
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let answer = self.platform.raw.post(&path, &config_map).await?;
+        ensure!(answer.code == 201, "{answer:?}");
+        let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": format!("{name}-x7h2k")});
+        self.edit(
+            &self.path(name),
+            json!({"metadata": {"annotations": null}, "spec": {"resourceRefs": [reference]}}),
+        )
+        .await?;
+        Ok(answer.body)
+    }
+
     pub(crate) async fn get(&self, name: &str) -> Result<Value> {
         Ok(self.platform.raw.get(&self.path(name)).await?.body)
     }

@@ -4,7 +4,8 @@ use crate::world::component;
 use cambium_api::names::annotation::CONVERSION;
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::convert;
-use cambium_oam::admission::check_definition;
+use cambium_lineage::Users;
+use cambium_oam::admission::{check_definition, check_definition_deletion, check_revision_deletion};
 use cambium_oam::definition::Uses;
 use serde_json::{Value, json};
 
@@ -301,4 +302,26 @@ fn templates_that_are_too_expensive_with_their_defaults_are_refused() {
         "{message}"
     );
     assert!(message.contains("\n    a:3:"), "{message}");
+}
+
+/// By the annotation's name, and by the one that it had before.
+#[test]
+fn what_is_in_use_is_deleted_only_if_its_users_may_be_left_behind() {
+    let users = Users::new(["Application default/shop".to_owned()], 1);
+    let by = [("a-v1.0.0".parse().unwrap(), users.clone())].into();
+    let uses = Uses {
+        by,
+        ..Uses::default()
+    };
+    let refused = |name: &str, value: &str| {
+        let object = json!({"metadata": {"name": "a", "annotations": {name: value}}});
+        let definition = check_definition_deletion(&object, &uses).len();
+        assert_eq!(check_revision_deletion(&object, Some(&users)).len(), definition);
+        definition == 1
+    };
+    for name in ["cambium.dev/allow-orphans", "definition.oam.dev/orphan"] {
+        assert!(!refused(name, "true"), "{name}");
+        assert!(refused(name, "false"), "{name}");
+    }
+    assert!(refused("cambium.dev/other", "true"));
 }

@@ -129,23 +129,33 @@ impl State {
         }
     }
 
-    /// What is known of all kinds whose objects may use a composition that is for this kind: its composite resources, and their claims.
-    pub(in crate::composites) fn kinds_for(&self, type_: &TypeReference) -> Vec<(Option<Served>, Resource)> {
+    /// All kinds whose objects may use a composition that is for this kind, its composite resources and their claims: what defines them, the names
+    /// of their CRDs, and how to ask for them.
+    pub(in crate::composites) fn kinds_for(
+        &self,
+        type_: &TypeReference,
+    ) -> Vec<(Arc<Defined>, String, Resource)> {
         let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
-        let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
-        let kinds = defined.values().filter(|defined| is_for(defined, type_));
-        kinds
-            .flat_map(|defined| defined.kinds())
-            .map(|(crd, resource)| (served.get(&crd).copied(), resource))
-            .collect()
+        let asking = defined.values().filter(|defined| is_for(defined, type_));
+        let kinds = asking.flat_map(|defined| {
+            let kinds = defined.kinds().into_iter();
+            kinds.map(|(crd, resource)| (defined.clone(), crd, resource))
+        });
+        kinds.collect()
     }
 
-    /// Whether a definition of this kind cannot be read, so that nobody knows what there is of it.
-    pub(in crate::composites) fn is_unread(&self, type_: &TypeReference) -> bool {
+    /// What is known of a CRD.
+    pub(in crate::composites) fn served(&self, crd: &str) -> Option<Served> {
+        let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
+        served.get(crd).copied()
+    }
+
+    /// The definitions of this kind that cannot be read, so that nobody knows what there is of it.
+    pub(in crate::composites) fn unread_for(&self, type_: &TypeReference) -> Vec<String> {
         let unread = self.unread.read().unwrap_or_else(PoisonError::into_inner);
-        unread
-            .values()
-            .any(|(group, kind)| group == group_of(type_) && *kind == type_.kind)
+        let is_it = |(group, kind): &(String, String)| group == group_of(type_) && *kind == type_.kind;
+        let names = unread.iter().filter(|(_, asked)| is_it(asked));
+        names.map(|(name, _)| name.clone()).collect()
     }
 
     pub(super) fn note_unread(&self, name: &str, change: &Change, is_unread: bool) {
