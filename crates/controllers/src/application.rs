@@ -16,8 +16,8 @@ use cambium_lineage::RevisionName;
 use cambium_oam::Refused;
 use cambium_oam::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, applied, deleting_status,
-    events, ever_wanted, is_made_by, is_orphaning, not_ours, plan as plan_objects, plan_deletion, resolved,
-    status, stuck_status, superfluous,
+    events, ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
+    plan_deletion, resolved, status, stuck_status, superfluous, without_ignored_fields,
 };
 use cambium_oam::identity::{forbidden, identity};
 use cambium_objects::{fit_to_show, merge_patch};
@@ -116,7 +116,7 @@ impl Run<'_> {
                 (plan.unwrap_or_default(), live)
             })
         };
-        let (mut plan, live) = compare(self.application.clone(), live).await?;
+        let (mut plan, live) = compare(self.to_compare(), live).await?;
         let happened = match &acting {
             Ok(acting) => self.act(acting, &recorded, work, &plan, &kinds, live).await?,
             Err(refused) => {
@@ -129,6 +129,7 @@ impl Run<'_> {
         };
         let (plan, happened) = (Arc::new(plan), Arc::new(happened));
         let after = self.write_status(&draft, Some(plan.clone()), &happened).await?;
+        self.wait_for_fields(&after);
         // Nothing tells when somebody else's object goes. What cannot be seen now may hold something to prune.
         if !plan.refused.is_empty() || happened.problems().next().is_some() || unseen {
             return Ok(Outcome::Retry);
@@ -143,6 +144,24 @@ impl Run<'_> {
             true => Ok(Outcome::After(Duration::ZERO)),
             false => Ok(Outcome::Done),
         }
+    }
+
+    /// The application to compare with what is there. Fields that were left out are tried again when their kinds have changed, and once by
+    /// each manager, which may not have been there when they did.
+    fn to_compare(&self) -> Arc<Value> {
+        match self.context.state.has_tried(&self.key) {
+            true => self.application.clone(),
+            false => Arc::new(without_ignored_fields(&self.application)),
+        }
+    }
+
+    /// Looks again when a kind changes of which fields were left out.
+    fn wait_for_fields(&self, status: &ApplicationStatus) {
+        for (api_version, _) in kinds_with_ignored_fields(status) {
+            let group = api_version.split_once('/').map_or("", |(group, _)| group);
+            self.context.state.misses(&self.key, group);
+        }
+        self.context.state.set_tried(&self.key);
     }
 
     /// Removes what the application made, or leaves it to nobody, and then lets the application go.

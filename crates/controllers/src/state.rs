@@ -24,6 +24,8 @@ pub(crate) struct State {
     made: Mutex<HashMap<Key, HashSet<(GroupVersionKind, Key)>>>,
     /// Applications that miss a kind, by its group.
     missing: Mutex<HashMap<String, HashSet<Key>>>,
+    /// Applications whose fields that their kinds did not know were tried since those kinds last changed.
+    tried: Mutex<HashSet<Key>>,
     /// Definitions to look at.
     pub(crate) definitions: Queue<Artifact>,
     /// Applications to look at.
@@ -79,11 +81,25 @@ impl State {
     /// The kinds of a group may be others now.
     pub(crate) fn kind_changed(&self, group: &str) {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
         for application in missing.remove(group).into_iter().flatten() {
+            tried.remove(&application);
             // A kind is defined a moment before it is served.
             self.applications.reset(&application);
             self.applications.add(application);
         }
+    }
+
+    /// Whether fields of an application that its kinds did not know were tried since those kinds last changed.
+    pub(crate) fn has_tried(&self, application: &Key) -> bool {
+        let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.contains(application)
+    }
+
+    /// All fields of an application were tried.
+    pub(crate) fn set_tried(&self, application: &Key) {
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.insert(application.clone());
     }
 
     /// A definition has changed.
@@ -167,7 +183,11 @@ impl State {
                 let application = record.value();
                 self.consumers_mut().put(&key, &application)
             }
-            None => self.consumers_mut().remove(&key),
+            None => {
+                let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+                tried.remove(&change.key);
+                self.consumers_mut().remove(&key)
+            }
         };
         self.uses_changed(&changed);
         let now_locked = self.consumers().locked(&key);

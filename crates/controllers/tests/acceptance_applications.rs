@@ -1054,6 +1054,65 @@ output: {
     platform.rests().await
 }
 
+#[tokio::test]
+async fn a_field_that_a_kind_learns_later_is_applied_then() -> Result<()> {
+    let platform = Platform::start().await?;
+    let group = format!("{}.example.org", platform.cluster.unique("later"));
+    let crd = |fields: &[&str]| {
+        let fields: serde_json::Map<String, Value> = fields
+            .iter()
+            .map(|field| ((*field).to_owned(), json!({"type": "string"})))
+            .collect();
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("vpcs.{group}")},
+            "spec": {
+                "group": group, "scope": "Namespaced", "names": {"plural": "vpcs", "singular": "vpc", "kind": "Vpc"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                    "type": "object", "properties": {"spec": {"type": "object", "properties": fields}},
+                }}}],
+            },
+        })
+    };
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let made = platform.raw.post(crds, &crd(&["region"])).await?;
+    assert_eq!(made.code, 201, "{made:?}");
+    let template = format!(
+        "output: {{apiVersion: \"{group}/v1\", kind: \"Vpc\", spec: {{region: \"x\", later: \"y\"}}}}\n"
+    );
+    let vpc = definition("ComponentDefinition", "vpc", Some("1.0.0"), &template);
+    platform.publish_object(&vpc).await?;
+    platform.deploy("shop", "vpc", json!({})).await?;
+    let path = format!(
+        "/apis/{group}/v1/namespaces/{}/vpcs/shop-main",
+        platform.namespace
+    );
+    eventually("the field is left out", || async {
+        let found = platform.application("shop").await?;
+        let applied = condition(&found, "Applied").unwrap_or_default();
+        Ok(applied["reason"] == "FieldsIgnored" && platform.raw.get(&path).await?.code == 200)
+    })
+    .await?;
+    platform.idle().await?;
+    let learned = platform
+        .raw
+        .patch(
+            "merge",
+            &format!("{crds}/vpcs.{group}"),
+            &crd(&["region", "later"]),
+        )
+        .await?;
+    assert_eq!(learned.code, 200, "{learned:?}");
+    eventually("the field is applied", || async {
+        let found = platform.application("shop").await?;
+        let applied = condition(&found, "Applied").unwrap_or_default();
+        let vpc = platform.raw.get(&path).await?.body;
+        Ok(applied["reason"] == "Available" && vpc["spec"]["later"] == "y")
+    })
+    .await?;
+    platform.rests().await
+}
+
 /// A component that is cheap by default, and costs the third power of what it is given.
 fn hostile(name: &str, version: &str, default: u32) -> Value {
     let template = format!(

@@ -385,7 +385,7 @@ async fn a_revision_is_not_made_up_and_not_deleted_while_it_is_current() -> Resu
     let path = format!("{revisions}/trap-v1");
     let recorded = platform.raw.get(&path).await?.body;
 
-    let refused = tenancy.bob.delete(&path).await?;
+    let refused = tenancy.bob.delete(&path, &json!({})).await?;
     assert_eq!(refused.code, 403, "{refused:?}");
     let message = refused.body["message"].as_str().unwrap();
     assert!(
@@ -415,7 +415,7 @@ async fn a_revision_is_not_made_up_and_not_deleted_while_it_is_current() -> Resu
     // Whoever restores a backup has that right; and whoever asks for it deletes what is in use.
     let orphaned = json!({"metadata": {"annotations": {"cambium.dev/allow-orphans": "true"}}});
     assert_eq!(platform.raw.patch("merge", &path, &orphaned).await?.code, 200);
-    assert_eq!(platform.raw.delete(&path).await?.code, 200);
+    assert_eq!(platform.raw.delete(&path, &json!({})).await?.code, 200);
     tenancy.applied("trap", "Blocked").await?;
     let mut restored = recorded;
     restored["metadata"] = json!({

@@ -5,8 +5,9 @@ mod scene;
 
 use anyhow::{Context as _, Result, ensure};
 use cambium_apiserver::ApiServer;
+use cambium_testing::faults::Verb;
 use cambium_testing::{
-    Dice, Fault, Faults, Filter, TestCluster, Verb, campaign, eventually, for_every_call, virtual_clock,
+    Dice, Fault, Faults, Filter, TestCluster, campaign, eventually, for_every_call, virtual_clock,
 };
 use kube::Client;
 use platform::{application, component, definition, install};

@@ -48,8 +48,24 @@ impl Status {
         let problems = problems.map(|problem| problem.to_string().replace("\n    ", " at "));
         let message = Some(self.message.clone()).filter(|message| !message.is_empty());
         let texts: Vec<String> = message.into_iter().chain(problems).collect();
-        (!texts.is_empty()).then(|| texts.join("; "))
+        (!texts.is_empty()).then(|| shown(texts.join("; ")))
     }
+}
+
+/// As many details are shown.
+const MOST_DETAILS: usize = 64;
+
+/// As many bytes of a message, or of a detail, are shown: a status has to fit into an object.
+const LONGEST_TEXT: usize = 1024;
+
+/// A text as it is shown; of one that is too long, the beginning and how long it is.
+fn shown(text: String) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text;
+    }
+    let end = (0..=LONGEST_TEXT).rev().find(|&end| text.is_char_boundary(end));
+    let beginning = &text[..end.unwrap_or_default()];
+    format!("{beginning}… ({} bytes, cut here)", text.len())
 }
 
 /// Values by name.
@@ -139,8 +155,8 @@ impl Template {
             }
             match instance.export_at(at) {
                 Ok(value) => {
-                    if is_shown {
-                        details.insert(name.clone(), cue_text(&value));
+                    if is_shown && details.len() < MOST_DETAILS {
+                        details.insert(name.clone(), shown(cue_text(&value)));
                     }
                     values.push((name, value));
                 }

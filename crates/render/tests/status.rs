@@ -175,6 +175,24 @@ fn broken_blocks_are_unhealthy_and_told() {
 }
 
 #[test]
+fn what_is_told_fits_into_a_status() {
+    let details = "for i in list.Range(0, 100, 1) {\"d\\(i)\": strings.Repeat(\"é\", 10000)}\n";
+    let imports = "import \"list\"\nimport \"strings\"\n";
+    let live = deployment(json!({}));
+    let found = status(
+        "isHealth: true",
+        "import \"strings\"\nmessage: strings.Repeat(\"long\", 1000000)",
+        &format!("{imports}{details}"),
+        &live,
+    );
+    assert_eq!(found.details.len(), 64);
+    assert!(found.details.values().all(|detail| detail.len() < 1100));
+    let told = found.told().unwrap();
+    assert!(told.starts_with("longlong") && told.ends_with("… (4000000 bytes, cut here)"));
+    assert!(told.len() < 1100, "{}", told.len());
+}
+
+#[test]
 fn what_is_wrong_with_the_blocks_is_known_before_there_are_objects() {
     let problems = |health_policy: &str, custom_status: &str, details: &str| {
         let definition = Definition {

@@ -24,7 +24,8 @@ pub use draft::{Answers, Draft, Observed, Step, ToRender, answers, draft, resolv
 pub use events::{Events, events};
 pub use object::is_made_by;
 pub use plan::{
-    Applied, Plan, Scopes, applied, ever_wanted, is_orphaning, not_ours, plan, plan_deletion, superfluous,
+    Applied, Plan, Scopes, applied, ever_wanted, is_orphaning, kinds_with_ignored_fields, not_ours, plan,
+    plan_deletion, superfluous, without_ignored_fields,
 };
 pub use recorded::{Record, Recorded, snapshot};
 pub use status::{Happened, deleting_status, status};

@@ -235,6 +235,27 @@ pub fn applied(application: &Value) -> BTreeSet<Object> {
     status.applied_resources.iter().map(applied_object).collect()
 }
 
+/// The kinds of objects of which fields were left out, because those kinds did not know them.
+pub fn kinds_with_ignored_fields(status: &ApplicationStatus) -> BTreeSet<(String, String)> {
+    let ignoring = status.applied_resources.iter();
+    let ignoring = ignoring.filter(|applied| !applied.ignored_fields.is_empty());
+    ignoring.map(|applied| applied_object(applied).kind()).collect()
+}
+
+/// The application as if nothing had been applied of which fields were left out: their kinds may know them by now.
+pub fn without_ignored_fields(application: &Value) -> Value {
+    let mut application = application.clone();
+    let applied = application.pointer_mut("/status/appliedResources");
+    for resource in applied.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(resource) = resource.as_object_mut()
+            && resource.remove("ignoredFields").is_some()
+        {
+            resource.remove("applied");
+        }
+    }
+    application
+}
+
 /// Labels by which we know our objects again, whatever a template or a filter says about them.
 fn set_identity(manifest: &mut Value, namespace: &str, name: &str) {
     if manifest["metadata"]["labels"].is_null() {
