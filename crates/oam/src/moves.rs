@@ -104,7 +104,7 @@ pub fn upgrade(
                         path: asked.path.clone(),
                         from: Some(asked.text.clone()),
                         to: Some(to),
-                        version: current,
+                        version: running_version(application, asked),
                         new_version: Some(new_version),
                     });
                 }
@@ -222,7 +222,7 @@ pub fn rollback(application: &Value, to: &Recorded, catalogue: &Catalogue) -> Re
             }
             let pin = pins.iter().find(|pin| pin.path == asked.path);
             Some(Move {
-                version: known.and_then(|known| current_version(application, known)),
+                version: known.and_then(|known| running_version(application, known)),
                 from: known.map(|known| known.text.clone()),
                 new_version: pin.and_then(|pin| pin.new_version.clone()),
                 path: asked.path,
@@ -235,7 +235,7 @@ pub fn rollback(application: &Value, to: &Recorded, catalogue: &Catalogue) -> Re
         path: known.path.clone(),
         from: Some(known.text.clone()),
         to: None,
-        version: current_version(application, known),
+        version: running_version(application, known),
         new_version: None,
     }));
     let is_locked = !application["metadata"]["annotations"][annotation::LOCK].is_null();
@@ -490,15 +490,28 @@ fn components(references: &[Asked]) -> String {
     }
 }
 
-fn current_version(application: &Value, asked: &Asked) -> Option<String> {
+/// What the status says of a reference.
+fn known<'a>(application: &'a Value, asked: &Asked) -> Option<&'a Value> {
     let references = application["status"]["references"].as_array()?;
-    let known = references
+    references
         .iter()
-        .find(|known| known["path"] == asked.path.as_str() && known["asked"] == asked.text.as_str())?;
-    known["version"]
-        .as_str()
-        .or_else(|| known["revision"].as_str())
-        .map(str::to_owned)
+        .find(|known| known["path"] == asked.path.as_str() && known["asked"] == asked.text.as_str())
+}
+
+fn version_or_revision(of: &Value) -> Option<String> {
+    let text = of["version"].as_str().or_else(|| of["revision"].as_str());
+    text.map(str::to_owned)
+}
+
+/// What a reference resolves to.
+fn current_version(application: &Value, asked: &Asked) -> Option<String> {
+    version_or_revision(known(application, asked)?)
+}
+
+/// What a reference runs, which is another version than it resolves to if it could not move.
+fn running_version(application: &Value, asked: &Asked) -> Option<String> {
+    let known = known(application, asked)?;
+    version_or_revision(&known["running"]).or_else(|| version_or_revision(known))
 }
 
 /// The spec with references replaced, at the places that `asked` names.

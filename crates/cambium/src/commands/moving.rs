@@ -67,11 +67,12 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
                 let name = one.revision.name().as_str();
                 name == wanted || name == format!("{}-v{}", key.name, wanted.trim_start_matches('v'))
             };
-            let numbered = |one: &&Recorded| one.revision.number().to_string() == *wanted;
-            revisions
-                .iter()
-                .find(numbered)
-                .or_else(|| revisions.iter().find(named))
+            let number = |one: &Recorded| one.revision.number().to_string();
+            let numbered = |one: &&Recorded| number(one) == *wanted;
+            let as_shown = |one: &&Recorded| wanted.strip_prefix('v') == Some(number(one).as_str());
+            let mut found = revisions.iter().find(numbered);
+            found = found.or_else(|| revisions.iter().find(named));
+            found.or_else(|| revisions.iter().find(as_shown))
         }
         None => revisions
             .iter()
