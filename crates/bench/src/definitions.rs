@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use cambium_apiserver::ApiServer;
-use cambium_controllers::{Manager, Settings};
+use cambium_controllers::{Identities, Manager, Otherwise, Settings};
 use cambium_testing::faults::Faults;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
@@ -34,6 +34,22 @@ pub(crate) struct Measured {
     pub(crate) idle_share: f64,
     /// Writes by a manager that starts when nothing has changed.
     pub(crate) restart_writes: usize,
+}
+
+/// The ServiceAccount that the objects of applications are applied with.
+pub(crate) const DEPLOYER: &str = "deployer";
+
+/// Gives that ServiceAccount all rights.
+pub(crate) async fn empower(client: &Client) -> Result<()> {
+    use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+    let binding = serde_json::from_value(json!({
+        "metadata": {"name": DEPLOYER},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": DEPLOYER, "namespace": "default"}],
+    }))?;
+    let api: Api<ClusterRoleBinding> = Api::all(client.clone());
+    api.create(&PostParams::default(), &binding).await?;
+    Ok(())
 }
 
 /// How long nothing happens.
@@ -115,7 +131,8 @@ pub(crate) async fn memory(cambium: &std::path::Path, applications: usize) -> Re
     let kubeconfig = directory.path().join("kubeconfig");
     serve(server, &kubeconfig).await?;
     let mut manager = std::process::Command::new(cambium)
-        .args(["manager", "--no-webhooks", "--no-leader-election", "--kubeconfig"])
+        .args(["manager", "--no-webhooks", "--no-leader-election"])
+        .args(["--default-service-account", DEPLOYER, "--kubeconfig"])
         .arg(&kubeconfig)
         .stderr(std::process::Stdio::null())
         .spawn()?;
@@ -177,6 +194,10 @@ pub(crate) async fn serve(server: ApiServer, kubeconfig: &std::path::Path) -> Re
 async fn start(client: &Client) -> Result<Arc<Manager>> {
     let settings = Settings {
         serves_v2beta1: false,
+        identities: Identities {
+            otherwise: Otherwise::ServiceAccount(DEPLOYER.to_owned()),
+            ..Identities::default()
+        },
         ..Settings::default()
     };
     let manager = Arc::new(Manager::new(client.clone(), settings).await?);
@@ -199,6 +220,7 @@ pub(crate) async fn install(client: &Client) -> Result<()> {
     for crd in cambium_api::crds::all() {
         api.create(&PostParams::default(), &crd).await?;
     }
+    empower(client).await?;
     while api_of(client, "Application")
         .list(&Default::default())
         .await
@@ -294,7 +316,9 @@ fn watch(client: &Client) -> Moves {
     let config = watcher::Config::default();
     Moves::watch(api_of(client, "Application"), config, |application| {
         let status = &application.data["status"];
-        let version = status["references"][0]["version"].as_str().unwrap_or_default();
+        let version = status["references"][0]["running"]["version"]
+            .as_str()
+            .unwrap_or_default();
         (status["status"] == "running").then(|| version.to_owned())
     })
 }

@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cambium_api::names::reason;
+use cambium_api::v1beta1::DefinitionType;
 use cambium_cue::diagnostic::Severity;
-use cambium_cue::{Data, Diagnostic, Diagnostics, Source};
-use cambium_oam::admission::{check_components, warnings};
+use cambium_cue::{Data, Diagnostic, Diagnostics, Source, syntax};
+use cambium_oam::admission::{check_components, check_definition, definition_warnings, warnings};
 use cambium_oam::application::{Observed, Step, draft};
-use cambium_oam::definition::{Templates, declared};
+use cambium_oam::definition::{Called, Declared, Templates, Uses, declared};
 use cambium_oam::rehearsal::additions;
-use cambium_oam::{Answer, Artifact, Catalogue};
+use cambium_oam::{Answer, Artifact, Catalogue, Refused};
 use cambium_render::{
     Application, ClusterVersion, Definition, DefinitionKind, Definitions, Environment, Failure, Reason,
     Template,
 };
+use cambium_schema::names::dns1123_subdomain;
+use cambium_schema::{FieldError, FieldPath, validate_object};
 use serde_json::Value;
 
 use crate::cli::{Format, Render};
@@ -42,7 +45,7 @@ pub(crate) fn run(options: &Render) -> Result<()> {
         catalogue: &catalogue,
         cluster_version: &cluster_version,
     });
-    for warning in warnings(&draft) {
+    for warning in warnings(&application, &draft) {
         output::note(&format!("Warning: {warning}"));
     }
     match &draft.outcome {
@@ -110,32 +113,35 @@ fn published(paths: &[PathBuf], namespace: &str, problems: &mut Vec<Diagnostic>)
         let source = cue::read(&file)?;
         let documents = documents_in(&source, problems);
         for (index, mut document) in documents.into_iter().enumerate() {
+            if Artifact::of(&document).is_none() {
+                continue;
+            }
+            problems.extend(not_served(&source, index, &mut document));
             if document["metadata"]["namespace"].is_null() && document["metadata"].is_object() {
                 document["metadata"]["namespace"] = Value::String(namespace.to_owned());
             }
             let Some(artifact) = Artifact::of(&document) else {
                 continue;
             };
-            problems.extend(not_served(&source, index, &mut document));
             let declared = declared(&document);
-            for one in &declared.problems {
-                let (path, message) = (&one.path, &one.message);
-                problems.push(problem(format!("{}: {path}: {message}", file.display())));
-            }
-            for version in &declared.versions {
-                problems.extend(not_compiled(&artifact, &version.spec));
-            }
             // In a cluster, a file with the same definition again publishes a further version, or a further revision.
             let shelf = catalogue.get(&artifact);
+            let refused = check_definition(None, &document, shelf, &Uses::default());
+            for one in &refused {
+                problems.extend(not_published(&artifact, &declared, one, &file));
+            }
+            for warning in definition_warnings(&document, shelf) {
+                let (kind, name) = (artifact.type_.kind(), &artifact.name);
+                output::note(&format!("Warning: {kind} {name:?}: {warning}"));
+            }
             let revisions = additions(
                 &artifact,
                 &document,
                 shelf,
-                Templates::Unchecked,
+                Templates::Checked,
                 jiff::Timestamp::UNIX_EPOCH,
             );
-            if revisions.is_empty() && declared.problems.is_empty() && shelf.is_none() && problems.is_empty()
-            {
+            if revisions.is_empty() && refused.is_empty() && shelf.is_none() && problems.is_empty() {
                 let name = &artifact.name;
                 problems.push(problem(format!(
                     "{}: {} {name:?} publishes nothing; a cluster would refuse it",
@@ -152,16 +158,58 @@ fn published(paths: &[PathBuf], namespace: &str, problems: &mut Vec<Diagnostic>)
     Ok(catalogue)
 }
 
-/// Why a template of a component or a trait does not compile, with the places.
-fn not_compiled(artifact: &Artifact, spec: &Value) -> Vec<Diagnostic> {
+/// Why a cluster would not publish a definition: a template's problems with their places in it, anything else with its file.
+fn not_published(
+    artifact: &Artifact,
+    declared: &Declared,
+    refused: &Refused,
+    file: &Path,
+) -> Vec<Diagnostic> {
+    let (kind, name) = (artifact.type_.kind(), &artifact.name);
+    let is_template = [reason::INVALID_TEMPLATE, reason::TEMPLATE_TOO_EXPENSIVE].contains(&refused.reason);
+    for version in declared.versions.iter().filter(|_| is_template) {
+        let called = match &version.called {
+            Called::Version { written, .. } => format!("version {written:?}: "),
+            _ => String::new(),
+        };
+        if !refused.message.starts_with(&called) {
+            continue;
+        }
+        if let Some((what, diagnostics)) = wrong_template(artifact, &version.spec) {
+            let placed = diagnostics.0.into_iter();
+            let prefix = format!("{kind} {name:?}: {called}{what}");
+            return placed.map(|diagnostic| told(diagnostic, &prefix)).collect();
+        }
+    }
+    vec![problem(format!(
+        "{}: {kind} {name:?}: {}",
+        file.display(),
+        refused.message
+    ))]
+}
+
+/// What a cluster finds wrong with the template of a version, in the order it looks; what it says before it.
+fn wrong_template(artifact: &Artifact, spec: &Value) -> Option<(&'static str, Diagnostics)> {
+    if let DefinitionType::Policy | DefinitionType::WorkflowStep = artifact.type_ {
+        let text = spec["schematic"]["cue"]["template"].as_str()?;
+        let diagnostics = syntax::parse(&Source::new(artifact.name.as_str(), text)).err()?;
+        return Some(("the template does not compile: ", diagnostics));
+    }
     let manifest = serde_json::json!({
         "kind": artifact.type_.kind(), "metadata": {"name": artifact.name}, "spec": spec,
     });
-    let compiled = Definition::from_manifest(&manifest).map(Template::compile);
-    match compiled {
-        Ok(Err(diagnostics)) => diagnostics.0,
-        _ => Vec::new(),
+    let template = match Template::compile(Definition::from_manifest(&manifest).ok()?) {
+        Ok(template) => template,
+        Err(diagnostics) => return Some(("the template does not compile: ", diagnostics)),
+    };
+    if let Some(diagnostics) = template.status_problems() {
+        return Some(("the status blocks are wrong: ", diagnostics));
     }
+    if let Some(diagnostics) = template.unusable() {
+        return Some(("", diagnostics));
+    }
+    let diagnostics = template.too_expensive()?;
+    Some(("the template is too expensive: ", diagnostics))
 }
 
 /// The files that are named, and the YAML files in the directories that are named, in the order of their names.
@@ -243,6 +291,8 @@ fn not_served(source: &Source, document: usize, object: &mut Value) -> Vec<Diagn
     let version = version.map_or("v1beta1", |(_, version)| version).to_owned();
     let wrong = as_served(&crd, &version, object).into_iter();
     let mut refused: Vec<(String, String)> = wrong.map(|one| (one.path, one.message)).collect();
+    let misnamed = misnamed(object).into_iter();
+    refused.extend(misnamed.map(|error| (error.path.to_string(), error.to_string())));
     refused.extend(check_components(object).into_iter().map(|one| {
         let path = one.message.split(": ").next().unwrap_or_default().to_owned();
         (path, one.message)
@@ -250,6 +300,34 @@ fn not_served(source: &Source, document: usize, object: &mut Value) -> Vec<Diagn
     let positions = Positions::of(&source.text, document);
     let placed = |(path, message): (String, String)| positions.place(source, &path, problem(message));
     refused.into_iter().map(placed).collect()
+}
+
+/// What an API server refuses of the metadata of an object.
+fn misnamed(object: &Value) -> Vec<FieldError> {
+    let metadata = &object["metadata"];
+    let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+    let at = FieldPath::new("metadata");
+    let mut errors = match (text("name"), text("generateName")) {
+        ("", "") => vec![FieldError::required(
+            at.child("name"),
+            "name or generateName is required",
+        )],
+        ("", _) => Vec::new(),
+        (name, _) => {
+            let problems = dns1123_subdomain(name).into_iter();
+            let invalid = |problem| FieldError::invalid(at.child("name"), &metadata["name"], problem);
+            problems.map(invalid).collect()
+        }
+    };
+    let Some(fields) = object.as_object() else {
+        return errors;
+    };
+    // The rule for any object's name is weaker than that for these kinds.
+    let others = validate_object(fields, &FieldPath::root()).into_iter();
+    errors.extend(
+        others.filter(|error| !["", "apiVersion", "kind", "metadata.name"].contains(&error.path.as_str())),
+    );
+    errors
 }
 
 /// `1.36` or `v1.36.4`.
@@ -283,19 +361,7 @@ fn explain(failure: &Failure) -> Vec<Diagnostic> {
         None => format!("component {:?}", failure.component),
     };
     let within = |diagnostics: &Diagnostics, prefix: &str| {
-        let placed = |diagnostic: &Diagnostic| {
-            let path = if diagnostic.path.is_empty() {
-                String::new()
-            } else {
-                format!("{}: ", diagnostic.path)
-            };
-            let message = format!("{what}: {prefix}{path}{}", diagnostic.message);
-            Diagnostic {
-                message,
-                path: String::new(),
-                ..diagnostic.clone()
-            }
-        };
+        let placed = |diagnostic: &Diagnostic| told(diagnostic.clone(), &format!("{what}: {prefix}"));
         diagnostics.0.iter().map(placed).collect()
     };
     match &failure.reason {
@@ -315,6 +381,19 @@ fn explain(failure: &Failure) -> Vec<Diagnostic> {
             ))]
         }
         reason => vec![problem(format!("{what}: {reason}"))],
+    }
+}
+
+/// A problem of a template, after what it is about.
+fn told(diagnostic: Diagnostic, prefix: &str) -> Diagnostic {
+    let path = match diagnostic.path.as_str() {
+        "" => String::new(),
+        path => format!("{path}: "),
+    };
+    Diagnostic {
+        message: format!("{prefix}{path}{}", diagnostic.message),
+        path: String::new(),
+        ..diagnostic
     }
 }
 

@@ -190,3 +190,104 @@ fn what_a_cluster_would_not_apply_is_not_rendered() {
         "  components: [{name: a, type: vault@1.2}]\n  policies: [{name: b, type: topology}]\n"
     ));
 }
+
+/// A definition of a ConfigMap at v1beta1, with its version and the rest of its template.
+fn definition(name: &str, version: &str, template: &str) -> String {
+    let template = serde_json::Value::from(template);
+    format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: ComponentDefinition\nmetadata: {{name: {name}}}\nspec:\n  version: {version}\n  \
+         workload: {{definition: {{apiVersion: v1, kind: ConfigMap}}}}\n  schematic: {{cue: {{template: {template}}}}}\n"
+    )
+}
+
+const APPLICATION: &str = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: shop}\nspec: {components: [{name: a, type: d@1}]}\n";
+
+/// Renders an application with definitions in files.
+fn rendered_with(application: &str, files: &[(&str, String)]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let definitions = directory.path().to_str().unwrap().to_owned();
+    let said = cambium(&["render", "-f", "-", "-d", &definitions], application);
+    said.replace(&definitions, "<definitions>")
+}
+
+const OUTPUT: &str = "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\n";
+
+#[test]
+fn one_version_with_two_contents_is_refused() {
+    let other = format!("{OUTPUT}parameter: {{}}\n");
+    let said = rendered_with(
+        APPLICATION,
+        &[
+            ("a.yaml", definition("d", "1.0.0", OUTPUT)),
+            ("b.yaml", definition("d", "1.0.0", &other)),
+        ],
+    );
+    insta::assert_snapshot!(said);
+    // The same once more is what a cluster has already.
+    let said = rendered_with(
+        APPLICATION,
+        &[
+            ("a.yaml", definition("d", "1.0.0", OUTPUT)),
+            ("b.yaml", definition("d", "1.0.0", OUTPUT)),
+            ("c.yaml", definition("d", "1.1.0", &other)),
+        ],
+    );
+    assert!(said.ends_with("exit 0"), "{said}");
+}
+
+#[test]
+fn names_that_no_object_may_have_are_refused() {
+    let application = APPLICATION.replace(
+        "name: shop}",
+        "name: Bad_Name, namespace: a.b, labels: {x: \"a b\"}}",
+    );
+    insta::assert_snapshot!(rendered_with(
+        &application,
+        &[("a.yaml", definition("D_1", "1.0.0", OUTPUT))]
+    ));
+    let nameless = APPLICATION.replace("name: shop", "labels: {a: b}");
+    let said = rendered_with(&nameless, &[("a.yaml", definition("d", "1.0.0", OUTPUT))]);
+    assert!(
+        said.contains("metadata.name: Required value: name or generateName is required"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_a_cluster_would_not_publish_is_told_with_its_place() {
+    let with_status = definition("e", "1.0.0", OUTPUT) + "  status: {healthPolicy: \"isHealthy: true\"}\n";
+    let helm = "apiVersion: core.oam.dev/v1beta1\nkind: ComponentDefinition\nmetadata: {name: f}\nspec: {version: 1.0.0, workload: {type: a}, \
+                schematic: {helm: {release: {}}}}\n";
+    let policy = "apiVersion: core.oam.dev/v1beta1\nkind: PolicyDefinition\nmetadata: {name: g}\nspec:\n  schematic: {cue: {template: \"parameter: {\"}}\n";
+    let huge = format!("{OUTPUT}_t: 1000000000*\"abc\"\noutput: data: a: _t\n");
+    insta::assert_snapshot!(rendered_with(
+        APPLICATION,
+        &[
+            (
+                "d.yaml",
+                definition(
+                    "d",
+                    "1.0.0",
+                    &format!("{OUTPUT}output: data: a: parameter.imag\nparameter: image: string\n")
+                )
+            ),
+            ("e.yaml", with_status),
+            ("f.yaml", helm.to_owned()),
+            ("g.yaml", policy.to_owned()),
+            ("h.yaml", definition("h", "v1", OUTPUT)),
+            ("i.yaml", definition("i", "1.0.0", "output: {{")),
+            ("j.yaml", definition("j", "1.0.0", &huge)),
+        ],
+    ));
+}
+
+#[test]
+fn a_field_of_a_template_that_nobody_reads_is_warned_of() {
+    let template = format!("{OUTPUT}outpust: {{}}\nparameter: {{}}\n");
+    let said = rendered_with(APPLICATION, &[("d.yaml", definition("d", "1.0.0", &template))]);
+    let warning = "Warning: ComponentDefinition \"d\": version \"1.0.0\": nothing reads the field \"outpust\"; did you mean outputs? (d:2:1)\n";
+    assert!(said.contains(warning) && said.ends_with("exit 0"), "{said}");
+}

@@ -12,7 +12,7 @@ use cambium_lineage::Users;
 use cambium_oam::admission::{
     ApplicationCheck, cannot_create_revision, check_application_deletion,
     check_application_revision_deletion, check_definition, check_definition_deletion, check_resolved,
-    check_revision, check_revision_deletion,
+    check_revision, check_revision_deletion, definition_warnings,
 };
 use cambium_oam::application::{Observed, Recorded, resolved};
 use cambium_oam::definition::{Templates, Uses};
@@ -126,12 +126,16 @@ impl Validator for Definitions {
                 (_, Some(new)) => {
                     let (old, offered) = (request.old_object.clone(), new.clone());
                     let known = shelf.clone();
-                    let check = move || check_definition(old.as_ref(), &offered, known.as_ref(), &uses);
+                    let check = move || {
+                        let refused = check_definition(old.as_ref(), &offered, known.as_ref(), &uses);
+                        (refused, definition_warnings(&offered, known.as_ref()))
+                    };
                     match self.0.rendering.run(&request.namespace, check).await {
-                        Ok(refused) if refused.is_empty() => Verdict::Allowed {
-                            warnings: self.rehearse(&artifact, new, shelf).await.into_iter().collect(),
-                        },
-                        checked => checked.map_or_else(lost, verdict),
+                        Ok((refused, mut warnings)) if refused.is_empty() => {
+                            warnings.extend(self.rehearse(&artifact, new, shelf).await);
+                            Verdict::Allowed { warnings }
+                        }
+                        checked => checked.map_or_else(lost, |(refused, _)| verdict(refused)),
                     }
                 }
                 (_, None) => Verdict::allowed(),

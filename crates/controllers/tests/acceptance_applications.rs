@@ -409,7 +409,7 @@ async fn what_was_made_stays_if_the_application_is_told_to_leave_it() -> Result<
     assert_eq!(before.code, 200, "{}", before.body);
     let orphan = json!({"propagationPolicy": "Orphan"});
     let answer = platform.raw.delete(&path, &orphan).await?;
-    assert_eq!(answer.code, 422, "{}", answer.body);
+    assert_eq!(answer.code, 403, "{}", answer.body);
     let message = answer.body["message"].as_str().unwrap_or_default();
     assert!(
         message.contains("give it the finalizer app.oam.dev/orphan-resource and delete it as usual"),

@@ -73,3 +73,51 @@ fn defaults_do_not_multiply() {
         );
     }
 }
+
+/// The steps that it takes to find all that is wrong with a text, whatever it is given.
+fn steps_whatever_is_given(text: &str) -> u64 {
+    let program = compile(&Source::new("text", text)).unwrap();
+    let options = EvaluationOptions {
+        whatever_is_given: true,
+        ..EvaluationOptions::default()
+    };
+    let mut instance = program.evaluate(&[], options);
+    let root = instance.root();
+    assert_eq!(instance.errors(root), []);
+    instance.steps()
+}
+
+#[test]
+fn operators_in_a_chain_do_not_multiply() {
+    for (operator, given) in [
+        ("+", "string"),
+        ("+", "int"),
+        ("-", "int"),
+        ("*", "int"),
+        ("/", "number"),
+    ] {
+        let chain = |operators: usize| {
+            let operands = vec!["given"; operators + 1].join(&format!(" {operator} "));
+            steps_whatever_is_given(&format!("given: {given}\na: {operands}\n"))
+        };
+        let (few, many) = (chain(20), chain(40));
+        assert!(
+            many <= few * 22 / 10,
+            "20 times {operator} takes {few} steps, 40 times {many}"
+        );
+        let nested = |depth: usize| {
+            let (open, close) = ("(1 ".to_owned() + operator + " ", ")");
+            steps_whatever_is_given(&format!(
+                "given: {}\na: {}given{}\n",
+                given.replace("string", "int"),
+                open.repeat(depth),
+                close.repeat(depth)
+            ))
+        };
+        let (few, many) = (nested(20), nested(40));
+        assert!(
+            many <= few * 22 / 10,
+            "20 nested {operator} take {few} steps, 40 take {many}"
+        );
+    }
+}

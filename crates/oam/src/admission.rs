@@ -2,15 +2,16 @@
 
 use crate::application::{Draft, Observed, Recorded, Step, ToRender, resolved};
 use crate::definition::{Called, Uses, check_template, conflict_text, declared};
-use crate::{Artifact, Catalogue, Refused, Shelf, Stored};
+use crate::stored::read_definition;
+use crate::{Answer, Artifact, Catalogue, Refused, Shelf, Stored, resolve};
 use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_api::{GROUP, v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
 use cambium_lineage::{Next, Users, next};
-use cambium_render::DefinitionKind;
+use cambium_render::Template;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is wrong with a definition that is being created or changed. Both are at the API version of the request.
 pub fn check_definition(
@@ -85,6 +86,31 @@ pub fn check_definition(
     refused
 }
 
+/// What is to be said about a definition though it is accepted: fields of its new versions' templates that nobody reads, because they
+/// have almost the name of one that is read.
+pub fn definition_warnings(definition: &Value, shelf: Option<&Shelf>) -> Vec<String> {
+    let Some(artifact) = Artifact::of(definition) else {
+        return Vec::new();
+    };
+    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+    let mut warnings = Vec::new();
+    for version in declared(definition).versions {
+        let next = lineage.map(|lineage| next(lineage, &version.content()));
+        if matches!(
+            next,
+            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_))
+        ) {
+            continue;
+        }
+        let read = read_definition(&artifact, &version.spec).ok();
+        let template = read.and_then(|definition| Template::compile(definition).ok());
+        let slips = template.map(|template| template.slips()).unwrap_or_default();
+        let told = slips.iter().map(|slip| one_line(&slip.to_string()));
+        warnings.extend(told.map(|slip| format!("{}{slip}", place(&version.called))));
+    }
+    warnings
+}
+
 /// Why a definition cannot be deleted now.
 pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused> {
     let names: BTreeSet<&String> = uses.by.values().flat_map(Users::named).collect();
@@ -156,7 +182,7 @@ pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> Applic
 
 /// Checks an application that is being created or changed, and whose references were resolved.
 pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCheck {
-    let new = to_render.application();
+    let new = &to_render.application().clone();
     let mut check = ApplicationCheck::default();
     let intent = |object: &Value| {
         let annotations = object["metadata"]["annotations"].clone();
@@ -179,7 +205,7 @@ pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCh
     check.refused.extend(check_components(new));
     let restored = old.is_none() && is_restored(new);
     let draft = to_render.render();
-    check.warnings.extend(warnings(&draft));
+    check.warnings.extend(warnings(new, &draft));
     if let Err((step, problems)) = draft.outcome {
         let missing = [
             reason::DEFINITION_NOT_FOUND,
@@ -190,10 +216,10 @@ pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCh
             && check.refused.is_empty()
             && problems.iter().all(|problem| missing.contains(&problem.reason));
         if step == Step::Apply {
-            let told = problems.into_iter().map(|problem| problem.message);
+            let told = problems.iter().map(|problem| one_line(&problem.message));
             check.warnings.extend(told);
         } else if check.may_come && restored {
-            let told = problems.into_iter().map(|problem| problem.message);
+            let told = problems.iter().map(|problem| one_line(&problem.message));
             check.warnings.extend(told);
             check.may_come = false;
         } else {
@@ -223,9 +249,10 @@ pub fn check_components(application: &Value) -> Vec<Refused> {
     refused
 }
 
-/// What an author is told though the application is accepted: properties that nothing reads, and references that cannot move.
-pub fn warnings(draft: &Draft) -> Vec<String> {
-    let mut warnings = unread(draft);
+/// What an author is told though the application is accepted, each in one line: properties that nothing reads, and references that
+/// cannot move.
+pub fn warnings(application: &Value, draft: &Draft) -> Vec<String> {
+    let mut warnings = unread(application, draft);
     for answer in &draft.answers {
         if let (Some(held_back), Ok(resolved)) = (&answer.held_back, &answer.outcome) {
             warnings.push(format!(
@@ -234,7 +261,7 @@ pub fn warnings(draft: &Draft) -> Vec<String> {
                 answer.asked.text,
                 resolved.stored.revision,
                 held_back.at.revision,
-                held_back.why
+                one_line(&held_back.why)
             ));
         }
     }
@@ -248,41 +275,83 @@ fn is_restored(application: &Value) -> bool {
         || !metadata["labels"][label::VELERO_RESTORE].is_null()
 }
 
-/// Properties that no parameter has the name of.
-fn unread(draft: &Draft) -> Vec<String> {
-    let Ok(work) = &draft.outcome else {
-        return Vec::new();
-    };
-    let unknown = |kind, definition: &str, properties: Option<&Value>, place: &str| {
-        let template = work.definitions.get(kind, definition);
-        let unknown = template.map(|template| template.unknown_properties(properties));
-        let unknown = unknown.into_iter().flatten();
-        unknown
-            .map(|one| format!("{place}.properties.{one}"))
-            .collect::<Vec<_>>()
-    };
-    let mut warnings = Vec::new();
-    for component in &work.application.components {
-        let place = format!("components[{}]", component.name);
-        let properties = component.properties.as_ref();
-        warnings.extend(unknown(
-            DefinitionKind::Component,
-            &component.definition,
-            properties,
-            &place,
-        ));
-        for (index, trait_) in component.traits.iter().enumerate() {
-            let place = format!("{place}.traits[{index}]");
-            let properties = trait_.properties.as_ref();
-            warnings.extend(unknown(
-                DefinitionKind::Trait,
-                &trait_.definition,
-                properties,
-                &place,
-            ));
+/// A text in one line, as warnings must be: the places that stand in lines of their own below a problem follow it in parentheses.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    let mut places = Vec::new();
+    for next in text.lines().filter(|next| !next.trim().is_empty()) {
+        match next.strip_prefix("    ") {
+            Some(place) if !line.is_empty() => places.push(place.trim()),
+            _ => {
+                close_places(&mut line, &mut places);
+                if !line.is_empty() {
+                    line.push_str("; ");
+                }
+                line.push_str(next.trim());
+            }
         }
     }
+    close_places(&mut line, &mut places);
+    line
+}
+
+fn close_places(line: &mut String, places: &mut Vec<&str>) {
+    if !places.is_empty() {
+        line.push_str(&format!(" ({})", places.join(", ")));
+    }
+    places.clear();
+}
+
+/// Properties that no parameter has the name of.
+fn unread(application: &Value, draft: &Draft) -> Vec<String> {
+    // What is not carried out was rendered all the same, or could be.
+    let application = match &draft.outcome {
+        Ok(work) => &work.snapshot,
+        Err((Step::Apply, _)) => application,
+        Err(_) => return Vec::new(),
+    };
+    let answers = draft.answers.iter();
+    let answers: BTreeMap<&str, &Answer> = answers
+        .map(|answer| (answer.asked.path.as_str(), answer))
+        .collect();
+    let mut warnings = Vec::new();
+    for (path, type_, used) in used(application) {
+        let stored = answers.get(path.as_str()).and_then(|answer| answer.rendered());
+        let properties = used.get("properties");
+        let unknown = stored.map(|stored| match type_ {
+            DefinitionType::Component | DefinitionType::Trait => {
+                let template = stored.template().ok();
+                template.map(|template| template.unknown_properties(properties))
+            }
+            DefinitionType::Policy | DefinitionType::WorkflowStep => stored
+                .schema()
+                .map(|schema| schema.unknown_properties(properties)),
+        });
+        let unknown = unknown.flatten().into_iter().flatten();
+        warnings.extend(unknown.map(|one| format!("{path}.properties.{one}")));
+    }
     warnings
+}
+
+/// Whatever an application uses a definition for and gives properties: where it stands, and which kind of definition it is.
+fn used(application: &Value) -> Vec<(String, DefinitionType, &Value)> {
+    fn items(list: &Value) -> impl Iterator<Item = (usize, &Value)> {
+        list.as_array().into_iter().flatten().enumerate()
+    }
+    let spec = &application["spec"];
+    let mut used = Vec::new();
+    for (index, component) in items(&spec["components"]) {
+        let path = resolve::place("components", component, index);
+        used.push((path.clone(), DefinitionType::Component, component));
+        for (index, trait_) in items(&component["traits"]) {
+            used.push((format!("{path}.traits[{index}]"), DefinitionType::Trait, trait_));
+        }
+    }
+    for (index, policy) in items(&spec["policies"]) {
+        let path = resolve::place("policies", policy, index);
+        used.push((path, DefinitionType::Policy, policy));
+    }
+    used
 }
 
 /// Why a revision cannot be deleted now. The finalizer would keep it anyway, for as long as it is in use, and nobody would be told.
@@ -439,5 +508,29 @@ fn place(called: &Called) -> String {
     match called {
         Called::Version { written, .. } => format!("version {written:?}: "),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_one_line() {
+        for (text, line) in [
+            ("plain", "plain"),
+            (
+                "a.port: port is required (string)\n    api:43:7",
+                "a.port: port is required (string) (api:43:7)",
+            ),
+            (
+                "conflicting values 2 and 1\n    web:1:56\n    web:1:60\nsecond\r\n\n    web:2:1",
+                "conflicting values 2 and 1 (web:1:56, web:1:60); second (web:2:1)",
+            ),
+            ("    indented", "indented"),
+            ("", ""),
+        ] {
+            assert_eq!(one_line(text), line);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Properties that nobody reads: a template's parameters do not name them, and do not forbid them either.
 
 use crate::Template;
-use cambium_cue::Limits;
+use crate::template::as_kubevela;
+use cambium_cue::Program;
 use cambium_objects::meant;
 use serde_json::Value;
 use std::fmt;
@@ -28,28 +29,26 @@ impl fmt::Display for UnknownProperty {
 impl Template {
     /// The properties that the template does not read. Where its parameters are open on purpose, nothing is unknown.
     pub fn unknown_properties(&self, properties: Option<&Value>) -> Vec<UnknownProperty> {
-        let mut unknown = Vec::new();
-        if let (Some(properties), Some(schema)) = (properties, self.parameter_schema()) {
-            compare(schema, properties, "", &mut unknown);
-        }
-        unknown
+        let make = || parameter_schema(self.program());
+        let schema = self.parameters.get_or_init(make).as_ref();
+        unknown_properties(schema, properties)
     }
+}
 
-    /// The schema of its parameters, made when it is first asked for.
-    fn parameter_schema(&self) -> Option<&Value> {
-        let make = || {
-            let mut instance = self.program().evaluate(
-                &[],
-                cambium_cue::EvaluationOptions {
-                    limits: Limits::default(),
-                    ..crate::template::as_kubevela()
-                },
-            );
-            let parameter = instance.lookup(&["parameter"])?;
-            Some(instance.openapi(parameter).schema)
-        };
-        self.parameters.get_or_init(make).as_ref()
+/// The schema of a program's parameters.
+pub(crate) fn parameter_schema(program: &Program) -> Option<Value> {
+    let mut instance = program.evaluate(&[], as_kubevela());
+    let parameter = instance.lookup(&["parameter"])?;
+    Some(instance.openapi(parameter).schema)
+}
+
+/// The properties of which a schema says nothing.
+pub(crate) fn unknown_properties(schema: Option<&Value>, properties: Option<&Value>) -> Vec<UnknownProperty> {
+    let mut unknown = Vec::new();
+    if let (Some(properties), Some(schema)) = (properties, schema) {
+        compare(schema, properties, "", &mut unknown);
     }
+    unknown
 }
 
 fn compare(schema: &Value, given: &Value, path: &str, unknown: &mut Vec<UnknownProperty>) {

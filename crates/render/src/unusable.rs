@@ -5,13 +5,14 @@ mod given;
 mod objects;
 mod parameters;
 mod references;
+mod slips;
 
 use crate::environment::Context;
 use crate::template::evaluate;
-use crate::{Application, Component, DefinitionKind, Environment, Live, Template};
+use crate::{Application, Component, Environment, Live, Template};
 use cambium_cue::diagnostic::{Place, Severity};
 use cambium_cue::source::Span;
-use cambium_cue::syntax::ast::{Declaration, ExprKind, File, Label};
+use cambium_cue::syntax::ast::{Constraint, Declaration, ExprKind, Field, Label};
 use cambium_cue::{Data, Diagnostic, Diagnostics, Limits, Source, syntax};
 use cambium_objects::meant;
 use std::collections::BTreeMap;
@@ -23,10 +24,10 @@ impl Template {
         let definition = self.definition();
         let source = Source::new(definition.name.as_str(), definition.template.as_str());
         let file = syntax::parse(&source).ok()?;
-        let mut problems = nothing_made(&file, definition.kind, &source);
+        let mut problems = slips::nothing_made(&file, definition.kind, &source);
         problems.extend(parameters::unknown_parameters(&file, &source));
         problems.extend(given::unknown_context(&file, &source));
-        problems.extend(objects::without_type(&file, &source));
+        problems.extend(objects::without_type(&file, definition.kind, &source));
         let is_told = |place: &Place| {
             let told = problems.iter().flat_map(|problem| &problem.places);
             told.into_iter().any(|known| known.span.start == place.span.start)
@@ -35,6 +36,15 @@ impl Template {
         found.retain(|problem| !problem.places.iter().any(is_told));
         problems.append(&mut found);
         (!problems.is_empty()).then_some(Diagnostics(problems))
+    }
+
+    /// Fields that nobody reads, and whose names are close to those of fields that somebody would: they have no effect.
+    pub fn slips(&self) -> Vec<Diagnostic> {
+        let definition = self.definition();
+        let source = Source::new(definition.name.as_str(), definition.template.as_str());
+        let file = syntax::parse(&source);
+        file.map(|file| slips::unread(&file, definition.kind, &source))
+            .unwrap_or_default()
     }
 
     /// What is used up of the budget when it is evaluated with its defaults.
@@ -78,14 +88,6 @@ impl Template {
 /// What templates make things with.
 const MADE: [&str; 5] = ["output", "outputs", "patch", "patchOutputs", "errs"];
 
-/// The names of which a template of a kind needs one.
-fn needed(kind: DefinitionKind) -> &'static [&'static str] {
-    match kind {
-        DefinitionKind::Component => &["output"],
-        DefinitionKind::Trait => &["outputs", "patch", "patchOutputs", "errs", "processing"],
-    }
-}
-
 /// What to add to a message about a name that is not there.
 fn did_you_mean<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> String {
     meant(written, names).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
@@ -111,6 +113,15 @@ fn name_of<'a>(label: &'a Label<'_>) -> Option<(&'a str, Span)> {
     }
 }
 
+/// Whether a field is one of those that a renderer takes: neither hidden, nor a definition, nor a constraint.
+fn is_ordinary(field: &Field<'_>) -> bool {
+    let is_regular = match &field.label {
+        Label::Identifier(identifier) => !identifier.name.starts_with(['_', '#']),
+        _ => true,
+    };
+    is_regular && field.constraint == Constraint::None
+}
+
 /// The fields that declarations may make; none if they may make any.
 fn fields<'a>(declarations: &'a [Declaration<'_>]) -> Option<BTreeMap<&'a str, Span>> {
     let mut found = BTreeMap::new();
@@ -131,31 +142,6 @@ fn fields<'a>(declarations: &'a [Declaration<'_>]) -> Option<BTreeMap<&'a str, S
         }
     }
     Some(found)
-}
-
-fn nothing_made(file: &File<'_>, kind: DefinitionKind, source: &Source) -> Vec<Diagnostic> {
-    let needed = needed(kind);
-    let Some(fields) = fields(&file.declarations) else {
-        return Vec::new();
-    };
-    if file.declarations.is_empty() || needed.iter().any(|name| fields.contains_key(name)) {
-        return Vec::new();
-    }
-    let what = match kind {
-        DefinitionKind::Component => "the template has no output",
-        DefinitionKind::Trait => "the template has neither outputs nor patch",
-    };
-    // A field that is used for something is none that was misspelt.
-    let others = fields
-        .iter()
-        .filter(|(name, _)| !["parameter", "context"].contains(name));
-    let slip = others
-        .filter_map(|(name, span)| Some((meant(name, needed.iter().copied())?, *span)))
-        .next();
-    vec![match slip {
-        Some((meant, span)) => problem(source, span, format!("{what}; did you mean {meant}?")),
-        None => problem(source, Span { start: 0, end: 1 }, what.to_owned()),
-    }]
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use serde_json::json;
 
+use crate::definitions::{DEPLOYER, empower};
 use crate::target::{self, PEER, Target};
 
 /// Who is measured.
@@ -77,7 +78,7 @@ impl Rival {
             namespaces.create(&PostParams::default(), &namespace).await?;
         }
         match self {
-            Self::Cambium { .. } => Ok(()),
+            Self::Cambium { .. } => empower(client).await,
             Self::KubeVela { crds, .. } | Self::Crossplane(Crossplane { crds, .. }) => {
                 install(client, crds).await
             }
@@ -90,7 +91,8 @@ impl Rival {
         let mut command = match self {
             Self::Cambium { binary } => {
                 let mut command = Command::new(binary);
-                command.args(["manager", "--no-webhooks", "--no-leader-election", "--kubeconfig"]);
+                command.args(["manager", "--no-webhooks", "--no-leader-election"]);
+                command.args(["--default-service-account", DEPLOYER, "--kubeconfig"]);
                 command.arg(&kubeconfig);
                 command
             }

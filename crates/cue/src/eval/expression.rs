@@ -164,13 +164,18 @@ impl<'p> Machine<'p> {
 
     /// Evaluates an expression that must be concrete: a scalar, or a node that is a struct or a list.
     pub(super) fn operand(&mut self, env: EnvId, expr: &'p Expr) -> Result<Value, Error> {
+        let value = self.evaluate(env, expr)?;
+        self.as_operand(expr, value)
+    }
+
+    /// What an expression evaluated to, which must be concrete.
+    pub(super) fn as_operand(&mut self, expr: &'p Expr, value: Value) -> Result<Value, Error> {
         if let ExprKind::Kind(kind) = &expr.kind {
             return Err(self.fatal(
                 format!("invalid operand {kind} (a concrete value is required)"),
                 expr.position,
             ));
         }
-        let value = self.evaluate(env, expr)?;
         self.concrete(value)
             .map_err(|error| self.placed(error, expr.position))
     }

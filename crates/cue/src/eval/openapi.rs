@@ -33,10 +33,10 @@ pub struct Inexpressible {
     pub reason: String,
 }
 
-/// Definitions may contain themselves; deeper than this they are left open.
+/// How many demands beyond the schema are told; a schema that leaves out more says no more of them.
 const MAXIMUM_INEXPRESSIBLE: usize = 256;
 
-/// How deep a schema may be.
+/// How deep a schema may be. Definitions may contain themselves; deeper than this they are left open.
 const MAXIMUM_DEPTH: usize = 24;
 
 impl Instance<'_> {

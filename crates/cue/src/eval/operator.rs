@@ -74,29 +74,38 @@ impl<'p> Machine<'p> {
                 }))
             }
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide => {
-                if self.options.whatever_is_given {
-                    self.never_fit(env, binary, position)?;
-                }
-                let (first, second) = (self.operand(env, left)?, self.operand(env, right)?);
+                let (first, second) = if self.options.whatever_is_given {
+                    // Each side is evaluated once: twice would double the cost with every operator in a chain.
+                    let (first, second) = (self.evaluate(env, left), self.evaluate(env, right));
+                    self.fit(operator, &first, &second, position)?;
+                    (self.as_operand(left, first?)?, self.as_operand(right, second?)?)
+                } else {
+                    (self.operand(env, left)?, self.operand(env, right)?)
+                };
                 self.arithmetic(operator, &first, &second, position)
             }
         }
     }
 
-    /// Whether an operator has no result for any values of the types that its operands are declared with.
-    fn never_fit(&mut self, env: EnvId, binary: &'p BinaryExpr, position: Position) -> Result<(), Error> {
-        let [left, right] = [&binary.left, &binary.right].map(|expr| match self.evaluate(env, expr) {
-            Ok(Value::Scalar(scalar)) => (scalar.kind(), scalar.to_string()),
-            Ok(Value::Node(node)) => (self.possible_kinds(node), self.show(node)),
-            Err(_) => (Kind::TOP, String::new()),
+    /// An error if an operator has no result for any values of the types that its operands are declared with.
+    fn fit(
+        &mut self,
+        operator: Binary,
+        first: &Result<Value, Error>,
+        second: &Result<Value, Error>,
+        position: Position,
+    ) -> Result<(), Error> {
+        let [left, right] = [first, second].map(|operand| match operand {
+            Ok(Value::Scalar(scalar)) => scalar.kind(),
+            Ok(Value::Node(node)) => self.possible_kinds(*node),
+            Err(_) => Kind::TOP,
         });
-        let both = |kind: Kind| left.0.intersects(kind) && right.0.intersects(kind);
+        let both = |kind: Kind| left.intersects(kind) && right.intersects(kind);
         let either = |one: Kind, other: Kind| {
-            left.0.intersects(one) && right.0.intersects(other)
-                || left.0.intersects(other) && right.0.intersects(one)
+            left.intersects(one) && right.intersects(other) || left.intersects(other) && right.intersects(one)
         };
         let repeatable = Kind::STRING | Kind::BYTES | Kind::LIST;
-        let (symbol, fits) = match binary.operator {
+        let (symbol, fits) = match operator {
             Binary::Add => (
                 "+",
                 [Kind::NUMBER, Kind::STRING, Kind::BYTES, Kind::LIST]
@@ -110,9 +119,11 @@ impl<'p> Machine<'p> {
         if fits {
             return Ok(());
         }
-        let ((kind, one), (other_kind, other)) = (left, right);
-        let message =
-            format!("invalid operands {one} and {other} to '{symbol}' (type {kind} and {other_kind})");
+        let [one, other] = [first, second].map(|operand| match operand {
+            Ok(value) => self.show_value(value),
+            Err(_) => "_".to_owned(),
+        });
+        let message = format!("invalid operands {one} and {other} to '{symbol}' (type {left} and {right})");
         Err(self.fatal(message, position))
     }
 

@@ -8,7 +8,8 @@ use cambium_cue::{Source, syntax};
 use cambium_render::Template;
 use serde_json::Value;
 
-/// What is wrong with the template of one version, or with its status blocks. It is evaluated once, with its defaults.
+/// What is wrong with the template of one version, or with its status blocks. That of a component or a trait is evaluated twice: for
+/// what is wrong with it whatever it is given, and with its defaults for what it costs. Others are only read.
 pub(crate) fn check_template(artifact: &Artifact, spec: &Value) -> Result<(), Refused> {
     let invalid = |message| Refused {
         reason: reason::INVALID_TEMPLATE,

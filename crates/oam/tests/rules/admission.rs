@@ -1,12 +1,18 @@
 //! What is refused of a definition before it is stored.
 
-use crate::world::component;
+use crate::world::{World, application, component};
 use cambium_api::names::annotation::CONVERSION;
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::convert;
 use cambium_lineage::Users;
-use cambium_oam::admission::{check_definition, check_definition_deletion, check_revision_deletion};
+use cambium_oam::admission::{
+    ApplicationCheck, check_application, check_definition, check_definition_deletion,
+    check_revision_deletion, definition_warnings,
+};
+use cambium_oam::application::Observed;
 use cambium_oam::definition::Uses;
+use cambium_oam::{Artifact, Catalogue};
+use cambium_render::ClusterVersion;
 use serde_json::{Value, json};
 
 /// A definition at v2beta1 with these versions.
@@ -324,4 +330,58 @@ fn what_is_in_use_is_deleted_only_if_its_users_may_be_left_behind() {
         assert!(refused(name, "false"), "{name}");
     }
     assert!(refused("cambium.dev/other", "true"));
+}
+
+/// What admission says of a new application.
+fn checked(application: &Value, catalogue: &Catalogue) -> ApplicationCheck {
+    check_application(
+        None,
+        &Observed {
+            application,
+            recorded: &[],
+            catalogue,
+            cluster_version: &ClusterVersion::default(),
+        },
+    )
+}
+
+#[test]
+fn misspelt_properties_are_warned_of_beside_what_is_not_supported() {
+    let mut catalogue = World::published("web", &["1.0.0"]).catalogue();
+    let mut policy = component("spread", Some("1.0.0"), "");
+    policy["kind"] = json!("PolicyDefinition");
+    policy["spec"]["schematic"]["cue"]["template"] = json!("parameter: {least?: int}\n");
+    let mut world = World::new(&policy);
+    world.settle();
+    world.put_into(&mut catalogue);
+    let mut shop = application("shop", json!({}), &["web@1"]);
+    shop["spec"]["components"][0]["properties"] = json!({"txet": "a"});
+    let component = "components[c0].properties.txet: no parameter has this name; did you mean \"text\"?";
+    assert_eq!(checked(&shop, &catalogue).warnings, [component]);
+    shop["spec"]["policies"] = json!([{"name": "wide", "type": "spread@1", "properties": {"lesat": 1}}]);
+    let policy = "policies[wide].properties.lesat: no parameter has this name; did you mean \"least\"?";
+    let check = checked(&shop, &catalogue);
+    assert!(check.refused.is_empty(), "{check:?}");
+    assert_eq!(check.warnings[..2], [component, policy]);
+    assert!(check.warnings[2].contains("is not supported"), "{check:?}");
+    // Ignored, it is misspelt all the same.
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/ignore-unsupported": "true"});
+    assert_eq!(checked(&shop, &catalogue).warnings, [component, policy]);
+}
+
+#[test]
+fn a_slip_in_a_new_version_is_warned_of_once() {
+    let mut definition = component("a", Some("1.0.0"), "x");
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\noutpust: {}\n";
+    definition["spec"]["schematic"]["cue"]["template"] = json!(template);
+    let refused = check_definition(None, &definition, None, &Uses::default());
+    assert!(refused.is_empty(), "{refused:?}");
+    let warning = "version \"1.0.0\": nothing reads the field \"outpust\"; did you mean outputs? (a:2:1)";
+    assert_eq!(definition_warnings(&definition, None), [warning]);
+    let mut world = World::new(&definition);
+    world.settle();
+    let catalogue = world.catalogue();
+    let shelf = catalogue.get(&Artifact::of(&definition).unwrap());
+    assert!(shelf.is_some());
+    assert_eq!(definition_warnings(&definition, shelf), Vec::<String>::new());
 }

@@ -1,6 +1,6 @@
 //! Fields of `context` that no context has, by mistake.
 
-use super::references::References;
+use super::references::{References, Step};
 use super::{did_you_mean, fields, problem};
 use cambium_cue::syntax::ast::File;
 use cambium_cue::{Diagnostic, Source};
@@ -48,13 +48,13 @@ pub(super) fn unknown_context(file: &File<'_>, source: &Source) -> Vec<Diagnosti
         return Vec::new();
     }
     let references = References::to("context", file);
-    if references.shadowed {
-        return Vec::new();
-    }
     let mut problems = Vec::new();
-    for (path, span) in &references.found {
-        let name = &path[0];
-        if FIELDS.contains(&name.as_str()) || references.asks_for(&path[..1]) {
+    for reference in &references.found {
+        let Some(Step::Field(name)) = reference.path.first() else {
+            continue;
+        };
+        let is_told = reference.known > 0;
+        if is_told || FIELDS.contains(&name.as_str()) || references.asks_for(reference, 1) {
             continue;
         }
         // Other versions of KubeVela may have more: only a name that is close to another one is a mistake.
@@ -62,11 +62,8 @@ pub(super) fn unknown_context(file: &File<'_>, source: &Source) -> Vec<Diagnosti
         if hint.is_empty() {
             continue;
         }
-        problems.push(problem(
-            source,
-            *span,
-            format!("context has no field {name:?}{hint}"),
-        ));
+        let message = format!("context has no field {name:?}{hint}");
+        problems.push(problem(source, reference.span, message));
     }
     problems
 }

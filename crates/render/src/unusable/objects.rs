@@ -1,6 +1,7 @@
 //! Outputs that say neither by a field nor by a condition what they are.
 
-use super::{fields, name_of, problem};
+use super::{fields, is_ordinary, name_of, problem};
+use crate::DefinitionKind;
 use cambium_cue::source::Span;
 use cambium_cue::syntax::ast::{Declaration, Expr, ExprKind, File};
 use cambium_cue::{Diagnostic, Source};
@@ -9,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What every object needs.
 const TYPE: [&str; 2] = ["apiVersion", "kind"];
 
-/// Outputs that cannot have a type. One that is a reference, embeds something or has computed names may have any field.
-pub(super) fn without_type(file: &File<'_>, source: &Source) -> Vec<Diagnostic> {
+/// Outputs that cannot have a type. One that is a reference, embeds something or has computed names may have any field. Of a trait,
+/// `output` is not taken.
+pub(super) fn without_type(file: &File<'_>, kind: DefinitionKind, source: &Source) -> Vec<Diagnostic> {
     let mut outputs = Outputs::default();
     // What is embedded at the top may add to every output.
     if fields(&file.declarations).is_none() {
@@ -18,7 +20,7 @@ pub(super) fn without_type(file: &File<'_>, source: &Source) -> Vec<Diagnostic> 
     }
     for (name, value, span) in members(&file.declarations) {
         match name {
-            "output" => outputs.add("output".to_owned(), value, span),
+            "output" if kind == DefinitionKind::Component => outputs.add("output".to_owned(), value, span),
             "outputs" => match &value.kind {
                 ExprKind::Struct(literal) if fields(&literal.declarations).is_some() => {
                     for (name, value, span) in members(&literal.declarations) {
@@ -77,12 +79,12 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// The fields that declarations make, on a condition or not.
-fn members<'a, 't>(declarations: &'a [Declaration<'t>]) -> Vec<(&'a str, &'a Expr<'t>, Span)> {
+/// The ordinary fields that declarations make, on a condition or not: others are never taken.
+pub(super) fn members<'a, 't>(declarations: &'a [Declaration<'t>]) -> Vec<(&'a str, &'a Expr<'t>, Span)> {
     let mut found = Vec::new();
     for declaration in declarations {
         match declaration {
-            Declaration::Field(field) => {
+            Declaration::Field(field) if is_ordinary(field) => {
                 found.extend(name_of(&field.label).map(|(name, span)| (name, &field.value, span)));
             }
             Declaration::Comprehension(comprehension) => {
@@ -93,7 +95,10 @@ fn members<'a, 't>(declarations: &'a [Declaration<'t>]) -> Vec<(&'a str, &'a Exp
                     found.extend(members(&literal.declarations));
                 }
             }
-            Declaration::Let(_) | Declaration::Ellipsis(_) | Declaration::Attribute(_) => {}
+            Declaration::Field(_)
+            | Declaration::Let(_)
+            | Declaration::Ellipsis(_)
+            | Declaration::Attribute(_) => {}
         }
     }
     found

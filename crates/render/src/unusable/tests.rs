@@ -344,3 +344,304 @@ fn a_misspelt_field_of_the_context_is_refused() {
     }
     fine(component, &with("context.nmae", "context: nmae: string"));
 }
+
+#[test]
+fn a_contradiction_beside_a_long_chain_of_operators_is_refused() {
+    let chain = vec!["parameter.a"; 41].join(" + ");
+    refused(
+        "ComponentDefinition",
+        &format!(
+            "output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: {{a: 1 & 2, b: {chain}}}}}\nparameter: a: string\n"
+        ),
+        "output.data.a: conflicting values 2 and 1\n    web:1:57\n    web:1:61",
+    );
+}
+
+#[test]
+fn helpers_among_the_outputs_are_no_outputs() {
+    for kind in ["ComponentDefinition", "TraitDefinition"] {
+        for helper in [
+            "#Base: {metadata: labels: a: \"b\", ...}, svc: #Base & {apiVersion: \"v1\", kind: \"Service\"}",
+            "_labels: {a: \"b\"}, svc: {apiVersion: \"v1\", kind: \"Service\", metadata: labels: _labels}",
+            "svc?: {metadata: name: \"a\"}",
+            "_#Base: {a: 1}",
+        ] {
+            fine(
+                kind,
+                &format!("output: {{apiVersion: \"v1\", kind: \"ConfigMap\"}}\noutputs: {{{helper}}}"),
+            );
+        }
+        refused(
+            kind,
+            "output: {apiVersion: \"v1\", kind: \"A\"}\noutputs: {\"svc\": {kind: \"Service\"}}",
+            "outputs.svc has no apiVersion\n    web:2:11",
+        );
+    }
+}
+
+#[test]
+fn the_output_of_a_trait_is_a_helper() {
+    fine(
+        "TraitDefinition",
+        "output: {a: 1}\npatch: metadata: annotations: a: \"\\(output.a)\"",
+    );
+    fine("TraitDefinition", "output: 3\npatch: {}");
+}
+
+#[test]
+fn a_trait_that_makes_nothing_is_refused_only_for_a_slip() {
+    let trait_ = "TraitDefinition";
+    for text in [
+        "parameter: {a: string}",
+        "parameter: {}\n#Patch: {}",
+        "_patch: {}",
+        "path: \"a\"\nparameter: {a: path}",
+        "output: {}",
+    ] {
+        fine(trait_, text);
+    }
+    for (text, meant) in [
+        ("outptu: {}", "outputs"),
+        ("ouputs: {}", "outputs"),
+        ("pach: {}", "patch"),
+        ("if parameter.a {pacth: {}}", "patch"),
+        ("parameter: {}\npatchOutput: {}", "patchOutputs"),
+    ] {
+        let problems = template(trait_, text).unusable().expect("refused").to_string();
+        let words = format!("the template has neither outputs nor patch; did you mean {meant}?\n");
+        assert!(problems.starts_with(&words), "{text}: {problems}");
+    }
+}
+
+/// A ConfigMap whose fields are these declarations, and its parameters.
+fn declaring(declarations: &str, parameter: &str) -> String {
+    format!("output: {{apiVersion: \"v1\", kind: \"ConfigMap\", {declarations}}}\n{parameter}\n")
+}
+
+#[test]
+fn a_parameter_whose_absence_is_provided_for_need_not_be_declared() {
+    for declarations in [
+        "data: a: *parameter.tga | \"latest\"",
+        "data: a: *\"v-\\(parameter.tga)\" | \"latest\"",
+        "data: a: \"x-\\(*parameter.tga | \"latest\")\"",
+        "if (parameter.tga) != _|_ {data: a: parameter.tga}",
+        "if ((parameter).tga) != _|_ {data: a: (parameter).tga}",
+        "if _|_ != parameter[\"tga\"] {data: a: parameter.tga}",
+        "let t = parameter.tga, if t != _|_ {data: a: t}",
+        "let p = parameter, if p.tga != _|_ {data: a: p.tga}",
+        "let t = \"v-\\(parameter.tga)\", if t != _|_ {data: a: t}",
+        "data: a: *context.nmae | \"x\"",
+        "if (context.nmae) != _|_ {data: a: context.nmae}",
+        "let n = context.nmae, if n != _|_ {data: a: n}",
+    ] {
+        for parameter in [
+            "parameter: {tag: string}",
+            "parameter: {tag: string, ...}",
+            "parameter: close({tag: string})",
+            "parameter: #P\n#P: {tag: string}",
+        ] {
+            fine("ComponentDefinition", &declaring(declarations, parameter));
+        }
+    }
+}
+
+#[test]
+fn a_parameter_that_a_user_may_give_need_not_be_declared() {
+    for (declarations, parameter) in [
+        (
+            "if parameter.mode == \"old\" {data: a: parameter.legacy}",
+            "parameter: {mode: string, legac: string}",
+        ),
+        (
+            "data: {for n in parameter.names {\"\\(n)\": parameter.tga}}",
+            "parameter: {names: [...string], tag: string}",
+        ),
+        (
+            "data: {for p in parameter.ports if p.port > 1 {a: p.prot}}",
+            "parameter: ports: [...{port: int}]",
+        ),
+        (
+            "let t = parameter.tga, if parameter.tag == \"a\" {data: a: t}",
+            "parameter: tag: string",
+        ),
+        ("data: a: parameter.whatever", "parameter: tag: string"),
+        ("data: a: parameter.b", "parameter: a: string"),
+        ("data: a: parameter.o.whatever", "parameter: o: {tag: string}"),
+        (
+            "data: a: parameter.l[0].whatever",
+            "parameter: l: [...{tag: string}]",
+        ),
+        // Something else says more of the parameters.
+        (
+            "data: a: parameter.tga",
+            "parameter: tag: string\n#Base\n#Base: parameter: tga: string",
+        ),
+        (
+            "data: a: parameter.tga",
+            "parameter: tag: string\nif parameter.tag == \"a\" {parameter: tga: string}",
+        ),
+        // Something else has its name.
+        (
+            "data: {parameter: {tga: \"a\"}, a: parameter.tga}",
+            "parameter: tag: string",
+        ),
+        (
+            "let parameter = {tga: \"a\"}, data: a: parameter.tga",
+            "parameter: tag: string",
+        ),
+        (
+            "data: {X=parameter: {tga: \"a\"}, a: X.tga}",
+            "parameter: tag: string",
+        ),
+        // Other lists, other items.
+        (
+            "data: a: parameter.l[0].prot",
+            "parameter: l: [{prot: int}, ...{port: int}]",
+        ),
+        (
+            "data: a: parameter.l.port",
+            "parameter: l: [...{prot: int}] | {port: int}",
+        ),
+        (
+            "data: a: parameter.o.nmae",
+            "parameter: {#O: {nmae: string}, o: #O}\n#O: {name: string}",
+        ),
+        (
+            "data: a: parameter.o.nmae",
+            "parameter: {let O = {nmae: string}, o: O}\nO: {name: string}",
+        ),
+    ] {
+        fine("ComponentDefinition", &declaring(declarations, parameter));
+    }
+}
+
+#[test]
+fn a_parameter_is_known_through_names_and_loops() {
+    for (declarations, parameter, message, at) in [
+        (
+            "let p = parameter, data: a: p.imag",
+            "parameter: {image: string}",
+            "parameter has no field \"imag\"; did you mean image?",
+            "p.imag",
+        ),
+        (
+            "let p = parameter, data: a: p.imag",
+            "parameter: close({image: string})",
+            "parameter has no field \"imag\"; did you mean image?",
+            "p.imag",
+        ),
+        (
+            "let i = parameter.imag, data: a: i",
+            "parameter: {image: string}",
+            "parameter has no field \"imag\"; did you mean image?",
+            "parameter.imag",
+        ),
+        (
+            "let i = \"x-\\(parameter.imag)\", data: a: i",
+            "parameter: {image: string}",
+            "parameter has no field \"imag\"; did you mean image?",
+            "parameter.imag",
+        ),
+        (
+            "data: {for p in parameter.ports {\"\\(p.prot)\": 1}}",
+            "parameter: ports: [...{port: int}]",
+            "parameter.ports[] has no field \"prot\"; did you mean port?",
+            "p.prot",
+        ),
+        (
+            "data: a: [for i, p in parameter.ports {let q = p, n: q.prot}]",
+            "parameter: ports: [...#Port]\n#Port: {port: int}",
+            "parameter.ports[] has no field \"prot\"; did you mean port?",
+            "q.prot",
+        ),
+        (
+            "data: a: parameter.ports[0].prot",
+            "parameter: {ports?: [...{port: int}]}",
+            "parameter.ports[] has no field \"prot\"; did you mean port?",
+            "parameter.ports[0].prot",
+        ),
+        (
+            "data: a: (parameter.image).nmae",
+            "parameter: image: #Image\n#Image: {name: string}",
+            "parameter.image has no field \"nmae\"; did you mean name?",
+            "(parameter.image).nmae",
+        ),
+        (
+            "if parameter.image != \"\" {data: a: parameter.whatever}",
+            "parameter: close({image: string})",
+            "parameter has no field \"whatever\"",
+            "parameter.whatever",
+        ),
+        (
+            "let c = context, data: a: c.nmae",
+            "parameter: {}",
+            "context has no field \"nmae\"; did you mean name?",
+            "c.nmae",
+        ),
+    ] {
+        let text = declaring(declarations, parameter);
+        let column = text.find(at).unwrap() + 1;
+        refused(
+            "ComponentDefinition",
+            &text,
+            &format!("{message}\n    web:1:{column}"),
+        );
+    }
+}
+
+/// Definitions that name one another can stand for any number of parameters.
+#[test]
+fn parameters_that_unfold_without_end_are_read_only_so_far() {
+    let mut text = with("parameter.a.b", "parameter: #P0");
+    for depth in 0..8 {
+        let fields: Vec<String> = (0..30)
+            .map(|field| format!("f{field}?: #P{}", depth + 1))
+            .collect();
+        text.push_str(&format!("#P{depth}: {{a: _, {}}}\n", fields.join(", ")));
+    }
+    text.push_str("#P8: {a: string}\n");
+    let file = syntax::parse(&Source::new("web", text.as_str())).map(|file| {
+        let source = Source::new("web", text.as_str());
+        parameters::unknown_parameters(&file, &source)
+    });
+    assert_eq!(file.ok(), Some(Vec::new()));
+}
+
+#[track_caller]
+fn slips(kind: &str, text: &str, words: &[&str]) {
+    let slips = template(kind, text).slips();
+    let slips: Vec<String> = slips.iter().map(ToString::to_string).collect();
+    assert_eq!(slips, words, "{text}");
+    assert_eq!(template(kind, text).unusable(), None, "{text}");
+}
+
+#[test]
+fn a_field_that_nobody_reads_and_that_is_almost_one_that_is_read_is_a_slip() {
+    let component = "ComponentDefinition";
+    let output = "output: {apiVersion: \"v1\", kind: \"A\", a: parameter.image}\n";
+    slips(
+        component,
+        &format!("{output}outpust: {{}}\nparamter: {{image: string}}"),
+        &[
+            "nothing reads the field \"outpust\"; did you mean outputs?\n    web:2:1",
+            "nothing reads the field \"paramter\"; did you mean parameter?\n    web:3:1",
+        ],
+    );
+    for text in [
+        "parameter: {image: string}\noutputs: {}",
+        "_outputs: {}\n#Parameter: {}\noutput2?: {}",
+        "parameters: {image: string}\nparameter: parameters",
+        "outpust: {a: 1}\noutputs: {if outpust.a == 1 {b: {apiVersion: \"v1\", kind: \"B\"}}}",
+        "X=outpust: {a: 1}\noutputs: {if X.a == 1 {b: {apiVersion: \"v1\", kind: \"B\"}}}",
+        // What means something to other definitions is no slip here.
+        "patch: {}",
+        "labels: {}",
+    ] {
+        slips(component, &format!("{output}{text}"), &[]);
+    }
+    slips(
+        "TraitDefinition",
+        "patch: {}\npatchOuputs: {}",
+        &["nothing reads the field \"patchOuputs\"; did you mean patchOutputs?\n    web:2:1"],
+    );
+}
