@@ -19,7 +19,7 @@ use super::node::{NodeId, Source};
 use super::scalar::Scalar;
 use super::unify::UNCOMPILED;
 use crate::number::Number;
-use crate::packages::CallError;
+use crate::packages::{CallError, MAXIMUM_DEPTH};
 use crate::program::ir::Position;
 use crate::program::symbols::Label;
 use std::fmt;
@@ -351,6 +351,14 @@ impl<'p> Machine<'p> {
         match error {
             CallError::Failed(message) => self.bottom(Code::Fatal, Reason::Call(message), vec![position]),
             CallError::TooLarge => self.text_too_long(position),
+            CallError::TooDeep => self.too_large(
+                format!("value is nested more than {MAXIMUM_DEPTH} deep"),
+                position,
+            ),
+            CallError::Exhausted => {
+                let ended = self.exhausted.clone();
+                ended.unwrap_or_else(|| self.too_large("evaluation takes too much".to_owned(), position))
+            }
         }
     }
 
