@@ -731,3 +731,35 @@ fn fields_that_are_given_again_and_again_are_counted() {
         "import \"encoding/json\"\nx: json.Unmarshal({text:?})\n"
     ));
 }
+
+#[test]
+fn replacements_are_not_made_before_they_are_too_large() {
+    // A hundred megabytes, if somebody made them first.
+    let start =
+        "import \"strings\"\nimport \"regexp\"\nimport \"encoding/json\"\n_t: strings.Repeat(\"a\", 10000)\n";
+    for grown in [
+        "x: regexp.ReplaceAll(\"a+\", _t, strings.Repeat(\"$0\", 10000))",
+        "x: regexp.ReplaceAll(\"(?P<all>a+)\", _t, strings.Repeat(\"${all}\", 10000))",
+        "x: json.Indent(strings.Repeat(\"[\", 400) + \"1\" + strings.Repeat(\"]\", 400), \"\", strings.Repeat(\" \", 250000))",
+    ] {
+        too_expensive(&format!("{start}{grown}\n"));
+    }
+}
+
+#[test]
+fn groups_in_groups_are_counted() {
+    let pattern = format!("{}a*{}", "(".repeat(500), ")".repeat(500));
+    let start = "import \"strings\"\nimport \"regexp\"\n_t: strings.Repeat(\"a\", 100000)\n";
+    too_expensive(&format!("{start}x: regexp.FindSubmatch({pattern:?}, _t)"));
+    let named: String = (0..200).map(|index| format!("(?P<n{index}>")).collect();
+    let pattern = format!("{named}a*{}", ")".repeat(200));
+    too_expensive(&format!("{start}x: regexp.FindNamedSubmatch({pattern:?}, _t)"));
+}
+
+#[test]
+fn matches_that_look_at_all_that_follows_are_counted() {
+    // No match is longer than a byte, and each time all that follows could begin a longer one.
+    too_expensive(
+        "import \"strings\"\nimport \"regexp\"\nx: regexp.ReplaceAllLiteral(\"[^b]*b|a\", strings.Repeat(\"a\", 30000), \"\")",
+    );
+}
