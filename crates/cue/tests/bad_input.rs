@@ -763,3 +763,16 @@ fn matches_that_look_at_all_that_follows_are_counted() {
         "import \"strings\"\nimport \"regexp\"\nx: regexp.ReplaceAllLiteral(\"[^b]*b|a\", strings.Repeat(\"a\", 30000), \"\")",
     );
 }
+
+#[test]
+fn orders_of_bessel_functions_are_counted() {
+    for function in ["Jn", "Yn"] {
+        too_expensive(&format!(
+            "import \"math\"\nx: math.{function}(8000000, 3000000000.0)"
+        ));
+        too_expensive(&format!(
+            "import \"math\"\nx: math.{function}(-8000000, 3000000000.0)"
+        ));
+        assert!(affordable(&format!("import \"math\"\nx: math.{function}(5, 3.0)"), 100).is_ok());
+    }
+}
