@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::Dialect;
 use super::node::Node;
 use crate::problem::Problems;
-use crate::regexp;
+use crate::regexp::{self, Regex};
 use crate::transform::{
     Convert, ConvertFormat, Fallback, Match, Math, Pattern, StringConversion, StringTransform, Test,
     Transform, ValueType, constant,
