@@ -98,6 +98,20 @@ fn repetitions_multiply_as_in_go() {
 }
 
 #[test]
+fn expressions_that_are_too_large_together_are_refused() {
+    let composition = |pattern: &str, count: usize| {
+        let transform = |index: usize| json!({"type": "string", "string": {"type": "Regexp", "regexp": {"match": format!("{pattern}{index}")}}});
+        let patches: Vec<Value> = (0..count)
+            .map(|index| json!({"fromFieldPath": "spec.a", "transforms": [transform(index)]}))
+            .collect();
+        json!({"resources": [{"name": "a", "base": {"apiVersion": "v1", "kind": "ConfigMap"}, "patches": patches}]})
+    };
+    assert!(Composition::read(&composition("^[a-z]+-", 500)).is_ok());
+    let problems = Composition::read(&composition("\\pL{12}", 80)).unwrap_err();
+    assert!(problems.to_string().contains("too large together"), "{problems}");
+}
+
+#[test]
 fn matching_costs_what_the_automaton_takes() {
     let transform = |pattern: &str| {
         json!([{"fromFieldPath": "spec.text", "toFieldPath": "data.v", "transforms": [

@@ -17,10 +17,19 @@ use crate::budget::MATCHED;
 #[derive(Debug, Clone)]
 pub struct Regex {
     regex: regex::Regex,
+    size: usize,
     cost: usize,
 }
 
+/// What a compiled pattern takes in memory, at most.
+pub(crate) const LARGEST: usize = MATCHED[MATCHED.len() - 1].0;
+
 impl Regex {
+    /// What it takes in memory, at most.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// What it costs for each byte of a text.
     pub(crate) fn cost(&self) -> usize {
         self.cost
@@ -46,6 +55,9 @@ pub enum RegexpError {
         /// The part of the pattern that is wrong.
         pattern: String,
     },
+    /// The pattern is right, but there are too many like it.
+    #[error("the regular expressions of this document are too large together")]
+    Together,
     /// The pattern is right, but too much for us.
     #[error("error parsing regexp: expression is nested too deeply or too large: `{pattern}`")]
     TooLarge {
@@ -62,7 +74,7 @@ pub fn compile(pattern: &str) -> Result<Regex, RegexpError> {
     let translated = translate::translate(pattern)?;
     for (size, cost) in MATCHED {
         match RegexBuilder::new(&translated).size_limit(size).build() {
-            Ok(regex) => return Ok(Regex { regex, cost }),
+            Ok(regex) => return Ok(Regex { regex, size, cost }),
             Err(regex::Error::CompiledTooBig(_)) => {}
             Err(_) => break,
         }
