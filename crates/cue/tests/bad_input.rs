@@ -757,6 +757,17 @@ fn groups_in_groups_are_counted() {
 }
 
 #[test]
+fn matches_that_cannot_be_interrupted_are_counted_before() {
+    // At worst, each byte meets each of 900 states.
+    let start = "import \"strings\"\nimport \"regexp\"\n_t: strings.Repeat(\"a\", 30000)\n";
+    too_expensive(&format!("{start}x: _t =~ \"[ab]*a[ab]{{900}}c\""));
+    too_expensive(&format!("{start}x: regexp.Match(\"[ab]*a[ab]{{900}}c\", _t)"));
+    for pattern in ["^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "^a+$"] {
+        assert!(affordable(&format!("{start}x: _t =~ \"{pattern}\""), 20_000).is_ok());
+    }
+}
+
+#[test]
 fn matches_that_look_at_all_that_follows_are_counted() {
     // No match is longer than a byte, and each time all that follows could begin a longer one.
     too_expensive(

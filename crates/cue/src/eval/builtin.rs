@@ -331,7 +331,8 @@ impl<'p> Machine<'p> {
             match self.program.regex(pattern) {
                 Ok(regex) => {
                     self.meter.charge(regex.size());
-                    let matching = regex.weight(length).saturating_mul(builtin.groups());
+                    let again = regex.reading(length).saturating_mul(builtin.groups() - 1);
+                    let matching = regex.weight(length).saturating_add(again);
                     self.spend(regex.compilation().saturating_add(matching))?;
                 }
                 Err(_) => self.spend(UNCOMPILED)?,

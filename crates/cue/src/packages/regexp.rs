@@ -14,11 +14,13 @@ pub struct Pattern {
     names: Vec<Option<String>>,
     /// What it costs to match one byte, at worst, compared with the smallest of patterns.
     width: u64,
+    size: usize,
 }
 
 /// How large a compiled pattern may be in memory, from small to large, and what matching a byte with one of that size costs. Matching
 /// takes time for each byte times each state, at worst.
-const SIZES: [(usize, u64); 5] = [
+const SIZES: [(usize, u64); 6] = [
+    (SMALL, 1),
     (32 << 10, 1),
     (128 << 10, 4),
     (512 << 10, 16),
@@ -29,6 +31,12 @@ const SIZES: [(usize, u64); 5] = [
 /// How many bytes behind a match are looked at in a step by the smallest of patterns.
 const SEARCHED: u64 = 4096;
 
+/// What a pattern takes in memory of which matching never costs much more than reading.
+const SMALL: usize = 4 << 10;
+
+/// How long a text may be before it counts that a match cannot be interrupted: all of it at once must not take longer than an evaluation.
+const SHORT: usize = 1 << 10;
+
 impl Pattern {
     /// Compiles a pattern in RE2's syntax; what that refuses, this refuses.
     pub fn compile(pattern: &str) -> Result<Self, CallError> {
@@ -37,10 +45,10 @@ impl Pattern {
         let mut builder = RegexBuilder::new(&translated.pattern);
         builder.nest_limit(1_100).dfa_size_limit(256 << 10);
         let mut built = Err(regex::Error::CompiledTooBig(0));
-        let mut width = 0;
-        for (size, cost) in SIZES {
-            built = builder.size_limit(size).build();
-            width = cost;
+        let (mut width, mut size) = (0, 0);
+        for (limit, cost) in SIZES {
+            built = builder.size_limit(limit).build();
+            (width, size) = (cost, limit);
             if !matches!(built, Err(regex::Error::CompiledTooBig(_))) {
                 break;
             }
@@ -50,6 +58,7 @@ impl Pattern {
                 regex,
                 names: translated.names,
                 width,
+                size,
             }),
             Err(regex::Error::CompiledTooBig(_)) => Err(CallError::Failed(format!(
                 "error parsing regexp: expression too large: `{pattern}`"
@@ -62,8 +71,7 @@ impl Pattern {
 
     /// What it takes in memory, at most.
     pub(crate) fn size(&self) -> usize {
-        let size = SIZES.iter().find(|(_, cost)| *cost == self.width);
-        size.map_or(0, |(size, _)| *size)
+        self.size
     }
 
     /// How many steps of an evaluation compiling it counts for.
@@ -73,6 +81,16 @@ impl Pattern {
 
     /// How many steps of an evaluation matching a text of this length counts for.
     pub(crate) fn weight(&self, length: usize) -> u64 {
+        let long = length.saturating_sub(SHORT) as u64;
+        let worst = match self.size {
+            SMALL => long / 4,
+            _ => long.saturating_mul(2 * self.width),
+        };
+        self.reading(length).saturating_add(worst)
+    }
+
+    /// How many steps it counts for if matching is no more than reading.
+    pub(crate) fn reading(&self, length: usize) -> u64 {
         self.width.saturating_mul(length as u64) / 16
     }
 
