@@ -75,6 +75,7 @@ mod convert;
 mod crd;
 mod discovery;
 mod disruption;
+mod expensive;
 mod fairness;
 mod health;
 mod loopback;

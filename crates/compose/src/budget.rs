@@ -17,8 +17,15 @@ pub(crate) const BUDGET: usize = 256 << 20;
 /// What is written is kept, and costs more than what is only looked at.
 pub(crate) const WRITTEN: usize = 4;
 
-/// What an expression costs for each byte that it looks at.
-pub(crate) const MATCHED: usize = 16;
+/// What an expression costs for each byte that it looks at, by the memory that its automaton takes: at worst, each byte meets each state.
+/// All of the budget is about a second of it.
+pub(crate) const MATCHED: [(usize, usize); 5] = [
+    (4 << 10, 512),
+    (16 << 10, 1 << 10),
+    (64 << 10, 3 << 10),
+    (256 << 10, 10 << 10),
+    (1 << 20, 40 << 10),
+];
 
 impl Default for Budget {
     fn default() -> Self {

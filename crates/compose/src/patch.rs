@@ -180,9 +180,8 @@ impl Patch {
         };
         let mut value = Passed::Json(value);
         for (index, transform) in self.transforms.iter().enumerate() {
-            let times = if transform.matches() { budget::MATCHED } else { 1 };
             if let Passed::Json(value) = &value {
-                budget.spend(budget::size(value), times)?;
+                budget.spend(budget::size(value), transform.cost())?;
             }
             value = transform.apply(value).map_err(|error| PatchError::Transform {
                 index,

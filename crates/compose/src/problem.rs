@@ -36,8 +36,20 @@ pub enum Fault {
 }
 
 /// Every problem of one document, in the order in which a reader of it meets them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Problems(Vec<Problem>);
+#[derive(Debug, Clone, Default)]
+pub struct Problems(Vec<Problem>, usize);
+
+/// What it took to find them makes no difference.
+impl PartialEq for Problems {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Problems {}
+
+/// The memory that all expressions of one document may take.
+const MOST_COMPILED: usize = 64 << 20;
 
 impl Problems {
     /// Whether nothing is wrong.
@@ -49,6 +61,17 @@ impl Problems {
     /// The problems, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
+    }
+
+    /// Counts the memory of an expression of the document; whether it may take that much.
+    pub(crate) fn may_compile(&mut self, size: usize) -> bool {
+        self.1 = self.1.saturating_add(size);
+        self.1 <= MOST_COMPILED
+    }
+
+    /// Whether the document may have one more expression.
+    pub(crate) fn may_compile_more(&self) -> bool {
+        self.1 <= MOST_COMPILED
     }
 
     pub(crate) fn required(&mut self, field: &str, reason: impl Into<String>, suggestion: impl Into<String>) {

@@ -74,6 +74,66 @@ fn an_expression_that_explodes_is_refused() {
 }
 
 #[test]
+fn repetitions_multiply_as_in_go() {
+    for pattern in [
+        "((a{0,50}){0,20})b",
+        "a{1000}b{1000}",
+        "((a{0,1000})*)+",
+        "(a{2}|b){500}",
+        "a{0}{",
+    ] {
+        assert!(regexp::compile(pattern).is_ok(), "{pattern}");
+    }
+    for (pattern, part) in [
+        ("((a{0,50}){0,50}){0,20}b", "{0,50}"),
+        ("(x(y{40}z)w){26,}", "{26,}"),
+        ("(?i:a{11}){100}", "{100}"),
+    ] {
+        let error = regexp::compile(pattern).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("error parsing regexp: invalid repeat count: `{part}`")
+        );
+    }
+}
+
+#[test]
+fn expressions_that_are_too_large_together_are_refused() {
+    let composition = |pattern: &str, count: usize| {
+        let transform = |index: usize| json!({"type": "string", "string": {"type": "Regexp", "regexp": {"match": format!("{pattern}{index}")}}});
+        let patches: Vec<Value> = (0..count)
+            .map(|index| json!({"fromFieldPath": "spec.a", "transforms": [transform(index)]}))
+            .collect();
+        json!({"resources": [{"name": "a", "base": {"apiVersion": "v1", "kind": "ConfigMap"}, "patches": patches}]})
+    };
+    assert!(Composition::read(&composition("^[a-z]+-", 500)).is_ok());
+    let problems = Composition::read(&composition("\\pL{12}", 80)).unwrap_err();
+    assert!(problems.to_string().contains("too large together"), "{problems}");
+}
+
+#[test]
+fn matching_costs_what_the_automaton_takes() {
+    let transform = |pattern: &str| {
+        json!([{"fromFieldPath": "spec.text", "toFieldPath": "data.v", "transforms": [
+            {"type": "string", "string": {"type": "Regexp", "regexp": {"match": pattern}}}]}])
+    };
+    let spec = |length: usize| json!({"text": "a".repeat(length)});
+    // At worst, each byte meets each of 900 states.
+    let refused = outcome(transform("[ab]*a[ab]{900}a"), spec(200_000)).unwrap_err();
+    assert!(refused.contains("cost more than"), "{refused}");
+    assert!(outcome(transform("[ab]*a[ab]{900}a"), spec(2_000)).is_ok());
+    assert!(outcome(transform("^(a+)$"), spec(200_000)).is_ok());
+    let pattern = |regexp: &str| json!({"type": "regexp", "regexp": regexp, "result": "found"});
+    let patterns = |count: usize| {
+        json!([{"fromFieldPath": "spec.text", "toFieldPath": "data.v", "transforms": [
+            {"type": "match", "match": {"patterns": vec![pattern("b+c"); count], "fallbackValue": "none"}}]}])
+    };
+    assert!(outcome(patterns(10), spec(10_000)).is_ok());
+    let refused = outcome(patterns(100), spec(10_000)).unwrap_err();
+    assert!(refused.contains("cost more than"), "{refused}");
+}
+
+#[test]
 fn a_quantity_with_an_endless_exponent_is_answered_at_once() {
     let converted = |text: &str| {
         let convert = json!({"type": "convert", "convert": {"toType": "float64", "format": "quantity"}});

@@ -665,3 +665,125 @@ fn the_time_of_whoever_has_a_clock_ends_an_evaluation() {
             .is_ok()
     );
 }
+
+/// A program that reads a text as YAML.
+fn yaml(text: &str) -> String {
+    format!("import \"encoding/yaml\"\nx: yaml.Unmarshal({text:?})\ny: len(x)\n")
+}
+
+#[test]
+fn aliases_do_not_multiply_the_depth() {
+    let nested = |levels: usize| {
+        let mut text = "a0: &a0 [1]\n".to_owned();
+        for level in 1..levels {
+            let (open, close) = ("[".repeat(100), "]".repeat(100));
+            text.push_str(&format!("a{level}: &a{level} {open}*a{}{close}\n", level - 1));
+        }
+        text
+    };
+    assert!(affordable(&yaml(&nested(4)), 20_000).is_ok());
+    too_expensive(&yaml(&nested(8)));
+    too_expensive(&yaml(&nested(8)).replace("Unmarshal", "UnmarshalStream"));
+    too_expensive(&format!(
+        "import \"encoding/yaml\"\nx: {:?} & yaml.Validate(_)\n",
+        nested(8)
+    ));
+    let mut merged = "a0: &a0 {}\n".to_owned();
+    for level in 1..2_000 {
+        merged.push_str(&format!("a{level}: &a{level} {{<<: *a{}}}\n", level - 1));
+    }
+    too_expensive(&yaml(&merged));
+}
+
+#[test]
+fn aliases_do_not_multiply_the_work() {
+    let aliases = |before: usize| vec![format!("*a{before}"); 10].join(", ");
+    let mut merged = "a0: &a0 {}\n".to_owned();
+    let mut listed = "a0: &a0 []\n".to_owned();
+    for level in 1..=6 {
+        merged.push_str(&format!("a{level}: &a{level} {{<<: [{}]}}\n", aliases(level - 1)));
+        listed.push_str(&format!("a{level}: &a{level} [{}]\n", aliases(level - 1)));
+    }
+    too_expensive(&yaml(&merged));
+    too_expensive(&yaml(&listed));
+    let once = "a: &a {<<: {b: 1}}\nc: {<<: [*a, {d: 2}]}\n";
+    let data = affordable(&yaml(once), 1_000).unwrap();
+    assert_eq!(data.to_json(), r#"{"x":{"a":{"b":1},"c":{"d":2,"b":1}},"y":2}"#);
+}
+
+#[test]
+fn texts_that_aliases_repeat_are_counted() {
+    let text = "x".repeat(100_000);
+    let aliases = vec!["*a"; 500].join(", ");
+    too_expensive(&yaml(&format!("a: &a {text}\nb: [{aliases}]\n")));
+    let digits = "9".repeat(20_000);
+    too_expensive(&yaml(&format!("a: &a {digits}\nb: [{aliases}]\n")));
+    let keys: String = (0..500).map(|index| format!("- {{*a : {index}}}\n")).collect();
+    too_expensive(&yaml(&format!("a: &a {text}\nb:\n{keys}")));
+}
+
+#[test]
+fn fields_that_are_given_again_and_again_are_counted() {
+    let first: String = (0..2_000).map(|index| format!("\"f{index}\":1,")).collect();
+    let again = "\"a\":{\"f1\":1},".repeat(2_000);
+    let text = format!("{{\"a\":{{{first}\"z\":1}},{again}\"b\":1}}");
+    too_expensive(&format!(
+        "import \"encoding/json\"\nx: json.Unmarshal({text:?})\n"
+    ));
+}
+
+#[test]
+fn replacements_are_not_made_before_they_are_too_large() {
+    // A hundred megabytes, if somebody made them first.
+    let start =
+        "import \"strings\"\nimport \"regexp\"\nimport \"encoding/json\"\n_t: strings.Repeat(\"a\", 10000)\n";
+    for grown in [
+        "x: regexp.ReplaceAll(\"a+\", _t, strings.Repeat(\"$0\", 10000))",
+        "x: regexp.ReplaceAll(\"(?P<all>a+)\", _t, strings.Repeat(\"${all}\", 10000))",
+        "x: json.Indent(strings.Repeat(\"[\", 400) + \"1\" + strings.Repeat(\"]\", 400), \"\", strings.Repeat(\" \", 250000))",
+    ] {
+        too_expensive(&format!("{start}{grown}\n"));
+    }
+}
+
+#[test]
+fn groups_in_groups_are_counted() {
+    let pattern = format!("{}a*{}", "(".repeat(500), ")".repeat(500));
+    let start = "import \"strings\"\nimport \"regexp\"\n_t: strings.Repeat(\"a\", 100000)\n";
+    too_expensive(&format!("{start}x: regexp.FindSubmatch({pattern:?}, _t)"));
+    let named: String = (0..200).map(|index| format!("(?P<n{index}>")).collect();
+    let pattern = format!("{named}a*{}", ")".repeat(200));
+    too_expensive(&format!("{start}x: regexp.FindNamedSubmatch({pattern:?}, _t)"));
+}
+
+#[test]
+fn matches_that_cannot_be_interrupted_are_counted_before() {
+    // At worst, each byte meets each of 900 states.
+    let start = "import \"strings\"\nimport \"regexp\"\n_t: strings.Repeat(\"a\", 30000)\n";
+    too_expensive(&format!("{start}x: _t =~ \"[ab]*a[ab]{{900}}c\""));
+    too_expensive(&format!("{start}x: regexp.Match(\"[ab]*a[ab]{{900}}c\", _t)"));
+    for pattern in ["^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "^a+$"] {
+        assert!(affordable(&format!("{start}x: _t =~ \"{pattern}\""), 20_000).is_ok());
+    }
+}
+
+#[test]
+fn matches_that_look_at_all_that_follows_are_counted() {
+    // No match is longer than a byte, and each time all that follows could begin a longer one.
+    too_expensive(
+        "import \"strings\"\nimport \"regexp\"\nx: regexp.ReplaceAllLiteral(\"[^b]*b|a\", strings.Repeat(\"a\", 30000), \"\")",
+    );
+}
+
+#[test]
+fn orders_of_bessel_functions_are_counted() {
+    for function in ["Jn", "Yn"] {
+        too_expensive(&format!(
+            "import \"math\"\nx: math.{function}(8000000, 3000000000.0)"
+        ));
+        too_expensive(&format!(
+            "import \"math\"\nx: math.{function}(-8000000, 3000000000.0)"
+        ));
+        assert!(affordable(&format!("import \"math\"\nx: math.{function}(5, 3.0)"), 100).is_ok());
+    }
+}

@@ -1,6 +1,7 @@
 //! What running a call costs.
 
 use crate::limits::{REGEX_FACTOR, TEXT_FACTOR};
+use crate::meter;
 use crate::value::Value;
 
 /// How the cost of a call follows from its arguments.
@@ -190,6 +191,9 @@ fn read(size: u64, times: f64) -> u64 {
 }
 
 fn traversal(value: &Value<'_>) -> u64 {
+    if meter::visit(1).is_err() {
+        return u64::MAX;
+    }
     match value {
         Value::String(text) => (text.len() as f64 * TEXT_FACTOR) as u64,
         Value::Bytes(bytes) => (bytes.len() as f64 * TEXT_FACTOR) as u64,

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use cambium_schema::Pattern;
+
 use crate::charge::Charge;
 use crate::compose::Composed;
 use crate::error::{EvaluationError, Result, failed, failure, no_such_overload};
-use crate::functions::{apply_regex, compilation, contains};
-use crate::limits::MESSAGE;
+use crate::functions::{
+    apply_compiled, apply_regex, compilation, compile_pattern, contains, insert, matching,
+};
+use crate::limits::{FREE_VISITS, MESSAGE, VISITS};
+use crate::meter;
 use crate::plan::{Append, Call, Fold, Index, Make, Match, Presence, Select, Step, Unwrap};
 use crate::value::{Key, Made, Map, Value};
 
@@ -91,7 +96,10 @@ impl<'a, 'v> Evaluation<'a, 'v> {
             Step::Match(call) => self.matches(call),
             Step::InConstant(parts) => {
                 let item = self.run(&parts.0)?;
-                contains(&parts.1, &item).map(Value::Bool)
+                let before = (self.cost, meter::visits());
+                let found = contains(&parts.1, &item);
+                self.charge_visits(before)?;
+                found.map(Value::Bool)
             }
             Step::List(items) => self.list(items),
             Step::Map(entries) => self.map(entries),
@@ -264,28 +272,75 @@ impl<'a, 'v> Evaluation<'a, 'v> {
 
     fn call(&mut self, call: &'a Call) -> Result<Value<'a>> {
         let arguments = self.arguments(&call.arguments, call.charge)?;
-        if call.charge == Charge::Match {
-            self.charge(compilation(&arguments))?;
-        }
+        let before = (self.cost, meter::visits());
         // What is too expensive is not done first.
         let known = !call.charge.follows_result();
         if known {
             self.charge(call.charge.amount(&arguments, None))?;
         }
-        let result = (call.implementation)(&arguments);
+        let result = match (call.name, call.arguments.first(), arguments.get(1)) {
+            ("matches" | "find" | "findAll", _, Some(Value::String(pattern))) => {
+                self.charge(compilation(pattern))?;
+                let pattern = compile_pattern(pattern);
+                if let Ok(pattern) = &pattern {
+                    self.charge_matching(pattern, &arguments, call.charge)?;
+                }
+                apply_compiled(call.name, &pattern, &arguments)
+            }
+            // Nobody else holds what is accumulated.
+            ("cel.@mapInsert", Some(Step::Local(slot)), _) => {
+                if let Some(slot) = self.locals.get_mut(*slot) {
+                    *slot = Ok(Value::Null);
+                }
+                meter::claim(2 * size_of::<Value<'_>>())?;
+                return insert(arguments);
+            }
+            _ => (call.implementation)(&arguments),
+        };
         if !known {
             self.charge(call.charge.amount(&arguments, result.as_ref().ok()))?;
         }
+        if let Ok(result) = &result
+            && !matches!(call.name, "dyn" | "first" | "last" | "min" | "max" | "value")
+        {
+            meter::claim(result.made())?;
+        }
+        self.charge_visits(before)?;
         result.map_err(|error| explain(error, call.name, &arguments))
     }
 
     fn matches(&mut self, call: &'a Match) -> Result<Value<'a>> {
         let arguments = self.arguments(&call.arguments, call.charge)?;
+        let before = (self.cost, meter::visits());
         self.charge(call.charge.amount(&arguments, None))?;
-        apply_regex(call.name, &call.pattern, &arguments)
+        self.charge_matching(&call.pattern, &arguments, call.charge)?;
+        let result = apply_regex(call.name, &call.pattern, &arguments);
+        if let Ok(result) = &result {
+            meter::claim(result.made())?;
+        }
+        self.charge_visits(before)?;
+        result
+    }
+
+    fn charge_matching(&mut self, pattern: &Pattern, arguments: &[Value<'a>], charge: Charge) -> Result<()> {
+        match arguments.first() {
+            Some(Value::String(text)) => {
+                let counted = charge.amount(arguments, None);
+                self.charge(matching(pattern, text, counted))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Values that are looked at inside of arguments are free as long as they are few, or Kubernetes counts them.
+    fn charge_visits(&mut self, (cost, visits): (u64, u64)) -> Result<()> {
+        let counted = self.cost.saturating_sub(cost).saturating_mul(VISITS);
+        let visits = meter::visits().saturating_sub(visits);
+        self.charge(visits.saturating_sub(FREE_VISITS).saturating_sub(counted) / VISITS)
     }
 
     fn list(&mut self, items: &'a [(Step, Presence)]) -> Result<Value<'a>> {
+        meter::claim(items.len() * size_of::<Value<'_>>())?;
         let mut values = Vec::with_capacity(items.len());
         for (item, presence) in items {
             let item = match self.run(item) {
@@ -311,6 +366,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
     }
 
     fn map(&mut self, entries: &'a [(Step, Step, Presence)]) -> Result<Value<'a>> {
+        meter::claim(entries.len() * 2 * size_of::<Value<'_>>())?;
         let mut map = std::collections::BTreeMap::new();
         for (key, value, presence) in entries {
             let key = self.run(key)?;
@@ -369,6 +425,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         };
         match taken? {
             Value::List(mut list) => {
+                meter::claim(size_of::<Value<'_>>())?;
                 list.push(item)?;
                 Ok(Value::List(list))
             }

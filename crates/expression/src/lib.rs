@@ -38,6 +38,7 @@ mod evaluate;
 mod functions;
 mod limits;
 mod mentions;
+mod meter;
 mod plan;
 mod program;
 mod value;

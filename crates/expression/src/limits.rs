@@ -29,3 +29,15 @@ pub(crate) const REGEX_FACTOR: f64 = 0.25;
 
 /// The cost of making a value by the name of its type.
 pub(crate) const MESSAGE: u64 = 40;
+
+/// What one evaluation may make, in bytes, all texts and lists together.
+pub(crate) const MOST_BYTES: usize = 64 << 20;
+
+/// How many values one evaluation may look at inside of others.
+pub(crate) const MOST_VISITS: u64 = 16_000_000;
+
+/// How many values inside of its arguments a call may look at for what Kubernetes counts.
+pub(crate) const FREE_VISITS: u64 = 256;
+
+/// How many values are looked at for a cost of one.
+pub(crate) const VISITS: u64 = 16;

@@ -12,7 +12,7 @@ use crate::charge::Charge;
 use crate::check::{Checked, Reference};
 use crate::error::EvaluationError;
 use crate::evaluate::explain;
-use crate::functions::{Implementation, implementation};
+use crate::functions::{Implementation, compile_pattern, implementation};
 use crate::macros::entry;
 use crate::value::{Key, Map, Value};
 
@@ -333,8 +333,7 @@ impl<'a> Planner<'a> {
         if let ("matches" | "find" | "findAll", Some(Value::String(pattern))) =
             (name, arguments.get(1).and_then(Step::constant))
         {
-            let pattern = cambium_schema::compile_pattern(pattern)
-                .map_err(|cause| EvaluationError::Failed(cause.into()))?;
+            let pattern = compile_pattern(pattern).map_err(|cause| EvaluationError::Failed(cause.into()))?;
             return Ok(Step::Match(Box::new(Match {
                 name,
                 pattern,

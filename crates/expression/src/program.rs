@@ -11,6 +11,7 @@ use crate::estimate::estimate;
 use crate::evaluate::Evaluation;
 use crate::limits::PER_CALL_LIMIT;
 use crate::mentions::{Mentions, mentions};
+use crate::meter;
 use crate::parse::parse;
 use crate::plan::{Step, plan};
 use crate::source::CompileError;
@@ -180,7 +181,7 @@ impl Program {
         composed: Option<&Composed<'a>>,
     ) -> (Result<Value<'a>>, u64) {
         let mut evaluation = Evaluation::new(variables, &self.names, composed, PER_CALL_LIMIT);
-        let result = evaluation.run(&self.step);
+        let result = meter::metered(|| evaluation.run(&self.step));
         (result, evaluation.cost())
     }
 }

@@ -145,6 +145,16 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The bytes that were taken to make it, if it was made and is not a part of something else.
+    pub(crate) fn made(&self) -> usize {
+        match self {
+            Self::String(Text::Shared(text)) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::List(list) => list.made() * size_of::<Self>(),
+            _ => 0,
+        }
+    }
+
     /// As [`Value::size`], looking into an optional.
     pub(crate) fn inner_size(&self) -> u64 {
         match self {

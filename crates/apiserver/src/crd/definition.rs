@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::columns::{self, Column};
 use super::numbers;
+use crate::expensive::{self, Effort};
 use crate::object;
 use crate::registry::{Origin, ScalePaths, Served};
 
@@ -220,6 +221,14 @@ impl Version {
 
     /// What is wrong with an object of this version, and what is forgiven because it was so before.
     pub(crate) fn judge(&self, new: &Value, old: Option<&Value>) -> Judgement {
+        let effort = match self.rules.may_take_long() {
+            true => Effort::Much,
+            false => Effort::BySize,
+        };
+        expensive::evaluate(effort, &[Some(new), old], || self.judge_here(new, old))
+    }
+
+    fn judge_here(&self, new: &Value, old: Option<&Value>) -> Judgement {
         let mut judgement = Judgement {
             errors: cambium_schema::validate(&self.schema, new, old),
             warnings: Vec::new(),

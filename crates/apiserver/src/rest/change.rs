@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Call, create, managed, patch, prepare};
 use crate::admission::{self, Attributes, Operation};
 use crate::auth::{Action, ResourceAction, escalation, require};
+use crate::expensive::{self, Effort};
 use crate::registry::{Origin, Served};
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
@@ -360,15 +361,20 @@ pub(super) fn validate(call: &Call, new: &Value, old: Option<&Value>) -> Vec<Fie
     match &resource.origin {
         Origin::Builtin(row) if is_definition(resource) => {
             let mut errors = cambium_builtin::validate(row, new, old);
-            errors.extend(crd::validate(new, old));
+            // Its expressions and patterns are compiled.
+            let found = expensive::evaluate(Effort::Much, &[], || crd::validate(new, old));
+            errors.extend(found);
             errors
         }
         Origin::Builtin(row) => {
             let mut errors = metadata::validate_builtin_finalizers(new);
             errors.extend(cambium_builtin::validate(row, new, old));
             if row.group == "admissionregistration.k8s.io" {
-                errors.extend(webhooks::conditions(new));
-                errors.extend(policies::expressions(new));
+                errors.extend(expensive::evaluate(Effort::Much, &[], || {
+                    let mut errors = webhooks::conditions(new);
+                    errors.extend(policies::expressions(new));
+                    errors
+                }));
                 if errors.is_empty() {
                     errors.extend(policy_params::check(&call.server, &call.user, new, old));
                 }

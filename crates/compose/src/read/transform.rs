@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::Dialect;
 use super::node::Node;
 use crate::problem::Problems;
-use crate::regexp;
+use crate::regexp::{self, Regex, RegexpError};
 use crate::transform::{
     Convert, ConvertFormat, Fallback, Match, Math, Pattern, StringConversion, StringTransform, Test,
     Transform, ValueType, constant,
@@ -138,7 +137,22 @@ fn pattern(node: &Node<'_>, dialect: Dialect, problems: &mut Problems) -> Option
 }
 
 fn compiled(node: &Node<'_>, problems: &mut Problems) -> Option<Regex> {
-    match regexp::compile(node.text(problems)?) {
+    let text = node.text(problems)?;
+    let compiled = match problems.may_compile_more() {
+        true => regexp::compile(text),
+        false => Err(RegexpError::Together),
+    };
+    let size = match &compiled {
+        Ok(regexp) => regexp.size(),
+        // That it is too large is found out only in the end.
+        Err(RegexpError::TooLarge { .. }) => regexp::LARGEST,
+        Err(_) => 0,
+    };
+    let compiled = match problems.may_compile(size) {
+        true => compiled,
+        false => Err(RegexpError::Together),
+    };
+    match compiled {
         Ok(regexp) => Some(regexp),
         Err(error) => {
             node.invalid("invalid regexp", error.to_string(), problems);

@@ -7,10 +7,42 @@
 mod class;
 mod translate;
 
-use regex::{Regex, RegexBuilder};
+use std::ops::Deref;
 
-/// A compiled pattern may take this much memory, and no more.
-const LARGEST: usize = 4 << 20;
+use regex::RegexBuilder;
+
+use crate::budget::MATCHED;
+
+/// A compiled pattern, and what matching with it costs.
+#[derive(Debug, Clone)]
+pub struct Regex {
+    regex: regex::Regex,
+    size: usize,
+    cost: usize,
+}
+
+/// What a compiled pattern takes in memory, at most.
+pub(crate) const LARGEST: usize = MATCHED[MATCHED.len() - 1].0;
+
+impl Regex {
+    /// What it takes in memory, at most.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// What it costs for each byte of a text.
+    pub(crate) fn cost(&self) -> usize {
+        self.cost
+    }
+}
+
+impl Deref for Regex {
+    type Target = regex::Regex;
+
+    fn deref(&self) -> &regex::Regex {
+        &self.regex
+    }
+}
 
 /// Why a text is not a regular expression; `pattern` is the part that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +55,9 @@ pub enum RegexpError {
         /// The part of the pattern that is wrong.
         pattern: String,
     },
+    /// The pattern is right, but there are too many like it.
+    #[error("the regular expressions of this document are too large together")]
+    Together,
     /// The pattern is right, but too much for us.
     #[error("error parsing regexp: expression is nested too deeply or too large: `{pattern}`")]
     TooLarge {
@@ -37,10 +72,14 @@ pub enum RegexpError {
 /// When Go would refuse the pattern, or when it needs too much memory.
 pub fn compile(pattern: &str) -> Result<Regex, RegexpError> {
     let translated = translate::translate(pattern)?;
-    RegexBuilder::new(&translated)
-        .size_limit(LARGEST)
-        .build()
-        .map_err(|_| RegexpError::TooLarge {
-            pattern: pattern.to_owned(),
-        })
+    for (size, cost) in MATCHED {
+        match RegexBuilder::new(&translated).size_limit(size).build() {
+            Ok(regex) => return Ok(Regex { regex, size, cost }),
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            Err(_) => break,
+        }
+    }
+    Err(RegexpError::TooLarge {
+        pattern: pattern.to_owned(),
+    })
 }

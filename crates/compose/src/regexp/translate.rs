@@ -13,6 +13,9 @@ pub(super) fn translate(pattern: &str) -> Result<String, RegexpError> {
         depth: 0,
         can_repeat: false,
         repeated: None,
+        around: Vec::new(),
+        most: 1,
+        last: 1,
     };
     while let Some(character) = translator.rest.chars().next() {
         translator.step(character)?;
@@ -38,6 +41,12 @@ struct Translator<'a> {
     can_repeat: bool,
     /// The repetition that ends right before this place.
     repeated: Option<&'a str>,
+    /// For each open group, the most that anything before it on its level repeats.
+    around: Vec<u32>,
+    /// The most that anything on this level repeats, counting the repetitions in it.
+    most: u32,
+    /// How often what ends right before this place repeats what is in it.
+    last: u32,
 }
 
 impl<'a> Translator<'a> {
@@ -45,8 +54,15 @@ impl<'a> Translator<'a> {
         match character {
             '*' | '+' | '?' => return self.operator(1),
             '{' => {
-                if let Some(length) = repetition(self.rest)? {
-                    return self.operator(length);
+                if let Some((length, times)) = repetition(self.rest)? {
+                    let repeats = self.last.saturating_mul(times.max(1));
+                    if self.can_repeat && self.repeated.is_none() && repeats > MOST_REPEATS {
+                        return Err(wrong("invalid repeat count", &self.rest[..length]));
+                    }
+                    self.operator(length)?;
+                    self.last = repeats;
+                    self.most = self.most.max(repeats);
+                    return Ok(());
                 }
                 self.literal('{');
                 self.take(1);
@@ -58,6 +74,11 @@ impl<'a> Translator<'a> {
                     .checked_sub(1)
                     .ok_or_else(|| wrong("unexpected )", self.rest))?;
                 self.copy(1);
+                let inside = self.most;
+                self.most = self.around.pop().unwrap_or(1).max(inside);
+                self.something();
+                self.last = inside;
+                return Ok(());
             }
             '|' => {
                 self.copy(1);
@@ -100,6 +121,7 @@ impl<'a> Translator<'a> {
     fn something(&mut self) {
         self.can_repeat = true;
         self.repeated = None;
+        self.last = 1;
     }
 
     /// `*`, `+`, `?` or `{n,m}`, and the `?` that makes it reluctant.
@@ -152,6 +174,7 @@ impl<'a> Translator<'a> {
     fn open(&mut self, group: &str) {
         self.out.push_str(group);
         self.depth += 1;
+        self.around.push(std::mem::replace(&mut self.most, 1));
         self.can_repeat = false;
         self.repeated = None;
     }
@@ -208,8 +231,8 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// The length of a repetition count at the start of the text; nothing if its brace is an ordinary character.
-fn repetition(text: &str) -> Result<Option<usize>, RegexpError> {
+/// The length of a repetition count at the start of the text, and the count; nothing if its brace is an ordinary character.
+fn repetition(text: &str) -> Result<Option<(usize, u32)>, RegexpError> {
     let Some(end) = text.find('}') else {
         return Ok(None);
     };
@@ -232,5 +255,5 @@ fn repetition(text: &str) -> Result<Option<usize>, RegexpError> {
     if least > MOST_REPEATS || most.is_some_and(|most| most > MOST_REPEATS || most < least) {
         return Err(wrong("invalid repeat count", &text[..=end]));
     }
-    Ok(Some(end + 1))
+    Ok(Some((end + 1, most.unwrap_or(least))))
 }

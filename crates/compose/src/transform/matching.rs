@@ -1,10 +1,10 @@
 //! A list of patterns, each with its result.
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::{Passed, TransformError};
 use crate::gofmt;
+use crate::regexp::Regex;
 
 /// A match transform: the first pattern that matches decides.
 #[derive(Debug, Clone)]
@@ -43,6 +43,15 @@ pub enum Fallback {
 }
 
 impl Match {
+    /// What it costs for each byte of a text: all expressions may have to look at it.
+    pub(super) fn cost(&self) -> usize {
+        let costs = self.patterns.iter().map(|pattern| match &pattern.test {
+            Test::Literal(_) => 1,
+            Test::Regexp(regexp) => regexp.cost(),
+        });
+        costs.fold(1, usize::saturating_add)
+    }
+
     pub(super) fn apply(&self, input: Passed) -> Result<Passed, TransformError> {
         for (index, pattern) in self.patterns.iter().enumerate() {
             let Passed::Json(Value::String(text)) = &input else {

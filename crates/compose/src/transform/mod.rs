@@ -161,12 +161,13 @@ impl Transform {
         }
     }
 
-    /// Whether it looks for an expression in a text, which costs more than anything else.
-    pub(crate) fn matches(&self) -> bool {
-        matches!(
-            self,
-            Self::Match(_) | Self::String(StringTransform::Regexp { .. })
-        )
+    /// What it costs for each byte of its input: looking for an expression costs more than anything else.
+    pub(crate) fn cost(&self) -> usize {
+        match self {
+            Self::Match(matching) => matching.cost(),
+            Self::String(StringTransform::Regexp { regexp, .. }) => regexp.cost(),
+            _ => 1,
+        }
     }
 
     /// Carries the transform out.

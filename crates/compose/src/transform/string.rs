@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use regex::Regex;
 use serde_json::Value;
 use sha1::{Digest as _, Sha1};
 use sha2::{Sha256, Sha512};
 
 use super::{NotJson, Passed, TransformError};
+use crate::regexp::Regex;
 use crate::{gofmt, gojson};
 
 /// A string transform.

@@ -7,6 +7,7 @@ use super::Machine;
 use super::error::{Code, Error, Reason};
 use super::node::{Conjunct, Env, Node, Source};
 use crate::deadline::{self, Expired};
+use crate::packages::{Budget, CallError};
 use crate::program::ir::Position;
 use std::cell::Cell;
 
@@ -94,6 +95,15 @@ impl Meter {
         }
         let expired = self.expired.as_ref().is_some_and(|expired| expired());
         expired.then(|| "evaluation takes too long".to_owned())
+    }
+}
+
+/// Functions of packages count for themselves what their callers cannot know.
+impl Budget for Machine<'_> {
+    fn take(&mut self, steps: u64, bytes: usize) -> Result<(), CallError> {
+        self.claim(bytes)
+            .and_then(|()| self.spend(steps))
+            .map_err(|_| CallError::Exhausted)
     }
 }
 

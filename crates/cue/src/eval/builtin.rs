@@ -19,7 +19,7 @@ use super::node::{NodeId, Source};
 use super::scalar::Scalar;
 use super::unify::UNCOMPILED;
 use crate::number::Number;
-use crate::packages::CallError;
+use crate::packages::{CallError, MAXIMUM_DEPTH};
 use crate::program::ir::Position;
 use crate::program::symbols::Label;
 use std::fmt;
@@ -331,7 +331,8 @@ impl<'p> Machine<'p> {
             match self.program.regex(pattern) {
                 Ok(regex) => {
                     self.meter.charge(regex.size());
-                    let matching = regex.weight(length).saturating_mul(builtin.groups());
+                    let again = regex.reading(length).saturating_mul(builtin.groups() - 1);
+                    let matching = regex.weight(length).saturating_add(again);
                     self.spend(regex.compilation().saturating_add(matching))?;
                 }
                 Err(_) => self.spend(UNCOMPILED)?,
@@ -351,6 +352,14 @@ impl<'p> Machine<'p> {
         match error {
             CallError::Failed(message) => self.bottom(Code::Fatal, Reason::Call(message), vec![position]),
             CallError::TooLarge => self.text_too_long(position),
+            CallError::TooDeep => self.too_large(
+                format!("value is nested more than {MAXIMUM_DEPTH} deep"),
+                position,
+            ),
+            CallError::Exhausted => {
+                let ended = self.exhausted.clone();
+                ended.unwrap_or_else(|| self.too_large("evaluation takes too much".to_owned(), position))
+            }
         }
     }
 

@@ -290,12 +290,18 @@ impl<'p> Machine<'p> {
                 self.meter.charge(text.len());
                 Source::Scalar(Scalar::String(text.as_str().into()))
             }
-            Data::List(items) => Source::List(items.iter().map(|item| self.data_node(item)).collect()),
+            Data::List(items) => {
+                let elements = items.iter().map(|item| self.data_node_inside(item));
+                Source::List(elements.collect())
+            }
             Data::Struct(fields) => {
                 let mut nodes = Vec::with_capacity(fields.len());
                 for (name, value) in fields {
                     self.meter.charge(name.len());
-                    nodes.push((Label::Regular(self.symbols.intern(name)), self.data_node(value)));
+                    nodes.push((
+                        Label::Regular(self.symbols.intern(name)),
+                        self.data_node_inside(value),
+                    ));
                 }
                 Source::Fields(nodes.into())
             }
@@ -304,6 +310,10 @@ impl<'p> Machine<'p> {
         let conjunct = self.data_conjunct(source);
         self.node_mut(node).conjuncts.push(conjunct);
         node
+    }
+
+    fn data_node_inside(&mut self, data: &Data) -> NodeId {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.data_node(data))
     }
 
     /// A node as data. Problems are collected; what they stand in is left out.

@@ -1,8 +1,11 @@
 //! Structs that text gives field by field.
 
-use super::CallError;
+use super::{Budget, CallError};
 use crate::data::Data;
 use std::collections::HashMap;
+
+/// How many fields are put in order in a step.
+const REBUILT: u64 = 16;
 
 /// Collects fields in order. A field given twice has to be the same thing twice, or two structs that make one: what
 /// text says is unified, as everything in CUE.
@@ -14,9 +17,20 @@ pub(super) struct Fields {
 
 impl Fields {
     /// Adds a field, or unifies it with the one of that name.
-    pub(super) fn add(&mut self, name: String, value: Data) -> Result<(), CallError> {
+    pub(super) fn add(
+        &mut self,
+        name: String,
+        value: Data,
+        budget: &mut dyn Budget,
+    ) -> Result<(), CallError> {
+        Ok(self.unify(name, value, budget)?)
+    }
+
+    fn unify(&mut self, name: String, value: Data, budget: &mut dyn Budget) -> Result<(), Conflict> {
         match self.places.get(&name) {
-            Some(place) => unify(&name, &mut self.fields[*place].1, value),
+            Some(place) => {
+                unify(&mut self.fields[*place].1, value, budget).map_err(|conflict| conflict.inside(name))
+            }
             None => {
                 self.set(name, value);
                 Ok(())
@@ -41,43 +55,71 @@ impl Fields {
     }
 }
 
-fn unify(path: &str, left: &mut Data, right: Data) -> Result<(), CallError> {
+fn unify(left: &mut Data, right: Data, budget: &mut dyn Budget) -> Result<(), Conflict> {
     match (left, right) {
         (Data::Struct(left), Data::Struct(right)) => {
+            // The same field may be given often, and each time all of it is looked at.
+            budget.take((left.len() + right.len()) as u64 / REBUILT, 0)?;
             let mut fields = Fields::default();
             for (name, value) in std::mem::take(left) {
                 fields.set(name, value);
             }
             for (name, value) in right {
-                fields
-                    .add(name, value)
-                    .map_err(|error| CallError::Failed(format!("{path}.{error}")))?;
+                fields.unify(name, value, budget)?;
             }
             *left = fields.fields;
             Ok(())
         }
         (Data::List(left), Data::List(right)) => {
             if left.len() != right.len() {
-                let message = format!(
-                    "{path}: incompatible list lengths ({} and {})",
-                    right.len(),
-                    left.len()
-                );
-                return Err(CallError::Failed(message));
+                let (left, right) = (left.len(), right.len());
+                return Err(Conflict::new(format!(
+                    "incompatible list lengths ({right} and {left})"
+                )));
             }
-            left.iter_mut()
-                .zip(right)
-                .enumerate()
-                .try_for_each(|(index, (left, right))| unify(&format!("{path}.{index}"), left, right))
+            for (index, (left, right)) in left.iter_mut().zip(right).enumerate() {
+                unify(left, right, budget).map_err(|conflict| conflict.inside(index))?;
+            }
+            Ok(())
         }
         (left, right) if *left == right => Ok(()),
         (left, right) => {
-            let message = format!(
-                "{path}: conflicting values {} and {}",
-                right.to_json(),
-                left.to_json()
-            );
-            Err(CallError::Failed(message))
+            let (left, right) = (left.to_json(), right.to_json());
+            Err(Conflict::new(format!("conflicting values {right} and {left}")))
+        }
+    }
+}
+
+/// Why two values are not one, and where, from the inside out.
+struct Conflict {
+    path: Vec<String>,
+    error: CallError,
+}
+
+impl Conflict {
+    fn new(message: String) -> Self {
+        Self::from(CallError::Failed(message))
+    }
+
+    fn inside(mut self, part: impl ToString) -> Self {
+        self.path.push(part.to_string());
+        self
+    }
+}
+
+impl From<CallError> for Conflict {
+    fn from(error: CallError) -> Self {
+        let path = Vec::new();
+        Self { path, error }
+    }
+}
+
+impl From<Conflict> for CallError {
+    fn from(Conflict { mut path, error }: Conflict) -> Self {
+        path.reverse();
+        match error {
+            Self::Failed(message) => Self::Failed(format!("{}: {message}", path.join("."))),
+            other => other,
         }
     }
 }

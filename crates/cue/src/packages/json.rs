@@ -2,8 +2,8 @@
 
 mod scan;
 
-use super::CallError;
 use super::fields::Fields;
+use super::{Budget, CallError, within_limit};
 use crate::data::Data;
 use crate::number::Number;
 use scan::{Token, scan, scan_value};
@@ -29,10 +29,13 @@ pub fn indent(text: &[u8], prefix: &str, indent: &str) -> Result<String, CallErr
     let tokens = scan(text)?;
     let mut out: Vec<u8> = Vec::new();
     let mut depth = 0;
-    let break_line = |out: &mut Vec<u8>, depth: usize| {
+    let break_line = |out: &mut Vec<u8>, depth: usize| -> Result<(), CallError> {
+        let start = indent.len().saturating_mul(depth).saturating_add(prefix.len());
+        within_limit(out.len().checked_add(start))?;
         out.push(b'\n');
         out.extend_from_slice(prefix.as_bytes());
         (0..depth).for_each(|_| out.extend_from_slice(indent.as_bytes()));
+        Ok(())
     };
     for (index, token) in tokens.iter().enumerate() {
         let written = &text[token.start..token.end];
@@ -42,24 +45,24 @@ pub fn indent(text: &[u8], prefix: &str, indent: &str) -> Result<String, CallErr
                 depth += 1;
                 out.extend_from_slice(written);
                 if !matches!(next, Some(b'}' | b']')) {
-                    break_line(&mut out, depth);
+                    break_line(&mut out, depth)?;
                 }
             }
             b'}' | b']' => {
                 depth -= 1;
                 if !matches!(text[tokens[index - 1].start], b'{' | b'[') {
-                    break_line(&mut out, depth);
+                    break_line(&mut out, depth)?;
                 }
                 out.extend_from_slice(written);
             }
             b',' => {
                 out.extend_from_slice(written);
-                break_line(&mut out, depth);
+                break_line(&mut out, depth)?;
             }
             b':' => out.extend_from_slice(b": "),
             _ => out.extend_from_slice(written),
         }
-        super::within_limit(Some(out.len()))?;
+        within_limit(Some(out.len()))?;
     }
     let end = tokens.last().map_or(0, |token| token.end);
     out.extend_from_slice(&text[end..]);
@@ -95,7 +98,7 @@ pub fn marshal_stream(values: &[Data]) -> String {
 }
 
 /// The value of some JSON.
-pub fn unmarshal(text: &[u8]) -> Result<Data, CallError> {
+pub fn unmarshal(text: &[u8], budget: &mut dyn Budget) -> Result<Data, CallError> {
     let invalid = || CallError::new("json: invalid JSON");
     let tokens = scan(text).map_err(|_| invalid())?;
     let text = std::str::from_utf8(text).map_err(|_| invalid())?;
@@ -103,12 +106,13 @@ pub fn unmarshal(text: &[u8]) -> Result<Data, CallError> {
         text,
         tokens: &tokens,
         at: 0,
+        budget,
     }
     .value()
 }
 
 /// The values of JSON texts one after the other.
-pub fn unmarshal_stream(text: &[u8]) -> Result<Vec<Data>, CallError> {
+pub fn unmarshal_stream(text: &[u8], budget: &mut dyn Budget) -> Result<Vec<Data>, CallError> {
     let mut values = Vec::new();
     let mut at = 0;
     loop {
@@ -128,6 +132,7 @@ pub fn unmarshal_stream(text: &[u8]) -> Result<Vec<Data>, CallError> {
                 text,
                 tokens: &tokens,
                 at: 0,
+                budget: &mut *budget,
             }
             .value()?,
         );
@@ -139,6 +144,7 @@ struct Builder<'text> {
     text: &'text str,
     tokens: &'text [Token],
     at: usize,
+    budget: &'text mut dyn Budget,
 }
 
 impl Builder<'_> {
@@ -155,6 +161,10 @@ impl Builder<'_> {
     }
 
     fn value(&mut self) -> Result<Data, CallError> {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.value_inner())
+    }
+
+    fn value_inner(&mut self) -> Result<Data, CallError> {
         match self.next() {
             "null" => Ok(Data::Null),
             "true" => Ok(Data::Bool(true)),
@@ -173,7 +183,8 @@ impl Builder<'_> {
                 while self.peek() != b'}' {
                     let name = string(self.next())?;
                     self.skip(b':');
-                    fields.add(name, self.value()?)?;
+                    let value = self.value()?;
+                    fields.add(name, value, self.budget)?;
                     self.skip(b',');
                 }
                 self.at += 1;

@@ -19,6 +19,23 @@ pub mod yaml;
 /// The largest text that a function gives back.
 pub const MAXIMUM_TEXT: usize = 16 << 20;
 
+/// Lists and structs in each other, at most, in what a function makes of a text.
+pub const MAXIMUM_DEPTH: usize = 500;
+
+/// What an evaluation may still cost. Whoever calls a function counts what is linear in the length of its arguments; what takes more than
+/// that asks here first, as often as it needs more.
+pub trait Budget {
+    /// Takes steps, and bytes of memory; an error once there are no more.
+    fn take(&mut self, steps: u64, bytes: usize) -> Result<(), CallError>;
+}
+
+/// No limit: for texts that nobody else wrote.
+impl Budget for () {
+    fn take(&mut self, _: u64, _: usize) -> Result<(), CallError> {
+        Ok(())
+    }
+}
+
 /// Why a builtin has no result; fits after `error in call to strings.Repeat: `.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
@@ -28,6 +45,12 @@ pub enum CallError {
     /// It would be larger than a result may be.
     #[error("result is larger than {MAXIMUM_TEXT} bytes")]
     TooLarge,
+    /// It would be nested deeper than a result may be.
+    #[error("result is nested more than {MAXIMUM_DEPTH} deep")]
+    TooDeep,
+    /// The budget is used up.
+    #[error("budget is used up")]
+    Exhausted,
 }
 
 impl CallError {

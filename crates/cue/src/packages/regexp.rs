@@ -3,7 +3,7 @@
 mod classes;
 mod translate;
 
-use super::CallError;
+use super::{Budget, CallError, within_limit};
 use regex::{Captures, Regex, RegexBuilder};
 
 /// A compiled pattern.
@@ -14,17 +14,28 @@ pub struct Pattern {
     names: Vec<Option<String>>,
     /// What it costs to match one byte, at worst, compared with the smallest of patterns.
     width: u64,
+    size: usize,
 }
 
 /// How large a compiled pattern may be in memory, from small to large, and what matching a byte with one of that size costs. Matching
 /// takes time for each byte times each state, at worst.
-const SIZES: [(usize, u64); 5] = [
+const SIZES: [(usize, u64); 6] = [
+    (SMALL, 1),
     (32 << 10, 1),
     (128 << 10, 4),
     (512 << 10, 16),
     (2 << 20, 64),
     (10 << 20, 320),
 ];
+
+/// How many bytes behind a match are looked at in a step by the smallest of patterns.
+const SEARCHED: u64 = 4096;
+
+/// What a pattern takes in memory of which matching never costs much more than reading.
+const SMALL: usize = 4 << 10;
+
+/// How long a text may be before it counts that a match cannot be interrupted: all of it at once must not take longer than an evaluation.
+const SHORT: usize = 1 << 10;
 
 impl Pattern {
     /// Compiles a pattern in RE2's syntax; what that refuses, this refuses.
@@ -34,10 +45,10 @@ impl Pattern {
         let mut builder = RegexBuilder::new(&translated.pattern);
         builder.nest_limit(1_100).dfa_size_limit(256 << 10);
         let mut built = Err(regex::Error::CompiledTooBig(0));
-        let mut width = 0;
-        for (size, cost) in SIZES {
-            built = builder.size_limit(size).build();
-            width = cost;
+        let (mut width, mut size) = (0, 0);
+        for (limit, cost) in SIZES {
+            built = builder.size_limit(limit).build();
+            (width, size) = (cost, limit);
             if !matches!(built, Err(regex::Error::CompiledTooBig(_))) {
                 break;
             }
@@ -47,6 +58,7 @@ impl Pattern {
                 regex,
                 names: translated.names,
                 width,
+                size,
             }),
             Err(regex::Error::CompiledTooBig(_)) => Err(CallError::Failed(format!(
                 "error parsing regexp: expression too large: `{pattern}`"
@@ -59,8 +71,7 @@ impl Pattern {
 
     /// What it takes in memory, at most.
     pub(crate) fn size(&self) -> usize {
-        let size = SIZES.iter().find(|(_, cost)| *cost == self.width);
-        size.map_or(0, |(size, _)| *size)
+        self.size
     }
 
     /// How many steps of an evaluation compiling it counts for.
@@ -70,6 +81,16 @@ impl Pattern {
 
     /// How many steps of an evaluation matching a text of this length counts for.
     pub(crate) fn weight(&self, length: usize) -> u64 {
+        let long = length.saturating_sub(SHORT) as u64;
+        let worst = match self.size {
+            SMALL => long / 4,
+            _ => long.saturating_mul(2 * self.width),
+        };
+        self.reading(length).saturating_add(worst)
+    }
+
+    /// How many steps it counts for if matching is no more than reading.
+    pub(crate) fn reading(&self, length: usize) -> u64 {
         self.width.saturating_mul(length as u64) / 16
     }
 
@@ -78,17 +99,30 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
-    fn named(&self, captures: &Captures<'_>) -> Vec<(String, String)> {
+    /// Counts what it takes to find one more match: all that follows may have to be looked at, for each match again.
+    fn searched(&self, text: &str, start: usize, budget: &mut dyn Budget) -> Result<(), CallError> {
+        budget.take(
+            self.width.saturating_mul((text.len() - start) as u64) / SEARCHED,
+            0,
+        )
+    }
+
+    fn named(
+        &self,
+        captures: &Captures<'_>,
+        budget: &mut dyn Budget,
+    ) -> Result<Vec<(String, String)>, CallError> {
         let mut found: Vec<(String, String)> = Vec::new();
+        budget.take(self.names.len() as u64 / 64, 0)?;
         for (index, name) in self.names.iter().enumerate() {
             let Some(name) = name else { continue };
-            let text = group(captures, index).to_owned();
+            let text = copied(captures, index, budget)?;
             match found.binary_search_by(|(other, _)| other.cmp(name)) {
                 Ok(at) => found[at].1 = text,
                 Err(at) => found.insert(at, (name.clone(), text)),
             }
         }
-        found
+        Ok(found)
     }
 }
 
@@ -113,47 +147,49 @@ pub fn find(pattern: &str, text: &str) -> Result<String, CallError> {
 }
 
 /// All matches, at most `limit` when that is not negative.
-pub fn find_all(pattern: &str, text: &str, limit: i64) -> Result<Vec<String>, CallError> {
+pub fn find_all(
+    pattern: &str,
+    text: &str,
+    limit: i64,
+    budget: &mut dyn Budget,
+) -> Result<Vec<String>, CallError> {
     let pattern = Pattern::compile(pattern)?;
-    let found = pattern
-        .regex
-        .find_iter(text)
-        .take(count(limit))
-        .map(|found| found.as_str().to_owned());
-    some(found.collect())
+    let mut all = Vec::new();
+    for found in pattern.regex.find_iter(text).take(count(limit)) {
+        pattern.searched(text, found.start(), budget)?;
+        all.push(found.as_str().to_owned());
+    }
+    some(all)
 }
 
 /// The first match and what its groups matched.
-pub fn find_submatch(pattern: &str, text: &str) -> Result<Vec<String>, CallError> {
+pub fn find_submatch(pattern: &str, text: &str, budget: &mut dyn Budget) -> Result<Vec<String>, CallError> {
     let pattern = Pattern::compile(pattern)?;
-    pattern
-        .regex
-        .captures(text)
-        .map(|captures| groups(&captures))
-        .ok_or_else(no_match)
+    let captures = pattern.regex.captures(text).ok_or_else(no_match)?;
+    groups(&captures, budget)
 }
 
 /// All matches and what their groups matched, at most `limit` when that is not negative.
-pub fn find_all_submatch(pattern: &str, text: &str, limit: i64) -> Result<Vec<Vec<String>>, CallError> {
-    let pattern = Pattern::compile(pattern)?;
-    some(
-        pattern
-            .regex
-            .captures_iter(text)
-            .take(count(limit))
-            .map(|captures| groups(&captures))
-            .collect(),
-    )
+pub fn find_all_submatch(
+    pattern: &str,
+    text: &str,
+    limit: i64,
+    budget: &mut dyn Budget,
+) -> Result<Vec<Vec<String>>, CallError> {
+    all_captures(pattern, text, limit, budget, |_, captures, budget| {
+        groups(captures, budget)
+    })
 }
 
 /// What the named groups of the first match matched, by name.
-pub fn find_named_submatch(pattern: &str, text: &str) -> Result<Vec<(String, String)>, CallError> {
+pub fn find_named_submatch(
+    pattern: &str,
+    text: &str,
+    budget: &mut dyn Budget,
+) -> Result<Vec<(String, String)>, CallError> {
     let pattern = Pattern::compile(pattern)?;
-    pattern
-        .regex
-        .captures(text)
-        .map(|captures| pattern.named(&captures))
-        .ok_or_else(no_match)
+    let captures = pattern.regex.captures(text).ok_or_else(no_match)?;
+    pattern.named(&captures, budget)
 }
 
 /// What the named groups of all matches matched, by name, at most `limit` matches when that is not negative.
@@ -161,24 +197,49 @@ pub fn find_all_named_submatch(
     pattern: &str,
     text: &str,
     limit: i64,
+    budget: &mut dyn Budget,
 ) -> Result<Vec<Vec<(String, String)>>, CallError> {
+    all_captures(pattern, text, limit, budget, Pattern::named)
+}
+
+fn all_captures<T>(
+    pattern: &str,
+    text: &str,
+    limit: i64,
+    budget: &mut dyn Budget,
+    read: impl Fn(&Pattern, &Captures<'_>, &mut dyn Budget) -> Result<T, CallError>,
+) -> Result<Vec<T>, CallError> {
     let pattern = Pattern::compile(pattern)?;
-    let found = pattern.regex.captures_iter(text).take(count(limit));
-    some(found.map(|captures| pattern.named(&captures)).collect())
+    let mut all = Vec::new();
+    for captures in pattern.regex.captures_iter(text).take(count(limit)) {
+        pattern.searched(text, captures.get_match().start(), budget)?;
+        all.push(read(&pattern, &captures, budget)?);
+    }
+    some(all)
 }
 
 /// The text with every match replaced; `$1`, `$name` and `${name}` stand for groups and `$$` for a dollar.
-pub fn replace_all(pattern: &str, text: &str, replacement: &str) -> Result<String, CallError> {
+pub fn replace_all(
+    pattern: &str,
+    text: &str,
+    replacement: &str,
+    budget: &mut dyn Budget,
+) -> Result<String, CallError> {
     let pattern = Pattern::compile(pattern)?;
-    replace_with(&pattern, text, |captures, result| {
-        expand(&pattern, captures, replacement, result)
+    replace_with(&pattern, text, budget, |captures, result, budget| {
+        expand(&pattern, captures, replacement, result, budget)
     })
 }
 
 /// The text with every match replaced.
-pub fn replace_all_literal(pattern: &str, text: &str, replacement: &str) -> Result<String, CallError> {
+pub fn replace_all_literal(
+    pattern: &str,
+    text: &str,
+    replacement: &str,
+    budget: &mut dyn Budget,
+) -> Result<String, CallError> {
     let pattern = Pattern::compile(pattern)?;
-    replace_with(&pattern, text, |_, result| result.push_str(replacement))
+    replace_with(&pattern, text, budget, |_, result, _| result.push(replacement))
 }
 
 /// A pattern that matches exactly this text.
@@ -196,33 +257,53 @@ pub fn quote_meta(text: &str) -> String {
 fn replace_with(
     pattern: &Pattern,
     text: &str,
-    mut replace: impl FnMut(&Captures<'_>, &mut String),
+    budget: &mut dyn Budget,
+    mut replace: impl FnMut(&Captures<'_>, &mut Limited, &mut dyn Budget) -> Result<(), CallError>,
 ) -> Result<String, CallError> {
-    let mut result = String::with_capacity(text.len());
+    let mut result = Limited(String::with_capacity(text.len()));
     let mut copied = 0;
     for captures in pattern.regex.captures_iter(text) {
-        let Some(whole) = captures.get(0) else { continue };
-        result.push_str(&text[copied..whole.start()]);
-        replace(&captures, &mut result);
-        super::within_limit(Some(result.len()))?;
+        let whole = captures.get_match();
+        pattern.searched(text, whole.start(), budget)?;
+        result.push(&text[copied..whole.start()])?;
+        replace(&captures, &mut result, budget)?;
         copied = whole.end();
     }
-    result.push_str(&text[copied..]);
-    Ok(result)
+    result.push(&text[copied..])?;
+    Ok(result.0)
 }
 
-fn expand(pattern: &Pattern, captures: &Captures<'_>, template: &str, result: &mut String) {
+/// A text that is never longer than a result may be.
+struct Limited(String);
+
+impl Limited {
+    fn push(&mut self, text: &str) -> Result<(), CallError> {
+        within_limit(self.0.len().checked_add(text.len()))?;
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+fn expand(
+    pattern: &Pattern,
+    captures: &Captures<'_>,
+    template: &str,
+    result: &mut Limited,
+    budget: &mut dyn Budget,
+) -> Result<(), CallError> {
+    // Each match may be replaced by nothing, after all of the template is read.
+    budget.take(template.len() as u64 / 256, 0)?;
     let mut rest = template;
     while let Some(at) = rest.find('$') {
-        result.push_str(&rest[..at]);
+        result.push(&rest[..at])?;
         rest = &rest[at + 1..];
         if let Some(after) = rest.strip_prefix('$') {
-            result.push('$');
+            result.push("$")?;
             rest = after;
             continue;
         }
         let Some((name, after)) = variable(rest) else {
-            result.push('$');
+            result.push("$")?;
             continue;
         };
         rest = after;
@@ -230,14 +311,17 @@ fn expand(pattern: &Pattern, captures: &Captures<'_>, template: &str, result: &m
             name.bytes().all(|byte| byte.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
         let index = match name.parse::<usize>() {
             Ok(index) if numbered => Some(index),
-            _ => pattern
-                .names
-                .iter()
-                .position(|other| other.as_deref() == Some(name)),
+            _ => {
+                budget.take(pattern.names.len() as u64 / 64, 0)?;
+                pattern
+                    .names
+                    .iter()
+                    .position(|other| other.as_deref() == Some(name))
+            }
         };
-        result.push_str(index.map_or("", |index| group(captures, index)));
+        result.push(index.map_or("", |index| group(captures, index)))?;
     }
-    result.push_str(rest);
+    result.push(rest)
 }
 
 /// The name after a dollar, with or without braces, and what follows.
@@ -254,10 +338,19 @@ fn variable(text: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then_some((name, after))
 }
 
-fn groups(captures: &Captures<'_>) -> Vec<String> {
+fn groups(captures: &Captures<'_>, budget: &mut dyn Budget) -> Result<Vec<String>, CallError> {
     (0..captures.len())
-        .map(|index| group(captures, index).to_owned())
+        .map(|index| copied(captures, index, budget))
         .collect()
+}
+
+/// What a group matched. Groups stand in each other: each of them may be all of the text.
+fn copied(captures: &Captures<'_>, index: usize, budget: &mut dyn Budget) -> Result<String, CallError> {
+    let text = group(captures, index);
+    if index > 0 {
+        budget.take(0, size_of::<String>() + text.len())?;
+    }
+    Ok(text.to_owned())
 }
 
 fn group<'text>(captures: &Captures<'text>, index: usize) -> &'text str {

@@ -4,7 +4,7 @@ mod emit;
 mod load;
 mod resolve;
 
-use super::{CallError, MAXIMUM_TEXT, within_limit};
+use super::{Budget, CallError, MAXIMUM_TEXT, within_limit};
 use crate::data::Data;
 
 /// The YAML of a value.
@@ -32,8 +32,8 @@ pub fn marshal_stream(values: &[Data]) -> Result<String, CallError> {
 }
 
 /// The value of a text with one document; nothing is null.
-pub fn unmarshal(text: &[u8]) -> Result<Data, CallError> {
-    let mut documents = load::documents(text)?;
+pub fn unmarshal(text: &[u8], budget: &mut dyn Budget) -> Result<Data, CallError> {
+    let mut documents = load::documents(text, budget)?;
     match documents.len() {
         0 => Ok(Data::Null),
         1 => Ok(documents.remove(0)),
@@ -42,8 +42,8 @@ pub fn unmarshal(text: &[u8]) -> Result<Data, CallError> {
 }
 
 /// The values of all documents of a text; of an empty text, a null.
-pub fn unmarshal_stream(text: &[u8]) -> Result<Vec<Data>, CallError> {
-    let documents = load::documents(text)?;
+pub fn unmarshal_stream(text: &[u8], budget: &mut dyn Budget) -> Result<Vec<Data>, CallError> {
+    let documents = load::documents(text, budget)?;
     if documents.is_empty() {
         Ok(vec![Data::Null])
     } else {

@@ -140,7 +140,9 @@ impl Visitor<'_> {
                 crate::value::Instant::new(i128::from(*seconds.inner()) * 1_000_000_000, 0).is_some()
             }
             ("timestamp", LiteralValue::String(text)) => is_timestamp(text.inner()),
-            ("matches", LiteralValue::String(text)) => cambium_schema::compile_pattern(text.inner()).is_ok(),
+            ("matches", LiteralValue::String(text)) => {
+                crate::functions::compile_pattern(text.inner()).is_ok()
+            }
             _ => true,
         };
         if !is_valid {

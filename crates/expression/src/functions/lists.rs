@@ -6,6 +6,7 @@ use super::Implementation;
 use super::operators::{add, compare};
 use crate::error::{EvaluationError, Result, failed, failure, no_such_overload};
 use crate::limits::PER_CALL_LIMIT;
+use crate::meter;
 use crate::value::{List, Value, equal};
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
@@ -169,9 +170,13 @@ fn slice<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
 fn flattened<'a>(list: &List<'a>, depth: i64) -> Result<Value<'a>> {
     fn collect<'a>(list: &List<'a>, depth: i64, items: &mut Vec<Value<'a>>) -> Result<()> {
         for item in list.iter() {
+            meter::visit(1)?;
             match item? {
                 Value::List(inner) if depth > 0 => collect(&inner, depth - 1, items)?,
-                item => items.push(item),
+                item => {
+                    meter::fits((items.len() + 1) * size_of::<Value<'_>>())?;
+                    items.push(item);
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::Implementation;
 use super::times::timestamp;
 use crate::error::{Result, failed, no_such_overload};
+use crate::meter;
 use crate::value::{Value, equal};
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
@@ -36,7 +37,7 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
             [item, list @ Value::List(_)] => contains(list, item).map(Value::Bool),
             _ => no_such_overload(),
         },
-        "cel.@mapInsert" => insert,
+        "cel.@mapInsert" => |arguments| insert(arguments.to_vec()),
         _ => return None,
     };
     Some(found)
@@ -100,13 +101,20 @@ pub(super) fn add<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
         [Value::Uint(a), Value::Uint(b)] => or_overflow(a.checked_add(*b), Value::Uint, UNSIGNED),
         [Value::Double(a), Value::Double(b)] => Ok(Value::Double(a + b)),
         [Value::String(a), Value::String(b)] => {
+            meter::fits(a.len() + b.len())?;
             let mut text = String::with_capacity(a.len() + b.len());
             text.push_str(a);
             text.push_str(b);
             Ok(Value::text(text))
         }
-        [Value::Bytes(a), Value::Bytes(b)] => Ok(Value::Bytes(a.iter().chain(b.iter()).copied().collect())),
-        [Value::List(a), Value::List(b)] => a.clone().concat(b).map(Value::List),
+        [Value::Bytes(a), Value::Bytes(b)] => {
+            meter::fits(a.len() + b.len())?;
+            Ok(Value::Bytes(a.iter().chain(b.iter()).copied().collect()))
+        }
+        [Value::List(a), Value::List(b)] => {
+            meter::fits((a.len() + b.len()) * size_of::<Value<'_>>())?;
+            a.clone().concat(b).map(Value::List)
+        }
         [Value::Duration(a), Value::Duration(b)] => or_overflow(a.checked_add(*b), Value::Duration, INTEGER),
         [Value::Timestamp(time), Value::Duration(span)] | [Value::Duration(span), Value::Timestamp(time)] => {
             timestamp(time.later(i128::from(*span)))
@@ -166,10 +174,14 @@ fn negate<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     }
 }
 
-fn insert<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
-    match arguments {
-        [Value::Map(map), Value::Map(other)] => {
-            let mut map = map.clone();
+/// Adds entries to the map that a comprehension accumulates; in place, if nobody else holds it.
+pub(crate) fn insert<'a>(mut arguments: Vec<Value<'a>>) -> Result<Value<'a>> {
+    let more = arguments.split_off(arguments.len().min(1));
+    let Some(Value::Map(mut map)) = arguments.pop() else {
+        return no_such_overload();
+    };
+    match more.as_slice() {
+        [Value::Map(other)] => {
             for key in other.keys() {
                 if let Some(value) = other.find(&key)? {
                     map.insert(&key, value)?;
@@ -177,8 +189,7 @@ fn insert<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
             }
             Ok(Value::Map(map))
         }
-        [Value::Map(map), key, value] => {
-            let mut map = map.clone();
+        [key, value] => {
             map.insert(key, value.clone())?;
             Ok(Value::Map(map))
         }

@@ -1,9 +1,12 @@
 //! Regular expressions, in Go's dialect.
 
+mod repeats;
+
 use cambium_schema::Pattern;
 
 use super::Implementation;
 use crate::error::{EvaluationError, Result, failure, no_such_overload};
+use crate::meter;
 use crate::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
@@ -16,22 +19,47 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
     Some(found)
 }
 
+/// Compiles a pattern; what Go refuses is refused, and what would take too long to make.
+pub(crate) fn compile_pattern(pattern: &str) -> std::result::Result<Pattern, String> {
+    repeats::states(pattern).map_err(|cause| format!("error parsing regexp: {cause}"))?;
+    cambium_schema::compile_pattern(pattern)
+}
+
 /// What it costs to compile a pattern that is not known before, beside what Kubernetes counts: nothing, unless it is large.
-pub(crate) fn compilation(arguments: &[Value<'_>]) -> u64 {
-    let Some(Value::String(pattern)) = arguments.get(1) else {
-        return 0;
-    };
-    let size = cambium_schema::compile_pattern(pattern).map_or(0, |pattern| pattern.size);
-    (size.saturating_sub(4 << 10) / 64) as u64
+pub(crate) fn compilation(pattern: &str) -> u64 {
+    repeats::states(pattern).map_or(0, |states| states.saturating_sub(64))
+}
+
+/// What it costs to match a text, beside what Kubernetes counts: nothing, unless the pattern is large for its length. At worst, all of its
+/// states are looked at for each byte.
+pub(crate) fn matching(pattern: &Pattern, text: &str, counted: u64) -> u64 {
+    let worst = (text.len() as u64).saturating_mul(per_byte(pattern));
+    worst.saturating_sub(counted.saturating_mul(4))
+}
+
+fn per_byte(pattern: &Pattern) -> u64 {
+    match pattern.size {
+        ..=0x1000 => 0,
+        size => (size as u64 >> 13) + 1,
+    }
 }
 
 fn compiled<'a>(name: &str, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let Some(Value::String(pattern)) = arguments.get(1) else {
         return no_such_overload();
     };
-    match cambium_schema::compile_pattern(pattern) {
-        Ok(pattern) => apply_regex(name, &pattern, arguments),
-        Err(cause) if name == "matches" => failure(cause),
+    apply_compiled(name, &compile_pattern(pattern), arguments)
+}
+
+/// Applies a pattern that may not be one.
+pub(crate) fn apply_compiled<'a>(
+    name: &str,
+    pattern: &std::result::Result<Pattern, String>,
+    arguments: &[Value<'a>],
+) -> Result<Value<'a>> {
+    match pattern {
+        Ok(pattern) => apply_regex(name, pattern, arguments),
+        Err(cause) if name == "matches" => failure(cause.clone()),
         Err(cause) => failure(format!("Illegal regex: {cause}")),
     }
 }
@@ -48,15 +76,27 @@ pub(crate) fn apply_regex<'a>(name: &str, pattern: &Pattern, arguments: &[Value<
     match (name, arguments.get(2)) {
         ("matches", None) => Ok(Value::Bool(regex.is_match(text))),
         ("find", None) => Ok(Value::text(regex.find(text).map_or("", |found| found.as_str()))),
-        ("findAll", None) => Ok(all(regex, text, usize::MAX)),
+        ("findAll", None) => all(pattern, text, usize::MAX),
         ("findAll", Some(Value::Int(most))) => {
-            Ok(all(regex, text, usize::try_from(*most).unwrap_or(usize::MAX)))
+            all(pattern, text, usize::try_from(*most).unwrap_or(usize::MAX))
         }
         _ => no_such_overload(),
     }
 }
 
-fn all<'a>(regex: &regex::Regex, text: &str, most: usize) -> Value<'a> {
-    let found = regex.find_iter(text).take(most);
-    Value::list(found.map(|found| Value::text(found.as_str())).collect())
+/// How many bytes behind a match are looked at as soon as a value is.
+const SEARCHED: usize = 256;
+
+fn all<'a>(pattern: &Pattern, text: &str, most: usize) -> Result<Value<'a>> {
+    let mut all = Vec::new();
+    let mut made = 0;
+    for found in pattern.regex.find_iter(text).take(most) {
+        // All that follows may have to be looked at, for each match again.
+        let searched = (text.len() - found.start()) / SEARCHED;
+        meter::visit((searched as u64).saturating_mul(1 + per_byte(pattern)))?;
+        made += size_of::<Value<'_>>() + found.len();
+        meter::fits(made)?;
+        all.push(Value::text(found.as_str()));
+    }
+    Ok(Value::list(all))
 }

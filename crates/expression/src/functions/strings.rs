@@ -3,6 +3,7 @@
 use super::Implementation;
 use super::template::format;
 use crate::error::{EvaluationError, Result, failure, no_such_overload};
+use crate::meter;
 use crate::value::{List, Text, Value};
 
 /// The longest text that an expression may make.
@@ -138,6 +139,7 @@ fn replace<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     if text.len().saturating_add(growth) > LONGEST {
         return Err(EvaluationError::CostExceeded);
     }
+    meter::fits(text.len() + growth)?;
     Ok(Value::text(text.replacen(&**old, new, most)))
 }
 
@@ -214,14 +216,15 @@ fn join<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let mut text = String::new();
     for (index, item) in list.iter().enumerate() {
         if index > 0 {
+            meter::fits(text.len() + separator.len())?;
             text.push_str(separator);
         }
         match item? {
-            Value::String(part) => text.push_str(&part),
+            Value::String(part) => {
+                meter::fits(text.len() + part.len())?;
+                text.push_str(&part);
+            }
             other => return failure(format!("join: invalid input: {}", other.shown())),
-        }
-        if text.len() > LONGEST {
-            return Err(EvaluationError::CostExceeded);
         }
     }
     Ok(Value::text(text))

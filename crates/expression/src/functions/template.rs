@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::convert::find;
 use crate::error::{EvaluationError, Result, failure};
+use crate::meter;
 use crate::types::Type;
 use crate::value::{List, Value};
 
@@ -19,6 +20,7 @@ pub(super) fn format<'a>(template: &str, values: &List<'a>) -> Result<Value<'a>>
     let mut rest = template.chars();
     let mut used = 0;
     while let Some(character) = rest.next() {
+        meter::fits(text.len())?;
         if character != '%' {
             text.push(character);
             continue;
@@ -40,7 +42,10 @@ pub(super) fn format<'a>(template: &str, values: &List<'a>) -> Result<Value<'a>>
             Err(cause) => return failure(cause),
         };
         match filled(verb, precision, &value?) {
-            Ok(filled) => text.push_str(&filled),
+            Ok(filled) => {
+                meter::fits(text.len() + filled.len())?;
+                text.push_str(&filled);
+            }
             Err(EvaluationError::Failed(cause)) => {
                 return failure(format!("error during formatting: {cause}"));
             }
@@ -192,16 +197,29 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A value as text, if it can be.
 fn plain(value: &Value<'_>) -> Result<Option<String>> {
+    // One value may stand in a list many times, and in each other.
+    meter::visit(1)?;
     let text = match value {
         Value::List(list) => {
-            let items: Result<Vec<String>> = list.iter().map(|item| nested(&item?)).collect();
-            format!("[{}]", items?.join(", "))
+            let mut items = Vec::new();
+            let mut length = 0;
+            for item in list.iter() {
+                let item = nested(&item?)?;
+                length += item.len() + size_of::<String>();
+                meter::fits(length)?;
+                items.push(item);
+            }
+            format!("[{}]", items.join(", "))
         }
         Value::Map(map) => {
             let mut entries = Vec::new();
+            let mut length = 0;
             for key in map.keys() {
                 let Some(value) = map.find(&key)? else { continue };
-                entries.push(format!("{}:{}", nested(&key)?, nested(&value)?));
+                let entry = format!("{}:{}", nested(&key)?, nested(&value)?);
+                length += entry.len() + size_of::<String>();
+                meter::fits(length)?;
+                entries.push(entry);
             }
             entries.sort();
             format!("{{{}}}", entries.join(", "))
@@ -214,6 +232,9 @@ fn plain(value: &Value<'_>) -> Result<Option<String>> {
             _ => return Ok(None),
         },
     };
+    if matches!(value, Value::List(_) | Value::Map(_)) {
+        meter::claim(text.len())?;
+    }
     Ok(Some(text))
 }
 

@@ -9,6 +9,7 @@ use super::compiler::{Expression, Variables};
 use super::declarations::PLACES;
 use crate::compose::Composed;
 use crate::functions::{Authorize, Check};
+use crate::meter;
 use crate::value::{Made, Value};
 
 /// What expressions are asked about. What is absent is null.
@@ -148,6 +149,15 @@ impl<'a> Run<'a> {
     }
 
     fn with<T>(
+        &mut self,
+        expression: &'a Expression,
+        read: impl FnOnce(&Value<'a>) -> Result<T, String>,
+    ) -> Outcome<T> {
+        // What is made of a value counts with it.
+        meter::metered(|| self.evaluate(expression, read))
+    }
+
+    fn evaluate<T>(
         &mut self,
         expression: &'a Expression,
         read: impl FnOnce(&Value<'a>) -> Result<T, String>,

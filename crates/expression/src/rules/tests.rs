@@ -242,3 +242,136 @@ fn the_budget_is_for_the_whole_object() {
         "{errors:?}"
     );
 }
+
+/// What one rule says about an object, its cost included.
+fn judged_spec(rule: &str, object: &Value) -> String {
+    let properties = json!({
+        "s": {"type": "string"},
+        "p": {"type": "string"},
+        "l": {"type": "array", "items": {"type": "integer"}},
+    });
+    let raw = spec(json!([{"rule": rule, "message": "as it was"}]), properties);
+    judged(&raw, &json!({"spec": object}), None).join("\n")
+}
+
+fn numbers(count: i32) -> Vec<i32> {
+    (0..count).collect()
+}
+
+#[test]
+fn what_expressions_make_is_bounded_altogether() {
+    let cut_off = "operation cancelled: actual cost limit exceeded";
+    let thousand = "a".repeat(1000);
+    let million = "a".repeat(1_000_000);
+    let formats = format!(
+        "'{}'.format([{}]).size() > 0",
+        "%s".repeat(80),
+        vec!["self.s"; 80].join(", ")
+    );
+    let nested = format!(
+        "'{}'.format([{}]).size() > 0",
+        "%s".repeat(8),
+        ["[[self.s, self.s, self.s], [self.s, self.s, self.s, self.s, self.s, self.s, self.s]]"; 8]
+            .join(", ")
+    );
+    let flattened = format!("[{}].flatten().size() > 0", vec!["self.l"; 100].join(", "));
+    for (rule, object) in [
+        // Each of them is no longer than a request may be.
+        (
+            "self.l.map(i, self.s.replace('a', self.p)).size() > 0",
+            json!({"s": thousand, "p": thousand, "l": numbers(100)}),
+        ),
+        (
+            "self.l.map(i, self.l.map(j, self.s).join(self.p)).size() > 0",
+            json!({"s": thousand, "p": thousand, "l": numbers(300)}),
+        ),
+        (&formats, json!({"s": million})),
+        (&nested, json!({"s": million})),
+        (&flattened, json!({"l": numbers(20_000)})),
+        (
+            "lists.range(100).all(i, (self.l + self.l).size() > 0)",
+            json!({"l": numbers(20_000)}),
+        ),
+        (
+            "lists.range(100).all(i, self.s.split('').size() > 0)",
+            json!({"s": "a".repeat(50_000)}),
+        ),
+    ] {
+        let found = judged_spec(rule, &object);
+        assert!(found.contains(cut_off), "{}: {found}", &rule[..50]);
+    }
+    for rule in [
+        "self.s.replace('a', 'bb').size() == 2000",
+        "'%s, %s'.format([self.s, [self.s]]).size() == 2006",
+        "self.l.map(i, self.s).join(',').size() == 10009",
+        "self.l.transformMap(i, v, v).size() == 10",
+    ] {
+        let object = json!({"s": thousand, "l": numbers(10)});
+        assert_eq!(judged_spec(rule, &object), "", "{rule}");
+    }
+}
+
+#[test]
+fn values_in_values_are_counted_as_often_as_they_are_looked_at() {
+    // A few lists in memory, 2^25 numbers to whoever walks them.
+    let doubled = |walk: &str| {
+        let mut rule = walk.replace('@', "v25");
+        for level in (1..=25).rev() {
+            let before = format!("v{}", level - 1);
+            rule = format!("[[{before}, {before}]].all(v{level}, {rule})");
+        }
+        format!("[self.l].all(v0, {rule})")
+    };
+    for walk in [
+        "@ == @",
+        "'%s'.format([@]) == ''",
+        "[@].indexOf(@) == 0",
+        "@ in [@]",
+    ] {
+        let found = judged_spec(&doubled(walk), &json!({"l": [1]}));
+        let ended = ["cost limit exceeded", "out of cost budget"];
+        assert!(ended.iter().any(|end| found.contains(end)), "{walk}: {found}");
+    }
+}
+
+#[test]
+fn patterns_cost_what_they_take() {
+    let repeated = judged_spec(
+        "self.s.matches(self.p)",
+        &json!({"s": "a", "p": "((a{0,50}){0,50}){0,50}b"}),
+    );
+    assert!(
+        repeated.contains("error parsing regexp: invalid repeat count: `{0,50}`"),
+        "{repeated}"
+    );
+    let literal = judged_spec("self.s.matches('((a{0,50}){0,50}){0,50}b')", &json!({"s": "a"}));
+    assert!(literal.contains("invalid matches argument"), "{literal}");
+    for (rule, length) in [
+        // 900 states for each byte, at worst.
+        ("self.s.matches('[ab]*a[ab]{900}c')", 200_000),
+        ("self.s.matches(self.p)", 200_000),
+        // A match of one byte, and each time a look at all that follows.
+        ("self.s.findAll('[^b]*b|a').size() > 0", 100_000),
+    ] {
+        let object = json!({"s": "a".repeat(length), "p": "[ab]*a[ab]{900}c"});
+        let found = judged_spec(rule, &object);
+        assert!(found.contains("cost limit exceeded"), "{rule}: {found}");
+    }
+}
+
+#[test]
+fn ordinary_patterns_cost_what_kubernetes_counts() {
+    let declarations = crate::Declarations::new().with_dynamic("x");
+    for (pattern, length, cost) in [
+        ("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", 63, 64),
+        ("^[a-z]+$", 5_000, 1_003),
+        (r"^\\d+(\\.\\d+)*$", 20, 13),
+    ] {
+        let source = format!("x.matches('{pattern}')");
+        let program = crate::compile(&source, &declarations).expect("it is sound");
+        let text = json!("1".repeat(length));
+        let (result, counted) = program.run_bool(&[Some(&text)]);
+        assert!(result.is_ok(), "{pattern}");
+        assert_eq!(counted, cost, "{pattern}");
+    }
+}

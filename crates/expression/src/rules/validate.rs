@@ -22,7 +22,11 @@ pub struct CompiledRules {
     schema: Arc<Schema>,
     /// By the address of the schema they belong to, which is held by `schema`.
     by_schema: HashMap<usize, Vec<CompiledRule>>,
+    costly: bool,
 }
+
+/// What a rule may be estimated to cost before it is much work for a small object, too.
+const COSTLY: u64 = 100_000;
 
 /// What the rules say about an object.
 #[derive(Debug, Default, PartialEq)]
@@ -41,12 +45,23 @@ impl CompiledRules {
         if schema.has_rules() {
             collect(&schema, Place::Root, &mut by_schema);
         }
-        Self { schema, by_schema }
+        let mut rules = by_schema.values().flatten();
+        let costly = rules.any(|rule: &CompiledRule| rule.estimated_cost() > COSTLY);
+        Self {
+            schema,
+            by_schema,
+            costly,
+        }
     }
 
     /// Whether there is any rule at all.
     pub fn is_empty(&self) -> bool {
         self.by_schema.is_empty()
+    }
+
+    /// Whether judging even a small object may be much work.
+    pub fn may_take_long(&self) -> bool {
+        self.costly
     }
 
     /// What is wrong with an object; with the old one, if it is updated.

@@ -2,11 +2,15 @@
 
 use std::cmp::Ordering;
 
+use serde_json::Value as Json;
+
 use super::Value;
 use crate::error::{Result, no_such_overload};
+use crate::meter;
 
 /// Whether two values are equal; values of different types are not, but numbers are compared as numbers.
 pub(crate) fn equal<'a>(a: &Value<'a>, b: &Value<'a>) -> Result<bool> {
+    meter::visit(weight(a))?;
     let same = match (a, b) {
         (Value::Null, Value::Null) => true,
         (Value::Null, _) | (_, Value::Null) => false,
@@ -36,6 +40,26 @@ pub(crate) fn equal<'a>(a: &Value<'a>, b: &Value<'a>) -> Result<bool> {
         _ => return Ok(compare_numbers(a, b) == Some(Ordering::Equal)),
     };
     Ok(same)
+}
+
+/// How many values it is as much as to look at one.
+fn weight(value: &Value<'_>) -> u64 {
+    match value {
+        Value::String(text) => 1 + text.len() as u64 / 256,
+        Value::Bytes(bytes) => 1 + bytes.len() as u64 / 256,
+        Value::Unknown(json) => values(json),
+        _ => 1,
+    }
+}
+
+/// How many values there are in one that no schema knows.
+pub(super) fn values(json: &Json) -> u64 {
+    match json {
+        Json::Array(items) => 1 + items.iter().map(values).sum::<u64>(),
+        Json::Object(fields) => 1 + fields.values().map(values).sum::<u64>(),
+        Json::String(text) => 1 + text.len() as u64 / 256,
+        _ => 1,
+    }
 }
 
 /// How two values compare, if they do.

@@ -46,6 +46,14 @@ impl<'a> List<'a> {
         }
     }
 
+    /// How many items it has that are not those of an object.
+    pub(crate) fn made(&self) -> usize {
+        match &self.items {
+            Items::Json(_) => 0,
+            Items::Owned(items) => items.len(),
+        }
+    }
+
     pub(crate) fn get(&self, index: usize) -> Option<Result<Value<'a>>> {
         match &self.items {
             Items::Json(items) => {

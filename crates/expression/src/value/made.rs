@@ -8,6 +8,7 @@ use serde_json::{Map as JsonMap, Value as Json};
 use super::{Value, equal};
 use crate::error::{Result, failure};
 use crate::functions::{encode_base64, to_string};
+use crate::meter;
 
 /// A value with a named type.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ impl<'a> Made<'a> {
     }
 
     fn check_place(&self, place: &str, problems: &mut Vec<String>) {
-        if *self.message != *place {
+        if *self.message != *place && meter::claim(256 + place.len() * 2).is_ok() {
             problems.push(format!(
                 "unexpected type name {:?}, expected {place:?}, which matches field name path from root Object type",
                 self.message
@@ -52,6 +53,9 @@ impl<'a> Made<'a> {
 
 /// Lists and maps on the way have no names.
 fn check_place(value: &Value<'_>, place: &str, problems: &mut Vec<String>) {
+    if meter::visit(1).is_err() {
+        return;
+    }
     match value {
         Value::Made(made) => made.check_place(place, problems),
         Value::List(list) => {
@@ -73,6 +77,12 @@ fn check_place(value: &Value<'_>, place: &str, problems: &mut Vec<String>) {
 impl Value<'_> {
     /// The value as JSON.
     pub(crate) fn to_json(&self) -> Result<Json> {
+        // One value may stand in a list many times, and in each other.
+        meter::visit(1)?;
+        meter::claim(size_of::<Json>())?;
+        if let Self::String(text) = self {
+            meter::claim(text.len())?;
+        }
         Ok(match self {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::from(*value),

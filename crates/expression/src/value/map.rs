@@ -7,10 +7,12 @@ use std::sync::Arc;
 use cambium_schema::{Additional, Schema};
 use serde_json::Value as Json;
 
+use super::equal::values;
 use super::{Text, Value, equal};
 use crate::declare::{Place, root_field};
 use crate::error::{Result, failure, no_such_overload};
 use crate::escape::{escape, unescape};
+use crate::meter;
 
 type Fields = serde_json::Map<String, Json>;
 
@@ -218,9 +220,11 @@ impl<'a> Map<'a> {
         {
             // What the schema keeps without knowing it is compared as it is.
             for (key, value) in *fields {
-                if field_schema(schema, *place, key).is_none()
-                    && others.get(key).is_some_and(|other| other != value)
-                {
+                if field_schema(schema, *place, key).is_some() {
+                    continue;
+                }
+                meter::visit(values(value))?;
+                if others.get(key).is_some_and(|other| other != value) {
                     return Ok(false);
                 }
             }

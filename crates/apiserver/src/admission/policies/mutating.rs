@@ -12,6 +12,7 @@ use super::selection::{self, Selected};
 use super::validating::{because, forbidden};
 use crate::admission::authorizer::Asker;
 use crate::admission::{Attributes, Operation};
+use crate::expensive::{self, Effort};
 use crate::object;
 use crate::registry::{Origin, Served};
 use crate::server::Server;
@@ -189,7 +190,10 @@ impl<'a, 'r> Round<'a, 'r> {
                 object: Some(&seen),
                 ..inputs
             };
-            let changed = mutation.carry_out(&policy.variables, &inputs, shape.schema(), &seen);
+            let objects = [inputs.object, inputs.old_object, inputs.params];
+            let changed = expensive::evaluate(Effort::BySize, &objects, || {
+                mutation.carry_out(&policy.variables, &inputs, shape.schema(), &seen)
+            });
             match changed.map(|changed| fit(shape, mutation, &seen, changed)) {
                 Ok(Ok(mut changed)) => {
                     shape.default(&mut changed);

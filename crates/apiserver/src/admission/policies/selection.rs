@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::index::{Binding, Bound, Policy};
 use crate::admission::matching::{Criteria, Invocation};
 use crate::admission::{Attributes, webhooks};
+use crate::expensive::{self, Effort};
 use crate::object;
 use crate::server::Server;
 
@@ -108,7 +109,11 @@ pub(super) fn meets<R>(policy: &Policy<R>, inputs: &Inputs<'_>) -> Result<bool, 
     let Some(conditions) = &policy.conditions else {
         return Ok(true);
     };
-    match conditions.matches(&policy.variables, inputs) {
+    let objects = [inputs.object, inputs.old_object, inputs.params];
+    let matched = expensive::evaluate(Effort::BySize, &objects, || {
+        conditions.matches(&policy.variables, inputs)
+    });
+    match matched {
         Matched::Yes => Ok(true),
         Matched::No(_) => Ok(false),
         Matched::Unknown(_) if !policy.fails_closed => Ok(false),

@@ -9,6 +9,7 @@ use super::selection::{self, Misconfigured, Selected};
 use super::validation::{Denial, DenialCause, Rules};
 use crate::admission::Attributes;
 use crate::admission::authorizer::Asker;
+use crate::expensive::{self, Effort};
 use crate::object;
 use crate::server::Server;
 use crate::status::{Cause, Result, Status};
@@ -95,9 +96,14 @@ async fn judge<'p>(
             authorizer: Some(&asker),
         };
         let denials = match selection::meets(policy, &inputs) {
-            Ok(true) => policy
-                .rules
-                .judge(&policy.variables, &inputs, policy.fails_closed),
+            Ok(true) => {
+                let objects = [inputs.object, inputs.old_object, inputs.params];
+                expensive::evaluate(Effort::BySize, &objects, || {
+                    policy
+                        .rules
+                        .judge(&policy.variables, &inputs, policy.fails_closed)
+                })
+            }
             Ok(false) => continue,
             Err(why) => vec![error(why)],
         };

@@ -9,6 +9,7 @@ use super::review;
 use crate::admission::Attributes;
 use crate::admission::authorizer::Asker;
 use crate::admission::matching::Invocation;
+use crate::expensive::{self, Effort};
 use crate::server::Server;
 use crate::status::{Result, Status};
 
@@ -34,7 +35,10 @@ pub(super) fn wants(
         authorizer: Some(&asker),
         ..Inputs::default()
     };
-    match conditions.matches(&Variables::default(), &inputs) {
+    let matched = expensive::evaluate(Effort::BySize, &[object, attributes.old], || {
+        conditions.matches(&Variables::default(), &inputs)
+    });
+    match matched {
         Matched::Yes => Ok(Some(invocation)),
         Matched::No(_) => Ok(None),
         Matched::Unknown(_) if !hook.fails_closed => Ok(None),

@@ -7,7 +7,7 @@ use crate::eval::Machine;
 use crate::eval::error::{Code, Error, Reason};
 use crate::eval::expression::Value;
 use crate::eval::kind::Kind;
-use crate::packages::{CallError, json, yaml};
+use crate::packages::{Budget, CallError, json, yaml};
 use crate::program::ir::Position;
 
 const fn json_function(name: &'static str, arity: u8, call: Function) -> Builtin {
@@ -30,7 +30,7 @@ pub(super) const JSON: &[Builtin] = &[
     json_function("Indent", 3, |m, a, at| json::indent(&m.bytes(a, 0, at)?, &m.string(a, 1, at)?, &m.string(a, 2, at)?).into_value(m, at)),
     json_function("HTMLEscape", 1, |m, a, at| json::html_escape(&m.bytes(a, 0, at)?).into_value(m, at)),
     Builtin::validator("encoding/json", "Valid", TEXT, 1, |m, a, at| json::valid(&m.bytes(a, 0, at)?).into_value(m, at)),
-    Builtin::validator("encoding/json", "Validate", TEXT, 2, |m, a, at| validate(m, a, at, |text| json::unmarshal(text).map(|data| vec![data]))),
+    Builtin::validator("encoding/json", "Validate", TEXT, 2, |m, a, at| validate(m, a, at, |text, budget| json::unmarshal(text, budget).map(|data| vec![data]))),
 ];
 
 #[rustfmt::skip]
@@ -70,7 +70,7 @@ fn stream(machine: &mut Machine<'_>, arguments: &[Value], at: Position) -> Resul
         .collect()
 }
 
-type Parse<T> = fn(&[u8]) -> Result<T, CallError>;
+type Parse<T> = fn(&[u8], &mut dyn Budget) -> Result<T, CallError>;
 
 fn parsed<T>(
     machine: &mut Machine<'_>,
@@ -79,7 +79,7 @@ fn parsed<T>(
     parse: Parse<T>,
 ) -> Result<T, Error> {
     let text = machine.bytes(arguments, 0, at)?;
-    parse(&text).map_err(|error| machine.call_failed(error, at))
+    parse(&text, machine).map_err(|error| machine.call_failed(error, at))
 }
 
 fn document(

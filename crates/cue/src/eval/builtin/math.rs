@@ -61,6 +61,21 @@ fn float2(
     float_value(machine, function(x, y), at)
 }
 
+/// A Bessel function of an order, which is found from those of all lower orders.
+fn bessel(
+    machine: &mut Machine<'_>,
+    a: &[Value],
+    at: Position,
+    function: fn(i64, f64) -> f64,
+) -> Result<Value, Error> {
+    let (order, x) = (machine.integer(a, 0, at)?, machine.number(a, 1, at)?.to_f64());
+    machine.spend(order.unsigned_abs().min(1 << 31) / ORDERS)?;
+    float_value(machine, function(order, x), at)
+}
+
+/// How many orders of a Bessel function are found in a step.
+const ORDERS: u64 = 64;
+
 #[rustfmt::skip]
 pub(super) const BUILTINS: &[Builtin] = &[
     function("Abs", 1, |m, a, at| math::abs(&m.number(a, 0, at)?).into_value(m, at)),
@@ -84,8 +99,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
     function("Jacobi", 2, |m, a, at| math::jacobi(&m.integer(a, 0, at)?.into(), &m.integer(a, 1, at)?.into()).into_value(m, at)),
     function("Ilogb", 1, |m, a, at| float::ilogb(m.number(a, 0, at)?.to_f64()).into_value(m, at)),
     function("Ldexp", 2, |m, a, at| { let result = float::ldexp(m.number(a, 0, at)?.to_f64(), m.integer(a, 1, at)?); float_value(m, result, at) }),
-    function("Jn", 2, |m, a, at| { let result = float::jn(m.integer(a, 0, at)?, m.number(a, 1, at)?.to_f64()); float_value(m, result, at) }),
-    function("Yn", 2, |m, a, at| { let result = float::yn(m.integer(a, 0, at)?, m.number(a, 1, at)?.to_f64()); float_value(m, result, at) }),
+    function("Jn", 2, |m, a, at| bessel(m, a, at, float::jn)),
+    function("Yn", 2, |m, a, at| bessel(m, a, at, float::yn)),
     function("Acos", 1, |m, a, at| float1(m, a, at, float::UNARY[0].1)),
     function("Acosh", 1, |m, a, at| float1(m, a, at, float::UNARY[1].1)),
     function("Asin", 1, |m, a, at| float1(m, a, at, float::UNARY[2].1)),

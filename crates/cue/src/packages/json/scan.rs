@@ -1,9 +1,6 @@
 //! JSON to tokens, in the order that the grammar asks for.
 
-use crate::packages::{CallError, strconv};
-
-/// Lists and structs in each other.
-const MAXIMUM_DEPTH: usize = 500;
+use crate::packages::{CallError, MAXIMUM_DEPTH, strconv};
 
 /// A bracket, comma, colon, string, number or word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -39,24 +39,24 @@ fn values_from_text() {
         ("1 2", "json: invalid JSON"),
     ] {
         assert_eq!(
-            text(unmarshal(given.as_bytes()).map(|data| data.to_json())),
+            text(unmarshal(given.as_bytes(), &mut ()).map(|data| data.to_json())),
             expected,
             "{given}"
         );
     }
     assert_eq!(
-        text(unmarshal(b"\"\xff\"").map(|data| data.to_json())),
+        text(unmarshal(b"\"\xff\"", &mut ()).map(|data| data.to_json())),
         "json: invalid JSON"
     );
 }
 
 #[test]
 fn streams() {
-    let values = unmarshal_stream(br#" 1 {"a":1} [2]"x" "#).unwrap();
+    let values = unmarshal_stream(br#" 1 {"a":1} [2]"x" "#, &mut ()).unwrap();
     assert_eq!(marshal_stream(&values), "1\n{\"a\":1}\n[2]\n\"x\"\n");
-    assert_eq!(unmarshal_stream(b" "), Ok(Vec::new()));
+    assert_eq!(unmarshal_stream(b" ", &mut ()), Ok(Vec::new()));
     assert_eq!(
-        text(unmarshal_stream(b"1 x").map(|_| "")),
+        text(unmarshal_stream(b"1 x", &mut ()).map(|_| "")),
         "invalid JSON for file \"\": invalid character 'x' looking for beginning of value"
     );
 }
@@ -136,7 +136,7 @@ fn what_is_wrong_with_a_text() {
 #[test]
 fn depth_and_size_have_an_end() {
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert!(unmarshal(deep(500).as_bytes()).is_ok());
+    assert!(unmarshal(deep(500).as_bytes(), &mut ()).is_ok());
     assert_eq!(text(compact(deep(501).as_bytes())), "exceeded max depth");
     assert_eq!(
         text(compact("[".repeat(1_000_000).as_bytes())),

@@ -33,7 +33,7 @@ fn what_matches() {
         (r"(?U)a+", "aa", &[&["a"], &["a"]]),
         (r"a$", "a\n", &[]),
     ] {
-        let found = find_all_submatch(pattern, text, -1);
+        let found = find_all_submatch(pattern, text, -1, &mut ());
         match expected {
             [] => assert_eq!(found, Err(no_match()), "{pattern} {text:?}"),
             _ => assert_eq!(
@@ -108,22 +108,25 @@ fn what_is_refused() {
 fn finding() {
     assert_eq!(find("a+", "baab").as_deref(), Ok("aa"));
     assert_eq!(find("x", "baab"), Err(CallError::new("no match")));
-    assert_eq!(find_all("a", "aaa", 2), Ok(vec!["a".to_owned(), "a".to_owned()]));
-    assert_eq!(find_all("a", "aaa", 0), Err(CallError::new("no match")));
     assert_eq!(
-        find_submatch("(a)(b)?", "ca"),
+        find_all("a", "aaa", 2, &mut ()),
+        Ok(vec!["a".to_owned(), "a".to_owned()])
+    );
+    assert_eq!(find_all("a", "aaa", 0, &mut ()), Err(CallError::new("no match")));
+    assert_eq!(
+        find_submatch("(a)(b)?", "ca", &mut ()),
         Ok(vec!["a".to_owned(), "a".to_owned(), String::new()])
     );
     let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     assert_eq!(
-        find_named_submatch(r"(?P<year>\d+)-(?<month>\d+)", "on 2024-01"),
+        find_named_submatch(r"(?P<year>\d+)-(?<month>\d+)", "on 2024-01", &mut ()),
         Ok(vec![pair("month", "01"), pair("year", "2024")])
     );
     assert_eq!(
-        find_all_named_submatch("(?P<x>.)", "ab", -1),
+        find_all_named_submatch("(?P<x>.)", "ab", -1, &mut ()),
         Ok(vec![vec![pair("x", "a")], vec![pair("x", "b")]])
     );
-    assert_eq!(find_named_submatch("a", "a"), Ok(Vec::new()));
+    assert_eq!(find_named_submatch("a", "a", &mut ()), Ok(Vec::new()));
     assert_eq!(matches("^a", "ab"), Ok(true));
 }
 
@@ -141,11 +144,14 @@ fn replacing() {
         ("x*", "axb", "-", "-a-b-"),
     ] {
         assert_eq!(
-            replace_all(pattern, text, replacement).as_deref(),
+            replace_all(pattern, text, replacement, &mut ()).as_deref(),
             Ok(expected),
             "{pattern} {replacement}"
         );
     }
-    assert_eq!(replace_all_literal("a", "ba", "$0").as_deref(), Ok("b$0"));
+    assert_eq!(
+        replace_all_literal("a", "ba", "$0", &mut ()).as_deref(),
+        Ok("b$0")
+    );
     assert_eq!(quote_meta("a.b[c]\\"), r"a\.b\[c\]\\");
 }

@@ -4,7 +4,7 @@ use super::resolve::{Kind, is_not_finite, resolve};
 use crate::data::Data;
 use crate::number::Number;
 use crate::packages::fields::Fields;
-use crate::packages::{CallError, base64};
+use crate::packages::{Budget, CallError, MAXIMUM_DEPTH, base64};
 use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,12 +13,13 @@ use std::rc::Rc;
 const MAXIMUM_NODES: usize = 1_000_000;
 
 /// The values of all documents.
-pub(super) fn documents(text: &[u8]) -> Result<Vec<Data>, CallError> {
+pub(super) fn documents(text: &[u8], budget: &mut dyn Budget) -> Result<Vec<Data>, CallError> {
     let text = std::str::from_utf8(text).map_err(|_| CallError::new("yaml: invalid UTF-8"))?;
     let mut reader = Reader {
         text,
         parser: Parser::new_from_str(text),
         anchors: HashMap::new(),
+        depth: 0,
     };
     let mut documents = Vec::new();
     loop {
@@ -31,6 +32,8 @@ pub(super) fn documents(text: &[u8]) -> Result<Vec<Data>, CallError> {
                     anchors,
                     expanding: HashSet::new(),
                     nodes: 0,
+                    depth: 0,
+                    budget: &mut *budget,
                 };
                 documents.push(builder.value(&node)?);
             }
@@ -43,6 +46,18 @@ pub(super) fn documents(text: &[u8]) -> Result<Vec<Data>, CallError> {
 struct Node {
     line: usize,
     content: Content,
+}
+
+impl Node {
+    /// What it costs to read its own text once more, in steps and bytes: as a number, each digit is multiplied with the ones before.
+    fn copied(&self) -> (u64, usize) {
+        let Content::Scalar { text, .. } = &self.content else {
+            return (0, 0);
+        };
+        let is_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));
+        let digits = if is_number { text.len() as u64 } else { 0 };
+        (digits.saturating_mul(digits) / 500_000, text.len())
+    }
 }
 
 enum Content {
@@ -61,6 +76,7 @@ struct Reader<'text> {
     text: &'text str,
     parser: Parser<'text, granit_parser::StrInput<'text>>,
     anchors: HashMap<usize, Rc<Node>>,
+    depth: usize,
 }
 
 impl<'text> Reader<'text> {
@@ -76,7 +92,17 @@ impl<'text> Reader<'text> {
         }
     }
 
-    fn node(&mut self, (event, span): (Event<'text>, Span)) -> Result<Rc<Node>, CallError> {
+    fn node(&mut self, event: (Event<'text>, Span)) -> Result<Rc<Node>, CallError> {
+        if self.depth > MAXIMUM_DEPTH {
+            return Err(CallError::TooDeep);
+        }
+        self.depth += 1;
+        let node = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node_inner(event));
+        self.depth -= 1;
+        node
+    }
+
+    fn node_inner(&mut self, (event, span): (Event<'text>, Span)) -> Result<Rc<Node>, CallError> {
         let line = span.start.line();
         let (anchor, content) = match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -130,19 +156,46 @@ impl<'text> Reader<'text> {
 }
 
 /// Nodes to values.
-struct Builder {
+struct Builder<'budget> {
     anchors: HashMap<usize, Rc<Node>>,
     /// The anchors whose values are being made.
     expanding: HashSet<usize>,
     nodes: usize,
+    /// How many nodes the one that is being made stands in. Those that an alias stands in count, too: each alias can be as deep as a text.
+    depth: usize,
+    budget: &'budget mut dyn Budget,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn value(&mut self, node: &Node) -> Result<Data, CallError> {
+        self.deeper(node, |builder| builder.value_inner(node))
+    }
+
+    /// Counts a node and what stands in it.
+    fn deeper<T>(
+        &mut self,
+        node: &Node,
+        work: impl FnOnce(&mut Self) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
         self.nodes += 1;
         if self.nodes > MAXIMUM_NODES {
             return Err(CallError::new("yaml: document contains excessive aliasing"));
         }
+        if self.depth > MAXIMUM_DEPTH {
+            return Err(CallError::TooDeep);
+        }
+        // What stands in the text once was counted with the text.
+        if !self.expanding.is_empty() {
+            let (steps, bytes) = node.copied();
+            self.budget.take(1 + steps, size_of::<Data>() + bytes)?;
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(64 * 1024, 1024 * 1024, || work(self));
+        self.depth -= 1;
+        result
+    }
+
+    fn value_inner(&mut self, node: &Node) -> Result<Data, CallError> {
         match &node.content {
             Content::Scalar { text, tag, plain } => scalar(node.line, text, tag.as_deref(), *plain),
             Content::Sequence(items) => items
@@ -187,14 +240,17 @@ impl Builder {
             let value = self.value(value)?;
             match merging {
                 Merging::Yes => fields.set(name, value),
-                Merging::No => fields.add(name, value)?,
+                Merging::No => fields.add(name, value, self.budget)?,
             }
         }
         Ok(())
     }
 
     fn merge(&mut self, node: &Node, fields: &mut Fields) -> Result<(), CallError> {
-        self.nodes += 1;
+        self.deeper(node, |builder| builder.merge_inner(node, fields))
+    }
+
+    fn merge_inner(&mut self, node: &Node, fields: &mut Fields) -> Result<(), CallError> {
         match &node.content {
             Content::Mapping(_) => self.fields(node, fields, Merging::Yes),
             Content::Alias(anchor, _) => {
@@ -217,11 +273,15 @@ impl Builder {
         }
     }
 
-    fn label(&self, key: &Node) -> Result<String, CallError> {
+    fn label(&mut self, key: &Node) -> Result<String, CallError> {
         let target = match &key.content {
             Content::Alias(anchor, _) => self.anchors.get(anchor).map_or(key, |target| &**target),
             _ => key,
         };
+        if !self.expanding.is_empty() || matches!(key.content, Content::Alias(..)) {
+            let (steps, bytes) = target.copied();
+            self.budget.take(steps, bytes)?;
+        }
         match &target.content {
             Content::Scalar { text, tag, plain } => match scalar(key.line, text, tag.as_deref(), *plain)? {
                 Data::String(text) => Ok(text),

@@ -6,7 +6,7 @@ use crate::packages::json;
 use proptest::prelude::*;
 
 fn read(text: &str) -> String {
-    unmarshal(text.as_bytes()).map_or_else(|error| error.to_string(), |data| data.to_json())
+    unmarshal(text.as_bytes(), &mut ()).map_or_else(|error| error.to_string(), |data| data.to_json())
 }
 
 fn marshal(data: &Data) -> String {
@@ -18,7 +18,7 @@ fn marshal_stream(values: &[Data]) -> String {
 }
 
 fn write(json: &str) -> String {
-    marshal(&json::unmarshal(json.as_bytes()).unwrap())
+    marshal(&json::unmarshal(json.as_bytes(), &mut ()).unwrap())
 }
 
 #[test]
@@ -269,9 +269,9 @@ fn structures_are_read() {
     ] {
         assert_eq!(read(yaml), json, "{yaml}");
     }
-    let stream = unmarshal_stream(b"a: 1\n---\nb: 2\n---\n").unwrap();
+    let stream = unmarshal_stream(b"a: 1\n---\nb: 2\n---\n", &mut ()).unwrap();
     assert_eq!(Data::List(stream).to_json(), r#"[{"a":1},{"b":2},null]"#);
-    assert_eq!(unmarshal_stream(b""), Ok(vec![Data::Null]));
+    assert_eq!(unmarshal_stream(b"", &mut ()), Ok(vec![Data::Null]));
 }
 
 #[test]
@@ -306,9 +306,9 @@ fn what_is_refused() {
         "- a\nb: 1",
         "a: @x",
     ] {
-        assert!(unmarshal(yaml.as_bytes()).is_err(), "{yaml}");
+        assert!(unmarshal(yaml.as_bytes(), &mut ()).is_err(), "{yaml}");
     }
-    assert!(unmarshal(b"a: \xff").is_err());
+    assert!(unmarshal(b"a: \xff", &mut ()).is_err());
 }
 
 #[test]
@@ -321,8 +321,8 @@ fn what_grows_without_end_is_refused() {
         ));
     }
     assert_eq!(read(&laughs), "yaml: document contains excessive aliasing");
-    assert!(unmarshal("[".repeat(100_000).as_bytes()).is_err());
-    assert!(unmarshal("- ".repeat(100_000).as_bytes()).is_err());
+    assert!(unmarshal("[".repeat(100_000).as_bytes(), &mut ()).is_err());
+    assert!(unmarshal("- ".repeat(100_000).as_bytes(), &mut ()).is_err());
 }
 
 fn any_data() -> impl Strategy<Value = Data> {
@@ -347,12 +347,12 @@ proptest! {
     fn what_is_written_reads_back(data in any_data()) {
         let text = marshal(&data);
         if !text.contains("|2") && !text.contains("<<") {
-            prop_assert_eq!(unmarshal(text.as_bytes()), Ok(data), "{}", text);
+            prop_assert_eq!(unmarshal(text.as_bytes(), &mut ()), Ok(data), "{}", text);
         }
     }
 
     #[test]
     fn any_text_is_read_or_refused(text in "[ -~\n\t]{0,60}") {
-        let _ = unmarshal(text.as_bytes());
+        let _ = unmarshal(text.as_bytes(), &mut ());
     }
 }
