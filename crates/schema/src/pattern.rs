@@ -42,8 +42,9 @@ impl Matcher {
     }
 }
 
-/// How much work matching may be: bytes of a text times states of a pattern. Small patterns take texts of any size that a request can have.
-const MOST_WORK: u64 = 15_000_000_000;
+/// How much work matching may be, bytes of a text times states of a pattern: some ten seconds at worst. Small patterns take texts of any size
+/// that a request can have.
+const MOST_WORK: u64 = 2_000_000_000;
 
 /// What a state of a compiled pattern takes in memory, roughly.
 const STATE: u64 = 64;
