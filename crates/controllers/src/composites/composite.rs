@@ -17,7 +17,7 @@ use cambium_composites::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
     conclude, field_manager, has_changed, hold, paused_status, plan, refused_status, wanted,
 };
-use cambium_composites::{Fetched, Refusal, Wish};
+use cambium_composites::{Fetched, Found, Refusal, Wish};
 use cambium_objects::{controller_of, fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -94,13 +94,14 @@ impl Run<'_> {
     /// Makes the world as the composite resource and its composition say.
     async fn keep(&mut self) -> kube::Result<Outcome> {
         let wish = Wish::of(&self.defined.definition, &self.composite);
-        let fetched = {
-            let catalogue = self.context.state.catalogue();
-            self.context.state.fetcher().fetch(&catalogue, &wish)
-        };
-        let fetched = match fetched {
-            Ok(fetched) => fetched,
-            Err(refusal) => return self.not_fetched(&wish, refusal).await,
+        let fetched = match self.context.state.look(&wish) {
+            Found::Content(fetched) => fetched,
+            Found::Publishing(_) if self.context.state.composites.failures(&self.key) < PASSING => {
+                return Ok(Outcome::Retry);
+            }
+            Found::Publishing(refusal) | Found::Refused(refusal) => {
+                return self.not_fetched(&wish, refusal).await;
+            }
         };
         let content = fetched.content.clone();
         let composed = match content.mode() {
@@ -124,37 +125,21 @@ impl Run<'_> {
         }
     }
 
-    /// Nothing can be composed, unless what is missing is there already and was not seen, or is about to be made: then nothing is said.
+    /// Nothing can be composed, unless what is missing is there already and was not seen: then nothing is said.
     async fn not_fetched(&mut self, wish: &Wish, refusal: Refusal) -> kube::Result<Outcome> {
-        let failures = self.context.state.composites.failures(&self.key);
-        if failures < PASSING && self.is_publishing(&refusal) {
-            return Ok(Outcome::Retry);
-        }
-        if self.context.look_for_missing(&refusal).await? {
+        let message = refusal.to_string();
+        if self.context.look_for_missing(&refusal).await?
+            || (self.is_news(&message) && self.context.look_for_selected(&refusal).await?)
+        {
             return Ok(Outcome::Again);
         }
-        let message = refusal.to_string();
         let note = Note::warning(reason::SELECT_COMPOSITION, message.as_str());
         self.refuse(note, None).await?;
         // Whoever changes that wakes us, if we are known to wait. What came before that was known wakes nobody.
-        let fetched = {
-            let catalogue = self.context.state.catalogue();
-            self.context.state.fetcher().fetch(&catalogue, wish)
-        };
-        Ok(match fetched {
-            Err(still) if still.to_string() == message => Outcome::Done,
+        Ok(match self.context.state.look(wish) {
+            Found::Publishing(still) | Found::Refused(still) if still.to_string() == message => Outcome::Done,
             _ => Outcome::Again,
         })
-    }
-
-    /// Whether the revision that is missing is being published: its composition is there, and what that says has no revision yet.
-    fn is_publishing(&self, refusal: &Refusal) -> bool {
-        match refusal {
-            Refusal::NoRevision(composition) | Refusal::NoMatch { composition, .. } => {
-                self.context.state.catalogue().is_publishing(composition)
-            }
-            _ => false,
-        }
     }
 
     /// Composes with templates.

@@ -34,7 +34,7 @@ use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace, 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, PatchParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, PatchParams};
 use kube::{Api, Client};
 use serde_json::Value;
 use state::{Defined, Served, State};
@@ -291,6 +291,32 @@ impl Context {
         let found = api.get_opt(name).await?;
         let is_there = found.is_some();
         found.into_iter().for_each(|found| cache.learn(found));
+        Ok(is_there)
+    }
+
+    /// Looks for the compositions that a selector allows and that were not seen, or not as they are now, before it is said that there is none: the
+    /// watch of compositions may be later than that of composite resources. Whether there are any.
+    async fn look_for_selected(&self, refusal: &Refusal) -> kube::Result<bool> {
+        let Refusal::NoComposition(selector) = refusal else {
+            return Ok(false);
+        };
+        let cache = &self.compositions;
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), cache.resource());
+        let labels = selector.as_ref().map(ToString::to_string).unwrap_or_default();
+        let listed = api.list_metadata(&ListParams::default().labels(&labels)).await?;
+        let version = |key: &Key| cache.get(key)?.metadata().resource_version;
+        let mut is_there = false;
+        for listed in listed {
+            let key = Key::of(&listed.metadata);
+            let seen = version(&key);
+            if seen == listed.metadata.resource_version {
+                continue;
+            }
+            if let Some(found) = api.get_opt(&key.name).await? {
+                cache.learn(found);
+                is_there |= version(&key) != seen;
+            }
+        }
         Ok(is_there)
     }
 
