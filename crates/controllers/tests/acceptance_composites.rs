@@ -1081,3 +1081,48 @@ async fn a_template_of_another_kind_does_not_replace_what_no_watch_shows() -> Re
     assert_eq!(references[0]["name"], "thing-x7h2k");
     stage.at_rest().await
 }
+
+/// Patches and built-in functions run where nobody waits for them for longer than the time limit: whatever takes longer is said, and is not tried again
+/// before something changes.
+#[tokio::test]
+async fn what_is_too_expensive_to_compose_says_so_and_is_not_tried_again() -> Result<()> {
+    let limited = cambium_controllers::Settings {
+        template_time_limit: std::time::Duration::ZERO,
+        ..composing::settings()
+    };
+    let mut stage = Stage::with(limited, json!({})).await?;
+    stage.publish(&stage.composition("templates", "one")).await?;
+    let mut functions = stage.composition("functions", "one");
+    let resources = functions["spec"]["resources"].take();
+    let spec = functions["spec"].as_object_mut().unwrap();
+    spec.remove("resources");
+    spec.insert("mode".to_owned(), json!("Pipeline"));
+    spec.insert(
+        "pipeline".to_owned(),
+        json!([{"step": "compose", "functionRef": {"name": "function-patch-and-transform"}, "input": {
+            "apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources", "resources": resources,
+        }}]),
+    );
+    functions["spec"]["pipeline"][0]["input"]["resources"][0]["patches"][0]["type"] =
+        json!("FromCompositeFieldPath");
+    stage.publish(&functions).await?;
+    for name in ["templates", "functions"] {
+        let machinery = json!({"compositionRef": {"name": stage.called(name)}});
+        stage.compose(name, machinery).await?;
+        stage.refused(name, "takes longer than").await?;
+        let synced = stage.get(name).await?;
+        let synced = condition(&synced, "Synced").unwrap();
+        assert_eq!(synced["reason"], "TemplateTooExpensive", "{synced}");
+        assert_eq!(stage.composed(name).await?, [json!(null); 0]);
+    }
+    stage.platform.idle().await?;
+    stage
+        .platform
+        .set_template_time_limit(std::time::Duration::from_secs(60));
+    let client = stage.platform.cluster.manager().await?;
+    stage.platform.start_manager(client).await?;
+    for name in ["templates", "functions"] {
+        stage.says(name, "one").await?;
+    }
+    stage.at_rest().await
+}

@@ -26,7 +26,7 @@ mod waiting;
 use crate::kinds::PASSING;
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Glances, Key, Mapper, Resource, Watch};
+use crate::runtime::{Cache, Children, Events, Glances, Key, Mapper, Pool, Resource, Watch};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_composites::definition::crd_state;
@@ -74,12 +74,20 @@ pub(crate) struct Context {
     required: Glances,
     mapper: Mapper,
     events: Events,
+    /// Where patches and functions are evaluated: outside locks and async workers.
+    rendering: Arc<Pool>,
     settings: Settings,
     watches: OnceLock<Vec<Watching>>,
 }
 
 impl Context {
-    pub(crate) fn new(client: Client, mapper: Mapper, events: Events, settings: Settings) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        mapper: Mapper,
+        events: Events,
+        rendering: Arc<Pool>,
+        settings: Settings,
+    ) -> Self {
         let fetcher: Box<dyn CompositionFetcher + Send + Sync> = match settings.composition_revisions {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
@@ -118,6 +126,7 @@ impl Context {
             client,
             mapper,
             events,
+            rendering,
             settings,
             watches: OnceLock::new(),
         }
