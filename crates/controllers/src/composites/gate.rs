@@ -92,7 +92,7 @@ impl Compositions {
         }
     }
 
-    /// Judges the patches of a composition by the schemas of what they are between, as far as these are known.
+    /// Judges the patches, the readiness checks and the connection details of a composition by the schemas of what they are between, as far as these are known.
     async fn by_schemas(
         &self,
         old: Option<&Value>,
@@ -130,12 +130,8 @@ impl Compositions {
                 Err(_) => missing.push(Refused::NoSchema { api_version, kind }),
             }
         }
-        // Without patches there is nothing that a schema could have something against. Whoever is strict wants all schemas to be known.
-        let has_patches = composition
-            .templates()
-            .iter()
-            .any(|template| !template.patches.is_empty());
-        if !has_patches && mode != ValidationMode::Strict {
+        // Where nothing looks at a field there is nothing that a schema could have something against. Whoever is strict wants all schemas to be known.
+        if !cambium_compose::is_judged(composition) && mode != ValidationMode::Strict {
             missing.clear();
         }
         let misfits = cambium_compose::misfits(composition, schemas.get(&composite), |base| {
