@@ -49,4 +49,4 @@ pub use problem::{Fault, Problem, Problems};
 pub use quantity::QuantityError;
 pub use readiness::{Readiness, ReadinessCheck, ReadinessError, ReadinessProblem, readiness};
 pub use template::{Composition, Template, validate};
-pub use typed::{Misfit, misfits};
+pub use typed::{Misfit, Place, is_judged, misfits};

@@ -1,37 +1,92 @@
-//! Patches beside schemas: whether the places that they name exist, and whether the types on both ends fit.
+//! Patches, readiness checks and connection details beside schemas: whether the places that they name exist, and whether the types fit.
 //!
-//! Schemas are those of CRDs, as JSON. What they leave open is not judged.
+//! Schemas are those of CRDs, as JSON. What they leave open is not judged. The metadata of all objects are the same, whatever schemas say.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use cambium_objects::meant;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::connection::DetailSource;
 use crate::patch::{Patch, Source};
 use crate::path::{FieldPath, Segment};
-use crate::template::Composition;
+use crate::readiness::ReadinessCheck;
+use crate::template::{Composition, Template};
 use crate::transform::{StringTransform, Transform, ValueType};
 
-/// Something in a patch that does not fit the schemas.
+/// Something in a composition that does not fit the schemas.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "spec.resources[{resource}]: the {kind:?} patch at index {index} (patch sets counted out): {field}: {problem}"
-)]
+#[error("spec.resources[{resource}]: {place}: {field}: {problem}")]
 pub struct Misfit {
     /// The name of the resource.
     pub resource: String,
-    /// The place of the patch among those of the resource, patch sets counted out.
-    pub index: usize,
-    /// The type of the patch.
-    pub kind: &'static str,
-    /// The field of the patch.
+    /// What of the resource it is.
+    pub place: Place,
+    /// The field of that.
     pub field: &'static str,
     /// What is wrong.
     pub problem: String,
 }
 
-/// Everything in the patches of a composition that does not fit the schemas of the composite resource and of the composed ones, which are found by
-/// their bases. Without a schema for either end, a patch is not judged at that end.
+/// What of a resource does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A patch.
+    Patch {
+        /// Its place among those of the resource, patch sets counted out.
+        index: usize,
+        /// Its type.
+        kind: &'static str,
+    },
+    /// A readiness check.
+    ReadinessCheck {
+        /// Its place among those of the resource.
+        index: usize,
+        /// Its type.
+        kind: &'static str,
+    },
+    /// A connection detail.
+    ConnectionDetail {
+        /// The key that it gives.
+        name: String,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Patch { index, kind } => {
+                write!(
+                    formatter,
+                    "the {kind:?} patch at index {index} (patch sets counted out)"
+                )
+            }
+            Self::ReadinessCheck { index, kind } => {
+                write!(formatter, "the {kind:?} readiness check at index {index}")
+            }
+            Self::ConnectionDetail { name } => write!(formatter, "the connection detail {name:?}"),
+        }
+    }
+}
+
+/// Whether anything of a composition is judged by schemas.
+#[must_use]
+pub fn is_judged(composition: &Composition) -> bool {
+    composition.templates().iter().any(|template| {
+        let checks = template.readiness_checks.iter();
+        let details = template.connection_details.iter();
+        !template.patches.is_empty()
+            || checks.filter_map(looks_at).next().is_some()
+            || details
+                .filter_map(|detail| field_of(&detail.source))
+                .next()
+                .is_some()
+    })
+}
+
+/// Everything in a composition that does not fit the schemas of the composite resource and of the composed ones, which are found by their bases.
+/// Without a schema for either end, a patch is not judged at that end. Readiness checks and connection details read from the composed resource alone.
 pub fn misfits<'s>(
     composition: &Composition,
     composite: Option<&'s Value>,
@@ -47,16 +102,74 @@ pub fn misfits<'s>(
                 // The environment has no schema.
                 _ => continue,
             };
+            let kind = patch.kind.name();
             found.extend(judge(patch, ends).into_iter().map(|(field, problem)| Misfit {
                 resource: template.label.clone(),
-                index,
-                kind: patch.kind.name(),
+                place: Place::Patch { index, kind },
                 field,
                 problem,
             }));
         }
+        found.extend(misread(template, schema));
     }
     found
+}
+
+/// What readiness checks and connection details look at that is not there, or is of another type.
+fn misread(template: &Template, schema: Option<&Value>) -> Vec<Misfit> {
+    let misfit = |place: Place, field: &'static str, problem: String| Misfit {
+        resource: template.label.clone(),
+        place,
+        field,
+        problem,
+    };
+    let mut found = Vec::new();
+    for (index, check) in template.readiness_checks.iter().enumerate() {
+        let Some((kind, path, wanted)) = looks_at(check) else {
+            continue;
+        };
+        let problem = match type_at(schema, path) {
+            Err(problem) => problem,
+            Ok(Some(type_)) if !wanted.is_empty() && !wanted.contains(&type_) => {
+                format!("{path} is {type_}, and the check wants {}", wanted[0])
+            }
+            Ok(_) => continue,
+        };
+        found.push(misfit(
+            Place::ReadinessCheck { index, kind },
+            "fieldPath",
+            problem,
+        ));
+    }
+    for detail in &template.connection_details {
+        let path = field_of(&detail.source);
+        if let Some(problem) = path.and_then(|path| type_at(schema, path).err()) {
+            let name = detail.name.clone();
+            found.push(misfit(Place::ConnectionDetail { name }, "fromFieldPath", problem));
+        }
+    }
+    found
+}
+
+/// The type of a check that looks at a field, that field, and the types that it may have; any if none is named.
+fn looks_at(check: &ReadinessCheck) -> Option<(&'static str, &FieldPath, &'static [Type])> {
+    Some(match check {
+        ReadinessCheck::NonEmpty(path) => ("NonEmpty", path, &[]),
+        ReadinessCheck::MatchString(path, _) => ("MatchString", path, &[Type::String]),
+        // A number without a fraction is an integer.
+        ReadinessCheck::MatchInteger(path, _) => ("MatchInteger", path, &[Type::Integer, Type::Number]),
+        ReadinessCheck::MatchTrue(path) => ("MatchTrue", path, &[Type::Boolean]),
+        ReadinessCheck::MatchFalse(path) => ("MatchFalse", path, &[Type::Boolean]),
+        ReadinessCheck::MatchCondition { .. } | ReadinessCheck::None => return None,
+    })
+}
+
+/// The field of the composed resource that a connection detail reads, if it does.
+fn field_of(source: &DetailSource) -> Option<&FieldPath> {
+    match source {
+        DetailSource::Field(path) => Some(path),
+        DetailSource::Key(_) | DetailSource::Value(_) => None,
+    }
 }
 
 type Ends<'s> = (Option<&'s Value>, Option<&'s Value>);
@@ -183,24 +296,38 @@ fn after(transform: &Transform, input: Option<Type>) -> Result<Option<Type>, Str
     })
 }
 
+/// The schema of what all objects have.
+static OF_ALL: LazyLock<Value> = LazyLock::new(|| {
+    let text = || json!({"type": "string"});
+    let integer = || json!({"type": "integer"});
+    let texts = || json!({"type": "object", "additionalProperties": {"type": "string"}});
+    let open = || json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({"type": "object", "properties": {
+        "apiVersion": text(), "kind": text(),
+        "metadata": {"type": "object", "properties": {
+            "name": text(), "generateName": text(), "namespace": text(), "uid": text(), "resourceVersion": text(), "selfLink": text(),
+            "creationTimestamp": text(), "deletionTimestamp": text(),
+            "generation": integer(), "deletionGracePeriodSeconds": integer(),
+            "labels": texts(), "annotations": texts(),
+            "finalizers": {"type": "array", "items": text()},
+            "ownerReferences": {"type": "array", "items": {"type": "object", "properties": {
+                "apiVersion": text(), "kind": text(), "name": text(), "uid": text(),
+                "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"},
+            }}},
+            "managedFields": {"type": "array", "items": open()},
+        }},
+    }})
+});
+
 /// What is at a path, if the schema says.
 fn type_at(schema: Option<&Value>, path: &FieldPath) -> Result<Option<Type>, String> {
     let segments = path.segments();
-    let name = |at: usize| match segments.get(at) {
-        Some(Segment::Field(name)) => Some(name.as_str()),
-        _ => None,
-    };
     // All objects have the same metadata, and schemas rarely say more.
-    match (name(0), name(1), segments.len()) {
-        (Some("metadata"), Some("labels" | "annotations"), 3) => return Ok(Some(Type::String)),
-        (Some("metadata"), Some("name" | "namespace" | "uid" | "generateName"), 2) => {
-            return Ok(Some(Type::String));
-        }
-        (Some("apiVersion" | "kind"), _, 1) => return Ok(Some(Type::String)),
-        (Some("metadata"), ..) => return Ok(None),
-        _ => {}
-    }
-    let mut current = schema;
+    let mut current = match segments.first() {
+        Some(Segment::Field(name)) if name == "metadata" => Some(&*OF_ALL),
+        Some(Segment::Field(name)) if ["apiVersion", "kind"].contains(&name.as_str()) => Some(&*OF_ALL),
+        _ => schema,
+    };
     for segment in segments {
         let Some(schema) = current else {
             return Ok(None);
@@ -339,6 +466,103 @@ mod tests {
         ] {
             assert_eq!(check(patch(from, to)), [problem]);
         }
+    }
+
+    #[test]
+    fn metadata_are_those_of_all_objects() {
+        let patch = |from: &str| json!({"fromFieldPath": from, "toFieldPath": "spec.name"});
+        for from in [
+            "metadata.name",
+            "metadata.labels[a.b/c]",
+            "metadata.ownerReferences[0].name",
+            "metadata.finalizers[0]",
+            "kind",
+        ] {
+            assert_eq!(check(patch(from)), [""; 0], "{from}");
+        }
+        for (from, problem) in [
+            (
+                "metadata.nam",
+                "fromFieldPath: metadata.nam: the schema has no field \"nam\"; did you mean \"name\"?",
+            ),
+            (
+                "metadata.generation",
+                "toFieldPath: spec.name is a string, and the value is an integer; add a transform",
+            ),
+            (
+                "metadata.labels",
+                "toFieldPath: spec.name is a string, and the value is an object; add a transform",
+            ),
+        ] {
+            assert_eq!(check(patch(from)), [problem]);
+        }
+    }
+
+    #[test]
+    fn readiness_checks_and_connection_details_must_look_at_something() {
+        let check = |check: Value| read(json!({"readinessChecks": [check]}));
+        let field = |type_: &str, path: &str| json!({"type": type_, "fieldPath": path, "matchString": "x", "matchInteger": 3});
+        for known in [
+            field("MatchString", "spec.name"),
+            field("NonEmpty", "spec"),
+            field("NonEmpty", "metadata.annotations[ready]"),
+            field("MatchInteger", "spec.replicas"),
+            field("MatchInteger", "spec.weight"),
+            json!({"type": "None"}),
+            json!({"type": "MatchCondition", "matchCondition": {"type": "Ready", "status": "True"}}),
+        ] {
+            assert_eq!(check(known.clone()), [""; 0], "{known}");
+        }
+        for (unfit, problem) in [
+            (
+                field("MatchString", "spec.nam"),
+                "the \"MatchString\" readiness check at index 0: fieldPath: spec.nam: the schema has no field \"nam\"; did you mean \"name\"?",
+            ),
+            (
+                field("NonEmpty", "metadata.nam"),
+                "the \"NonEmpty\" readiness check at index 0: fieldPath: metadata.nam: the schema has no field \"nam\"; did you mean \"name\"?",
+            ),
+            (
+                field("MatchInteger", "spec.name"),
+                "the \"MatchInteger\" readiness check at index 0: fieldPath: spec.name is a string, and the check wants an integer",
+            ),
+            (
+                field("MatchTrue", "spec.name"),
+                "the \"MatchTrue\" readiness check at index 0: fieldPath: spec.name is a string, and the check wants a boolean",
+            ),
+            (
+                field("MatchString", "spec.replicas"),
+                "the \"MatchString\" readiness check at index 0: fieldPath: spec.replicas is an integer, and the check wants a string",
+            ),
+        ] {
+            assert_eq!(check(unfit), [format!("spec.resources[box]: {problem}")]);
+        }
+        let detail = |path: &str| {
+            read(
+                json!({"connectionDetails": [{"name": "host", "type": "FromFieldPath", "fromFieldPath": path}]}),
+            )
+        };
+        assert_eq!(detail("spec.replicas"), [""; 0]);
+        assert_eq!(
+            detail("spec.nope"),
+            [
+                "spec.resources[box]: the connection detail \"host\": fromFieldPath: spec.nope: the schema has no field \"nope\""
+            ]
+        );
+    }
+
+    /// What is wrong with a resource of a composition that says this besides.
+    fn read(more: Value) -> Vec<String> {
+        let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "replicas": {"type": "integer"}, "name": {"type": "string"}, "weight": {"type": "number"},
+        }}}});
+        let mut resource = json!({"name": "box", "base": {"apiVersion": "example.org/v1", "kind": "Box"}});
+        for (field, value) in more.as_object().into_iter().flatten() {
+            resource[field] = value.clone();
+        }
+        let composition = Composition::read(&json!({"resources": [resource]})).expect("a composition");
+        let found = misfits(&composition, None, |_| Some(&schema));
+        found.iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub enum Refused {
     /// How a composition is to be judged by schemas, which is none of the ways.
     #[error("metadata.annotations[{name}]: {0:?} is none of \"strict\", \"loose\" and \"warn\"", name = annotation::VALIDATION_MODE)]
     ValidationMode(String),
-    /// A patch that does not fit the schemas.
+    /// A patch, a readiness check or a connection detail that does not fit the schemas.
     #[error("{0}")]
     Misfit(cambium_compose::Misfit),
     /// A kind without a schema, where all must have one.

@@ -13,7 +13,7 @@ pub struct Content(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     spec: Value,
-    templates: OnceLock<Result<Composition, String>>,
+    templates: OnceLock<Result<Arc<Composition>, String>>,
     steps: OnceLock<Result<Vec<Step>, String>>,
 }
 
@@ -34,13 +34,35 @@ impl Content {
 
     /// How it composes; nothing for a mode that does not exist.
     pub fn mode(&self) -> Option<Mode> {
-        let fields = self.0.spec.as_object().cloned().unwrap_or_default();
-        cambium_api::crossplane::CompositionSpec(fields.into_iter().collect()).mode()
+        let mode = self.0.spec.get("mode").cloned();
+        let mode = mode.map(|mode| ("mode".to_owned(), mode));
+        cambium_api::crossplane::CompositionSpec(mode.into_iter().collect()).mode()
+    }
+
+    /// Reads how it composes, unless that was read. It may take long: expressions are compiled.
+    pub fn read(&self) {
+        match self.mode() {
+            Some(Mode::Resources) => drop(self.templates()),
+            Some(Mode::Pipeline) => drop(self.steps()),
+            None => {}
+        }
+    }
+
+    /// Whether how it composes was read.
+    pub fn is_read(&self) -> bool {
+        match self.mode() {
+            Some(Mode::Resources) => self.0.templates.get().is_some(),
+            Some(Mode::Pipeline) => self.0.steps.get().is_some(),
+            None => true,
+        }
     }
 
     /// Its templates, if it composes with them; or everything that is wrong with them.
-    pub fn templates(&self) -> Result<&Composition, &str> {
-        let read = || Composition::read(&self.0.spec).map_err(|problems| problems.to_string());
+    pub fn templates(&self) -> Result<&Arc<Composition>, &str> {
+        let read = || {
+            let read = Composition::read(&self.0.spec).map(Arc::new);
+            read.map_err(|problems| problems.to_string())
+        };
         self.0
             .templates
             .get_or_init(read)

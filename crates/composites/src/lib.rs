@@ -32,4 +32,6 @@ pub use layout::{
     ClaimReference, Field, Layout, ResourceReference, SecretReference, composite_of, delete_policy,
 };
 pub use pace::Pace;
-pub use select::{ByRevision, CompositionFetcher, Fetched, FromComposition, Refusal, Selector, Wish};
+pub use select::{
+    ByRevision, CompositionFetcher, Fetched, Found, FromComposition, Refusal, Selector, Wish, look,
+};

@@ -222,6 +222,43 @@ pub trait CompositionFetcher {
     fn fetch(&self, catalogue: &Catalogue, wish: &Wish) -> Result<Fetched, Refusal>;
 }
 
+/// What one look at the catalogue finds for a composite resource.
+#[derive(Debug, Clone)]
+pub enum Found {
+    /// What it is composed by.
+    Content(Fetched),
+    /// Nothing yet, but what it waits for is being published: its composition is there, and has no revision yet for what it says. Why it would be
+    /// refused otherwise.
+    Publishing(Refusal),
+    /// Nothing, and why.
+    Refused(Refusal),
+}
+
+/// Looks what there is for a composite resource that asks for this. What is there and what is being published are decided by the same catalogue: whoever
+/// looked twice would find a revision neither there nor being published if it was published in between.
+pub fn look(by: &dyn CompositionFetcher, catalogue: &Catalogue, wish: &Wish) -> Found {
+    match by.fetch(catalogue, wish) {
+        Ok(fetched) => Found::Content(fetched),
+        Err(refusal) if is_publishing(catalogue, &refusal) => Found::Publishing(refusal),
+        Err(refusal) => Found::Refused(refusal),
+    }
+}
+
+/// Whether the revision that is missing is about to be there: its composition has none yet for what it says, or has not given its labels to it.
+fn is_publishing(catalogue: &Catalogue, refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::NoRevision(composition) => catalogue.is_publishing(composition),
+        Refusal::NoMatch {
+            composition,
+            selector,
+        } => {
+            let live = catalogue.get(composition).and_then(Shelf::live);
+            catalogue.is_publishing(composition) || live.is_some_and(|live| selector.matches(&live.labels))
+        }
+        _ => false,
+    }
+}
+
 /// Compositions are used as they are: an edit moves everybody at once.
 #[derive(Debug, Clone, Copy)]
 pub struct FromComposition;

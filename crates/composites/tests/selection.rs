@@ -6,7 +6,9 @@ mod definitions;
 
 use cambium_composites::definition::read;
 use cambium_composites::revision::{LabelEdits, Stored};
-use cambium_composites::{ByRevision, Catalogue, CompositionFetcher, FromComposition, Live, Wish};
+use cambium_composites::{
+    ByRevision, Catalogue, CompositionFetcher, Found, FromComposition, Live, Wish, look,
+};
 use cambium_lineage::Digest;
 use definitions::{lakes, typed};
 use serde_json::{Value, json};
@@ -383,4 +385,53 @@ fn a_number_that_somebody_gave_does_not_move_those_who_follow_the_composition() 
     let selector = json!({"matchLabels": {"channel": "beta"}});
     let beta = json!({"compositionRef": reference("base"), "compositionRevisionSelector": selector});
     assert_eq!(get(beta), "base-6000");
+}
+
+/// What one look finds, in a word.
+fn looked(catalogue: &Catalogue, machinery: &Value) -> String {
+    let definition = read(&typed(lakes())).unwrap();
+    let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
+    match look(&ByRevision, catalogue, &Wish::of(&definition, &composite)) {
+        Found::Content(fetched) => fetched.revision.unwrap().revision.name().to_string(),
+        Found::Publishing(_) => "is being published".to_owned(),
+        Found::Refused(_) => "is refused".to_owned(),
+    }
+}
+
+/// What waits and what is refused is decided by the catalogue that the revision was missing from: at no moment of a publish is anybody refused.
+#[test]
+fn nobody_is_refused_at_any_moment_of_a_publish() {
+    let mut catalogue = Catalogue::default();
+    let composition = |size: &str, channel: &str, says: &str| {
+        let metadata = json!({"name": "new", "uid": "new", "labels": {"size": size, "channel": channel}});
+        Some(Live::read(
+            &json!({"metadata": metadata, "spec": spec("XLake", says)}),
+        ))
+    };
+    let put = |catalogue: &mut Catalogue, number, channel: &str, says: &str| {
+        let object = revision(number, "new", Some("new"), channel, &spec("XLake", says));
+        catalogue.put(Arc::new(Stored::read(&object, LabelEdits::Follow).unwrap()));
+    };
+    let wish = |channel: &str| {
+        json!({
+            "compositionSelector": {"matchLabels": {"size": "small"}},
+            "compositionRevisionSelector": {"matchLabels": {"channel": channel}},
+        })
+    };
+    assert_eq!(looked(&catalogue, &wish("stable")), "is refused");
+    catalogue.declare("new", composition("small", "stable", "1"));
+    assert_eq!(looked(&catalogue, &wish("stable")), "is being published");
+    put(&mut catalogue, 1, "stable", "1");
+    assert_eq!(looked(&catalogue, &wish("stable")), "new-1");
+    assert_eq!(looked(&catalogue, &wish("beta")), "is refused");
+    // An edit, first of its content and then of its labels alone.
+    catalogue.declare("new", composition("small", "beta", "2"));
+    assert_eq!(looked(&catalogue, &wish("beta")), "is being published");
+    put(&mut catalogue, 2, "beta", "2");
+    assert_eq!(looked(&catalogue, &wish("beta")), "new-2");
+    catalogue.declare("new", composition("small", "rapid", "2"));
+    assert_eq!(looked(&catalogue, &wish("rapid")), "is being published");
+    put(&mut catalogue, 2, "rapid", "2");
+    assert_eq!(looked(&catalogue, &wish("rapid")), "new-2");
+    assert_eq!(looked(&catalogue, &wish("none")), "is refused");
 }

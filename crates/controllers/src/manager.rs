@@ -44,6 +44,8 @@ pub struct Settings {
     pub label_edits: LabelEdits,
     /// How long a revision that nothing keeps is left alone before it is deleted.
     pub deletion_delay: SignedDuration,
+    /// How long one piece of work that runs templates, patches or functions may take.
+    pub template_time_limit: Duration,
     /// How many applications are worked on at the same time.
     pub workers: usize,
     /// How many composite resources of a kind follow what is published, in a second; as many as can without it.
@@ -79,6 +81,7 @@ impl Default for Settings {
             composition_revisions: true,
             label_edits: LabelEdits::default(),
             deletion_delay: SignedDuration::from_secs(30),
+            template_time_limit: Duration::from_secs(3),
             workers: 8,
             automatic_moves_per_second: None,
             patience: Duration::from_secs(30),
@@ -122,7 +125,7 @@ pub(crate) struct Context {
     pub(crate) events: Events,
     pub(crate) cluster_version: ClusterVersion,
     /// Where templates are evaluated: outside locks and async workers.
-    pub(crate) rendering: Pool,
+    pub(crate) rendering: Arc<Pool>,
     pub(crate) settings: Settings,
 }
 
@@ -197,11 +200,13 @@ impl Manager {
         };
         let mapper = Mapper::new(client.clone());
         let events = Events::start(client.clone(), "cambium", settings.instance.clone());
+        let rendering = Arc::new(Pool::for_this_machine(settings.template_time_limit));
         Ok(Self {
             composites: Arc::new(composites::Context::new(
                 client.clone(),
                 mapper.clone(),
                 events.clone(),
+                rendering.clone(),
                 settings.clone(),
             )),
             context: Arc::new(Context {
@@ -213,7 +218,7 @@ impl Manager {
                     git_version: version.git_version,
                     platform: version.platform,
                 },
-                rendering: Pool::default(),
+                rendering,
                 client,
                 state,
                 caches,

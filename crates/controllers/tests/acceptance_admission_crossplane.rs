@@ -630,7 +630,28 @@ async fn a_composition_is_judged_by_the_schemas_of_what_it_composes() -> Result<
     warned(&stage.apply(&path, &unknown).await?, &words)?;
     warned(&stage.apply(&path, &mode(&unknown, "loose")).await?, &words)?;
     is_refused(&stage.apply(&path, &mode(&unknown, "strict")).await?, &words)?;
-    // Without patches there is nothing to be checked.
+    // What reads from a resource is judged as patches are. A composite resource is one that has a schema.
+    let mut reading = stage.composition("base", "one");
+    reading["spec"]["resources"][0] = json!({
+        "name": "inner", "base": stage.composite("inner", json!({})),
+        "patches": [{"fromFieldPath": "metadata.nam", "toFieldPath": "spec.text"}],
+        "readinessChecks": [
+            {"type": "MatchString", "fieldPath": "status.nope", "matchString": "x"},
+            {"type": "MatchInteger", "fieldPath": "spec.text", "matchInteger": 3},
+        ],
+        "connectionDetails": [{"name": "host", "type": "FromFieldPath", "fromFieldPath": "status.nowhere"}],
+    });
+    let problems = [
+        "metadata.nam: the schema has no field \"nam\"",
+        "the \"MatchString\" readiness check at index 0: fieldPath: status.nope: the schema has no field",
+        "spec.text is a string, and the check wants an integer",
+        "the connection detail \"host\": fromFieldPath: status.nowhere: the schema has no field",
+    ];
+    warned(&stage.apply(&path, &reading).await?, &problems)?;
+    for strict in ["strict", "loose"] {
+        is_refused(&stage.apply(&path, &mode(&reading, strict)).await?, &problems)?;
+    }
+    // Where nothing looks at a field there is nothing to be checked.
     if let Some(resource) = unknown["spec"]["resources"][0].as_object_mut() {
         resource.remove("patches");
     }

@@ -1081,3 +1081,148 @@ async fn a_template_of_another_kind_does_not_replace_what_no_watch_shows() -> Re
     assert_eq!(references[0]["name"], "thing-x7h2k");
     stage.at_rest().await
 }
+
+/// What has lost the annotation that says which resource it is, is neither deleted nor replaced, in either mode: whoever knows says so again.
+#[tokio::test]
+async fn what_has_lost_its_mark_is_kept_and_named() -> Result<()> {
+    let stage = Stage::start().await?;
+    for name in ["templates", "functions"] {
+        let mut composition = stage.composition(name, "one");
+        let mut second = composition["spec"]["resources"][0].clone();
+        (second["name"], second["base"]["data"]["says"]) = (json!("second"), json!("two"));
+        let resources = composition["spec"]["resources"].as_array_mut().unwrap();
+        resources.push(second);
+        let composition = match name {
+            "functions" => as_pipeline(composition),
+            _ => composition,
+        };
+        stage.publish(&composition).await?;
+    }
+    let mark = "crossplane.io/composition-resource-name";
+    for name in ["templates", "functions"] {
+        let machinery = json!({"compositionRef": {"name": stage.called(name)}});
+        // Under a name that Crossplane gave it.
+        let before = stage.compose_unseen_marked(name, machinery, json!({})).await?;
+        let given = format!("{name}-x7h2k");
+        let said = stage.refused(name, &given).await?;
+        ensure!(said.contains(mark), "{said}");
+        let kept = stage.platform.config_map(&given).await?;
+        assert_eq!(kept["metadata"]["uid"], before["metadata"]["uid"]);
+        assert_eq!(kept["data"]["says"], "before");
+        let references = stage.get(name).await?["spec"]["resourceRefs"].clone();
+        assert_eq!(references.as_array().map(Vec::len), Some(1), "{references}");
+        assert_eq!(references[0]["name"], given);
+        assert_eq!(stage.composed(name).await?, [json!(null); 0], "nothing beside it");
+        let path = format!(
+            "/api/v1/namespaces/{}/configmaps/{given}",
+            stage.platform.namespace
+        );
+        stage
+            .edit(&path, json!({"metadata": {"annotations": {mark: "main"}}}))
+            .await?;
+        // No watch shows what has lost its label, too: the composite resource is told to look.
+        stage
+            .edit(
+                &stage.path(name),
+                json!({"metadata": {"annotations": {"crossplane.io/reconcile-requested-at": "now"}}}),
+            )
+            .await?;
+        stage.says(name, "two").await?;
+        let now = stage.says(name, "one").await?;
+        assert_eq!(now["metadata"]["uid"], before["metadata"]["uid"]);
+    }
+    stage.at_rest().await
+}
+
+/// Templates that are given names keep what they made without: it is told by its place.
+#[tokio::test]
+async fn templates_that_are_given_names_keep_what_they_made() -> Result<()> {
+    let stage = Stage::start().await?;
+    let named = |names: [Option<&str>; 2], says: &str| {
+        let mut composition = stage.composition("base", says);
+        let mut resource = composition["spec"]["resources"][0].take();
+        resource.as_object_mut().unwrap().remove("name");
+        let resources = names.map(|name| {
+            let mut resource = resource.clone();
+            if let Some(name) = name {
+                resource["name"] = json!(name);
+            }
+            resource
+        });
+        composition["spec"]["resources"] = json!(resources);
+        composition
+    };
+    let uids = async || -> Result<Vec<Value>> {
+        let found = stage.composed("thing").await?;
+        let mut uids: Vec<Value> = found
+            .iter()
+            .map(|object| object["metadata"]["uid"].clone())
+            .collect();
+        uids.sort_by_key(Value::to_string);
+        Ok(uids)
+    };
+    stage.publish(&named([None, None], "one")).await?;
+    stage.compose("thing", automatic(&stage)).await?;
+    eventually("both are there", || async { Ok(uids().await?.len() == 2) }).await?;
+    let before = uids().await?;
+    stage.publish(&named([Some("a"), Some("b")], "two")).await?;
+    eventually("both are named", || async {
+        let found = stage.composed("thing").await?;
+        Ok(found.iter().all(|object| object["data"]["says"] == "two"))
+    })
+    .await?;
+    assert_eq!(uids().await?, before);
+    stage.at_rest().await
+}
+
+/// A composition that makes the same with a function.
+fn as_pipeline(mut composition: Value) -> Value {
+    let mut resources = composition["spec"]["resources"].take();
+    for resource in resources.as_array_mut().into_iter().flatten() {
+        resource["patches"][0]["type"] = json!("FromCompositeFieldPath");
+    }
+    let spec = composition["spec"].as_object_mut().unwrap();
+    spec.remove("resources");
+    spec.insert("mode".to_owned(), json!("Pipeline"));
+    let input =
+        json!({"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources", "resources": resources});
+    let function = json!({"name": "function-patch-and-transform"});
+    spec.insert(
+        "pipeline".to_owned(),
+        json!([{"step": "compose", "functionRef": function, "input": input}]),
+    );
+    composition
+}
+
+/// Patches and built-in functions run where nobody waits for them for longer than the time limit: whatever takes longer is said, and is not tried again
+/// before something changes.
+#[tokio::test]
+async fn what_is_too_expensive_to_compose_says_so_and_is_not_tried_again() -> Result<()> {
+    let limited = Settings {
+        template_time_limit: std::time::Duration::ZERO,
+        ..settings()
+    };
+    let mut stage = Stage::with(limited, json!({})).await?;
+    stage.publish(&stage.composition("templates", "one")).await?;
+    let functions = as_pipeline(stage.composition("functions", "one"));
+    stage.publish(&functions).await?;
+    for name in ["templates", "functions"] {
+        let machinery = json!({"compositionRef": {"name": stage.called(name)}});
+        stage.compose(name, machinery).await?;
+        stage.refused(name, "takes longer than").await?;
+        let synced = stage.get(name).await?;
+        let synced = condition(&synced, "Synced").unwrap();
+        assert_eq!(synced["reason"], "TemplateTooExpensive", "{synced}");
+        assert_eq!(stage.composed(name).await?, [json!(null); 0]);
+    }
+    stage.platform.idle().await?;
+    stage
+        .platform
+        .set_template_time_limit(std::time::Duration::from_secs(60));
+    let client = stage.platform.cluster.manager().await?;
+    stage.platform.start_manager(client).await?;
+    for name in ["templates", "functions"] {
+        stage.says(name, "one").await?;
+    }
+    stage.at_rest().await
+}

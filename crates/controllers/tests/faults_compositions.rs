@@ -467,6 +467,42 @@ async fn a_composition_that_is_being_published_is_waited_for() -> Result<()> {
     .await
 }
 
+/// A composition that nobody has seen yet is asked for before anybody says that there is none with the labels.
+#[tokio::test(start_paused = true)]
+async fn a_composition_that_no_watch_shows_yet_is_selected() -> Result<()> {
+    let (world, faults) = (world().await?, Faults::new());
+    let mut scene = Scene::set(&world, &faults).await?;
+    scene.define().await?;
+    scene.settled().await?;
+    let since = scene.raw.get(&scene.things()).await?.body["metadata"]["resourceVersion"].clone();
+    faults.lag(std::time::Duration::from_secs(5));
+    let labels = json!({"matchLabels": {"channel": "stable"}});
+    let thing = json!({
+        "apiVersion": format!("{}/v1", scene.group()), "kind": "XThing", "metadata": {"name": "thing"},
+        "spec": {"compositionSelector": labels, "compositionRevisionSelector": labels},
+    });
+    scene.apply(&format!("{}/thing", scene.things()), &thing).await?;
+    // Watches show it a second after they show the composite resource.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let composition = json!({
+        "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
+        "metadata": {"name": scene.namespace, "labels": {"channel": "stable"}},
+        "spec": {
+            "compositeTypeRef": {"apiVersion": format!("{}/v1", scene.group()), "kind": "XThing"},
+            "mode": "Resources", "resources": [{
+                "name": "one", "readinessChecks": [{"type": "None"}],
+                "base": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": scene.namespace}},
+            }],
+        },
+    });
+    scene.apply(&scene.composition_path(), &composition).await?;
+    scene.settled().await?;
+    scene.ready("created").await?;
+    let said = scene.said(&since).await?;
+    ensure!(!said.iter().any(|said| said.contains("cannot")), "{said:?}");
+    Ok(())
+}
+
 /// A kind that is deleted and made again, again and again, is composed as fast as the first time.
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_comes_and_goes_does_not_get_slower() -> Result<()> {

@@ -27,6 +27,16 @@ pub struct Happened {
     pub ignored: Vec<(String, Vec<String>)>,
 }
 
+impl Happened {
+    /// The resources that are there now, by what the composition calls them.
+    pub fn there_by_name(&self, plan: &Plan) -> BTreeMap<String, ObservedResource> {
+        let there = plan.resources.iter();
+        there
+            .filter_map(|apply| Some((apply.name.clone(), self.there.get(&apply.object)?.clone())))
+            .collect()
+    }
+}
+
 /// What is left to be written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Concluded {
@@ -170,6 +180,18 @@ pub fn failed_status(
 pub fn refused_status(definition: &Definition, composite: &Value, message: &str, now: Timestamp) -> Value {
     status(definition, composite, &composite["status"], now, |conditions| {
         conditions.set(condition::SYNCED, false, reason::RECONCILE_ERROR, message);
+    })
+}
+
+/// The status of a composite resource whose patches or functions take too long: what is composed stays as it is, and so does whether it is ready.
+pub fn too_expensive_status(
+    definition: &Definition,
+    composite: &Value,
+    message: &str,
+    now: Timestamp,
+) -> Value {
+    status(definition, composite, &composite["status"], now, |conditions| {
+        conditions.set(condition::SYNCED, false, reason::TEMPLATE_TOO_EXPENSIVE, message);
     })
 }
 

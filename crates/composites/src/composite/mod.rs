@@ -18,6 +18,7 @@ pub use cambium_objects::Object;
 pub(crate) use conclude::compact;
 pub use conclude::{
     Concluded, Happened, Note, conclude, failed_status, has_changed, paused_status, refused_status,
+    too_expensive_status,
 };
 pub use plan::{Apply, Became, Observed, Plan, Scopes, field_manager, hold, plan, selection};
 pub use report::Report;

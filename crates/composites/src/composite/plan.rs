@@ -5,13 +5,13 @@ use super::wanted::Wanted;
 use crate::definition::Definition;
 use crate::select::{Fetched, Wish};
 use crate::{Field, Layout};
-use cambium_api::crossplane::UpdatePolicy;
+use cambium_api::crossplane::{Mode, UpdatePolicy};
 use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_lineage::Digest;
 use cambium_objects::{Object, controller_of, is_within, without_fields};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether kinds have namespaces, or why that is not known.
 pub type Scopes = BTreeMap<(String, String), Result<bool, String>>;
@@ -132,11 +132,23 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
     let layout = observed.definition.layout();
     let uid = composite["metadata"]["uid"].as_str().unwrap_or_default();
     let mut references = Vec::new();
-    for wanted in observed.wanted {
-        let placed = wanted
-            .outcome
-            .clone()
-            .and_then(|manifest| place(observed, wanted, manifest));
+    let places = observed.wanted.iter().map(|wanted| {
+        let manifest = wanted.outcome.clone();
+        manifest.and_then(|manifest| place(observed, wanted, manifest))
+    });
+    let places: Vec<Result<Apply, String>> = places.collect();
+    let unmarked = unmarked(observed, &places);
+    let mut named = BTreeSet::new();
+    for (wanted, placed) in observed.wanted.iter().zip(places) {
+        if let Ok(apply) = &placed
+            && let Some(object) = may_be(observed, apply, &unmarked)
+        {
+            named.insert(object);
+            let (name, why) = (&wanted.name, lost_mark(object));
+            let message = format!("cannot apply composed resource {name:?}: {why}");
+            plan.failed.push((name.clone(), message));
+            continue;
+        }
         match placed {
             Ok(apply) => {
                 if let Some(other) = plan.resources.iter().find(|other| other.object.is(&apply.object)) {
@@ -166,16 +178,17 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
             }
         }
     }
+    // Nobody knows what it is of: it stays known, and what it is called is said.
+    for object in unmarked {
+        if !is_referred(&references, object) {
+            references.push(reference(object, composite));
+            if !named.contains(object) {
+                plan.failed.push((object.to_string(), lost_mark(object)));
+            }
+        }
+    }
     let stays = |object: &Object| {
-        let kept = references.iter().any(|kept| {
-            kept["kind"] == object.kind.as_str()
-                && kept["apiVersion"] == object.api_version.as_str()
-                && kept["name"] == object.name.as_str()
-                && kept["namespace"]
-                    .as_str()
-                    .is_none_or(|namespace| namespace == object.namespace)
-        });
-        kept || plan.resources.iter().any(|apply| apply.object.is(object))
+        is_referred(&references, object) || plan.resources.iter().any(|apply| apply.object.is(object))
     };
     plan.collect = observed
         .live
@@ -194,6 +207,57 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
         .collect();
     record(observed, layout, references, &mut plan);
     plan
+}
+
+/// Whether an object is among these references.
+fn is_referred(references: &[Value], object: &Object) -> bool {
+    references.iter().any(|kept| {
+        kept["kind"] == object.kind.as_str()
+            && kept["apiVersion"] == object.api_version.as_str()
+            && kept["name"] == object.name.as_str()
+            && kept["namespace"]
+                .as_str()
+                .is_none_or(|namespace| namespace == object.namespace)
+    })
+}
+
+/// The objects that a composite resource controls and that do not say which of its resources they are, though everything that it is composed of does: they
+/// have lost that. Those that are applied anyhow get it back.
+fn unmarked<'a>(observed: &Observed<'a>, places: &[Result<Apply, String>]) -> Vec<&'a Object> {
+    let content = &observed.fetched.content;
+    // Templates without names are told apart by their place.
+    let are_named = content.mode() != Some(Mode::Resources)
+        || content.templates().is_ok_and(|composition| {
+            let mut templates = composition.templates().iter();
+            templates.all(|template| template.name.is_some())
+        });
+    let uid = observed.composite["metadata"]["uid"].as_str().unwrap_or_default();
+    let live = observed.live.iter().filter(|(object, live)| {
+        let metadata = &live["metadata"];
+        let mark = metadata["annotations"][annotation::COMPOSITION_RESOURCE_NAME].as_str();
+        are_named
+            && mark.is_none_or(str::is_empty)
+            && metadata["deletionTimestamp"].is_null()
+            && controller_of(live).is_some_and(|(owner, _)| owner == uid)
+            && !places.iter().flatten().any(|apply| apply.object.is(object))
+    });
+    live.map(|(object, _)| object).collect()
+}
+
+/// Which of the objects that have lost their mark a resource may be that would be created otherwise.
+fn may_be<'a>(observed: &Observed<'_>, apply: &Apply, unmarked: &[&'a Object]) -> Option<&'a Object> {
+    if observed.live.keys().any(|object| object.is(&apply.object)) {
+        return None;
+    }
+    let same = |object: &&&Object| object.kind == apply.object.kind && object.group() == apply.object.group();
+    unmarked.iter().find(same).copied()
+}
+
+fn lost_mark(object: &Object) -> String {
+    format!(
+        "{object} does not say which resource it is, and is neither deleted nor replaced; annotate it with {}: NAME, as the composition calls it, or delete it",
+        annotation::COMPOSITION_RESOURCE_NAME
+    )
 }
 
 /// What is to be done about a composite resource that could not be composed: it says what it uses, and what it is composed of stays.

@@ -1,7 +1,6 @@
 //! What composing has shown.
 
-use super::conclude::{Happened, Note};
-use super::plan::Plan;
+use super::conclude::Note;
 use cambium_compose::function::Condition;
 use cambium_compose::{Composition, ConnectionDetails, ObservedResource, Readiness, observe};
 use serde_json::Value;
@@ -27,19 +26,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the resources that templates made say about their composite resource.
+    /// What the resources that templates made, by the names of the templates, say about their composite resource.
     pub fn of_templates(
         composition: &Composition,
         composite: &Value,
-        plan: &Plan,
-        happened: &Happened,
+        there: &BTreeMap<String, ObservedResource>,
     ) -> Self {
-        let there: BTreeMap<String, ObservedResource> = plan
-            .resources
-            .iter()
-            .filter_map(|apply| Some((apply.name.clone(), happened.there.get(&apply.object)?.clone())))
-            .collect();
-        let seen = observe(composition, composite, &there);
+        let seen = observe(composition, composite, there);
         let mut problems = Vec::new();
         let mut unready = Vec::new();
         for resource in &seen.resources {

@@ -44,6 +44,7 @@ pub fn associate(
     let uid = composite["metadata"]["uid"].as_str().unwrap_or_default();
     let references = layout.resource_refs(composite);
     let mut known = BTreeMap::new();
+    let mut unmarked = BTreeMap::new();
     for (place, reference) in references.iter().enumerate() {
         let found = live.iter().find(|(object, _)| {
             object.kind == reference.kind
@@ -61,9 +62,34 @@ pub fn associate(
             continue;
         }
         let annotated = object["metadata"]["annotations"][annotation::COMPOSITION_RESOURCE_NAME].as_str();
-        if let Some(name) = called.name(annotated, place) {
-            known.insert(name, object.clone());
+        match called.name(annotated, place) {
+            Some(name) => drop(known.insert(name, object.clone())),
+            None if annotated.is_none() => drop(unmarked.insert(place, object)),
+            None => {}
         }
+    }
+    if let Called::ByTemplates(composition) = called
+        && known.is_empty()
+        && references.len() == composition.templates().len()
+    {
+        return by_place(composition, &unmarked);
+    }
+    known
+}
+
+/// The resources of templates that have been given names: what they made before has no name yet, and is told by its place, as in Crossplane. If a kind is
+/// another one, templates were changed, too, and nobody knows.
+fn by_place(composition: &Composition, unmarked: &BTreeMap<usize, &Value>) -> BTreeMap<String, Value> {
+    let mut known = BTreeMap::new();
+    for (place, object) in unmarked {
+        let template = &composition.templates()[*place];
+        let base = template.base.as_ref();
+        if base
+            .is_none_or(|base| base["kind"] != object["kind"] || base["apiVersion"] != object["apiVersion"])
+        {
+            return BTreeMap::new();
+        }
+        known.insert(template.label.clone(), (*object).clone());
     }
     known
 }

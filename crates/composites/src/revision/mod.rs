@@ -7,4 +7,5 @@ mod stored;
 
 pub use names::composition_label;
 pub use plan::{Observed, Plan, check_revision, plan};
+pub use status::to_read;
 pub use stored::{LabelEdits, Labels, Owner, Stored, StoredError};

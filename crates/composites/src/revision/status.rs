@@ -3,6 +3,7 @@
 use super::Stored;
 use super::plan::Current;
 use crate::consumers::Uses;
+use crate::{Content, Shelf};
 use cambium_api::Revision;
 use cambium_api::crossplane::{CompositionRevisionStatus, CompositionStatus};
 use cambium_api::names::{condition, reason};
@@ -47,6 +48,22 @@ pub(super) fn status(
     after
 }
 
+/// Whether what a revision says of itself depends on the steps of its pipeline. It is said once: what it is about does not change.
+fn asks_for_steps(stored: &Stored, before: &CompositionRevisionStatus) -> bool {
+    let mut known = before.conditions.iter();
+    let is_said = known.any(|known| known.type_ == condition::VALID_PIPELINE);
+    !is_said && stored.content.spec()["mode"] == "Pipeline"
+}
+
+/// What must be read of a composition's revisions before anything is decided about them: that may take long, and what is decided under a lock must not.
+pub fn to_read(shelf: &Shelf) -> Vec<Content> {
+    let unread = shelf.revisions().filter(|stored| {
+        let before = || serde_json::from_value(stored.status.clone()).unwrap_or_default();
+        !stored.content.is_read() && asks_for_steps(stored, &before())
+    });
+    unread.map(|stored| stored.content.clone()).collect()
+}
+
 /// What has changed in a revision's status, as a merge patch.
 pub(super) fn revision_status(
     stored: &Stored,
@@ -66,12 +83,7 @@ pub(super) fn revision_status(
             "somebody edited it after it was published; it is not used",
         ),
     }
-    // Said once: what it is about does not change.
-    let is_said = before
-        .conditions
-        .iter()
-        .any(|known| known.type_ == condition::VALID_PIPELINE);
-    if !is_said && stored.content.spec()["mode"] == "Pipeline" {
+    if asks_for_steps(stored, &before) {
         match stored.content.steps() {
             Ok(_) => conditions.set(condition::VALID_PIPELINE, true, reason::VALID_PIPELINE, ""),
             Err(problems) => {

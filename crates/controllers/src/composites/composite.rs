@@ -6,6 +6,7 @@ use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::kinds::{Kinds, PASSING, Unknown};
 use crate::runtime::events::{Event, Severity};
+use crate::runtime::pool::NoResult;
 use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{
     KnownFields, delete_judged, is_conflict, is_invalid, is_refusal, is_verdict, reference, remove_finalizers,
@@ -15,15 +16,17 @@ use cambium_api::names::{annotation, finalizer, reason};
 use cambium_compose::{Composition, ObservedResource};
 use cambium_composites::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
-    conclude, field_manager, has_changed, hold, paused_status, plan, refused_status, wanted,
+    conclude, field_manager, has_changed, hold, paused_status, plan, refused_status, too_expensive_status,
+    wanted,
 };
-use cambium_composites::{Fetched, Refusal, Wish};
+use cambium_composites::{Fetched, Found, Refusal, Wish};
 use cambium_objects::{controller_of, fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Looks at one composite resource: observe, decide, act.
 pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outcome {
@@ -62,14 +65,25 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
     } else {
         run.keep().await
     };
-    match result {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            run.give_up(error).await;
-            Outcome::Retry
-        }
-    }
+    let error = match result {
+        Ok(outcome) => return outcome,
+        Err(error) => error,
+    };
+    let error = match NoResult::of(&error) {
+        Some(NoResult::Crowded) => return Outcome::After(CROWDED),
+        // What is too expensive now is too expensive until something of it changes.
+        Some(NoResult::TooLong) => match run.too_expensive().await {
+            Ok(()) => return Outcome::Done,
+            Err(error) => error,
+        },
+        _ => error,
+    };
+    run.give_up(error).await;
+    Outcome::Retry
 }
+
+/// When to look again, when others take the share of the threads.
+const CROWDED: Duration = Duration::from_secs(1);
 
 /// One look at one composite resource.
 pub(super) struct Run<'a> {
@@ -83,9 +97,9 @@ pub(super) struct Run<'a> {
 }
 
 /// Who composes.
-pub(super) enum Composer<'a> {
+pub(super) enum Composer {
     /// Templates, which read from what was made.
-    Templates(&'a Composition),
+    Templates(Arc<Composition>),
     /// Functions, which have said everything already.
     Functions(Report),
 }
@@ -94,15 +108,20 @@ impl Run<'_> {
     /// Makes the world as the composite resource and its composition say.
     async fn keep(&mut self) -> kube::Result<Outcome> {
         let wish = Wish::of(&self.defined.definition, &self.composite);
-        let fetched = {
-            let catalogue = self.context.state.catalogue();
-            self.context.state.fetcher().fetch(&catalogue, &wish)
-        };
-        let fetched = match fetched {
-            Ok(fetched) => fetched,
-            Err(refusal) => return self.not_fetched(&wish, refusal).await,
+        let fetched = match self.context.state.look(&wish) {
+            Found::Content(fetched) => fetched,
+            Found::Publishing(_) if self.context.state.composites.failures(&self.key) < PASSING => {
+                return Ok(Outcome::Retry);
+            }
+            Found::Publishing(refusal) | Found::Refused(refusal) => {
+                return self.not_fetched(&wish, refusal).await;
+            }
         };
         let content = fetched.content.clone();
+        if !content.is_read() {
+            let content = content.clone();
+            self.evaluate(move || content.read()).await?;
+        }
         let composed = match content.mode() {
             Some(Mode::Resources) => match content.templates() {
                 Ok(templates) => Ok(self.compose(&wish, &fetched, templates).await),
@@ -124,37 +143,21 @@ impl Run<'_> {
         }
     }
 
-    /// Nothing can be composed, unless what is missing is there already and was not seen, or is about to be made: then nothing is said.
+    /// Nothing can be composed, unless what is missing is there already and was not seen: then nothing is said.
     async fn not_fetched(&mut self, wish: &Wish, refusal: Refusal) -> kube::Result<Outcome> {
-        let failures = self.context.state.composites.failures(&self.key);
-        if failures < PASSING && self.is_publishing(&refusal) {
-            return Ok(Outcome::Retry);
-        }
-        if self.context.look_for_missing(&refusal).await? {
+        let message = refusal.to_string();
+        if self.context.look_for_missing(&refusal).await?
+            || (self.is_news(&message) && self.context.look_for_selected(&refusal).await?)
+        {
             return Ok(Outcome::Again);
         }
-        let message = refusal.to_string();
         let note = Note::warning(reason::SELECT_COMPOSITION, message.as_str());
         self.refuse(note, None).await?;
         // Whoever changes that wakes us, if we are known to wait. What came before that was known wakes nobody.
-        let fetched = {
-            let catalogue = self.context.state.catalogue();
-            self.context.state.fetcher().fetch(&catalogue, wish)
-        };
-        Ok(match fetched {
-            Err(still) if still.to_string() == message => Outcome::Done,
+        Ok(match self.context.state.look(wish) {
+            Found::Publishing(still) | Found::Refused(still) if still.to_string() == message => Outcome::Done,
             _ => Outcome::Again,
         })
-    }
-
-    /// Whether the revision that is missing is being published: its composition is there, and what that says has no revision yet.
-    fn is_publishing(&self, refusal: &Refusal) -> bool {
-        match refusal {
-            Refusal::NoRevision(composition) | Refusal::NoMatch { composition, .. } => {
-                self.context.state.catalogue().is_publishing(composition)
-            }
-            _ => false,
-        }
     }
 
     /// Composes with templates.
@@ -162,7 +165,7 @@ impl Run<'_> {
         &mut self,
         wish: &Wish,
         fetched: &Fetched,
-        templates: &Composition,
+        templates: &Arc<Composition>,
     ) -> kube::Result<Outcome> {
         let layout = self.defined.definition.layout();
         self.context.state.required.settle(&self.key, &[]);
@@ -176,10 +179,46 @@ impl Run<'_> {
         let kinds = self.kinds(named).await;
         let live = self.live(&referred, &kinds).await?;
         let known = associate(Called::ByTemplates(templates), layout, &self.composite, &live);
-        let wanted = wanted(templates, &self.composite, &known);
+        let (composition, composite) = (templates.clone(), self.composite.clone());
+        let wanted = self
+            .evaluate(move || wanted(&composition, &composite, &known))
+            .await?;
         let found = Seen { kinds, live };
-        self.carry_out(wish, fetched, &wanted, found, Composer::Templates(templates))
-            .await
+        let composer = Composer::Templates(templates.clone());
+        self.carry_out(wish, fetched, &wanted, found, composer).await
+    }
+
+    /// Runs what users wrote where nobody else has to wait for it.
+    pub(super) async fn evaluate<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> kube::Result<T> {
+        Ok(self.context.rendering.run_in_time(&self.payer(), work).await?)
+    }
+
+    /// Whose share of the threads it takes: its namespace's or its claim's, or else its kind's, which no namespace can be called.
+    fn payer(&self) -> String {
+        let claim = self.defined.definition.layout().claim_ref(&self.composite);
+        match (self.at.namespace.as_str(), claim) {
+            ("", Some(claim)) => claim.namespace.to_owned(),
+            ("", None) => format!("{}/{}", self.key.type_.api_version, self.key.type_.kind),
+            (namespace, _) => namespace.to_owned(),
+        }
+    }
+
+    /// Says that composing takes too long. What is composed stays as it is.
+    async fn too_expensive(&mut self) -> kube::Result<()> {
+        let text = format!(
+            "cannot compose resources: evaluating the patches or the built-in functions of the composition takes longer than {:?}; \
+             simplify the composition, or make the composite resource smaller. It is composed again when either of them, or a composed resource, changes",
+            self.context.rendering.limit()
+        );
+        let now = self.context.now();
+        let status = too_expensive_status(&self.defined.definition, &self.composite, &text, now);
+        if self.is_news(&text) {
+            self.tell(Note::warning(reason::TEMPLATE_TOO_EXPENSIVE, text));
+        }
+        self.write_status(&status).await
     }
 
     /// Makes what is wanted, in whichever mode, and says how it went.
@@ -189,7 +228,7 @@ impl Run<'_> {
         fetched: &Fetched,
         wanted: &[Wanted],
         Seen { kinds, mut live }: Seen,
-        composer: Composer<'_>,
+        composer: Composer,
     ) -> kube::Result<Outcome> {
         let kinds = self.with_made(kinds, wanted).await;
         let unseen = kinds.values().any(|kind| matches!(kind, Err(Unknown::Unseen(_))));
@@ -224,9 +263,11 @@ impl Run<'_> {
         let mut happened = self.act(&plan, &kinds, &live).await?;
         let (report, unread) = match composer {
             Composer::Templates(templates) => {
-                self.read_secrets(&mut happened, templates).await?;
-                let report = Report::of_templates(templates, observed.composite, &plan, &happened);
-                (report, false)
+                self.read_secrets(&mut happened, &templates).await?;
+                let there = happened.there_by_name(&plan);
+                let composite = composite.clone();
+                let report = move || Report::of_templates(&templates, &composite, &there);
+                (self.evaluate(report).await?, false)
             }
             // Functions have not seen yet what their answer came to.
             Composer::Functions(report) => (report, plan.changes()),

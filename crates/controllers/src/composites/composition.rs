@@ -5,7 +5,8 @@ use crate::runtime::events::{Event, Severity};
 use crate::runtime::{Key, Outcome};
 use crate::write::{delete_judged, is_conflict, not_found, reference, still_there};
 use cambium_api::names::{FIELD_MANAGER, annotation};
-use cambium_composites::revision::{Observed, Plan, plan};
+use cambium_composites::Content;
+use cambium_composites::revision::{Observed, Plan, plan, to_read};
 use cambium_lineage::{Retention, RevisionName, Users};
 use cambium_objects::merge_patch;
 use k8s_openapi::api::core::v1::Namespace;
@@ -22,6 +23,16 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
         .get(&Key::cluster(&name))
         .map(|record| record.value());
     let issued = issued(&context, &name);
+    let unread = {
+        let catalogue = context.state.catalogue();
+        catalogue.get(&name).map(to_read).unwrap_or_default()
+    };
+    if !unread.is_empty() {
+        let read = move || unread.iter().for_each(Content::read);
+        if context.rendering.run_in_time(PAYER, read).await.is_err() {
+            return Outcome::Retry;
+        }
+    }
     let plan = {
         let catalogue = context.state.catalogue();
         let Some(shelf) = catalogue.get(&name) else {
@@ -59,6 +70,9 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
         }
     }
 }
+
+/// Whose share of the threads reading compositions takes: theirs, which no namespace can be called.
+const PAYER: &str = "Composition";
 
 /// How much is kept: as the composition says, or else as the manager was told.
 fn retention(context: &Context, composition: Option<&Value>) -> Retention {

@@ -60,11 +60,9 @@ impl Validator for Compositions {
             match (&request.operation, &request.old_object, &request.object) {
                 (Operation::Delete, Some(old), _) => self.delete(old).await,
                 (_, old, Some(new)) => {
-                    let refused = check_composition(old.as_ref(), new);
-                    match refused.is_empty() {
-                        true => self.by_schemas(old.as_ref(), new).await,
-                        false => verdict(&refused),
-                    }
+                    // Whose name no namespace has.
+                    let payer = format!("Composition/{}", request.user_info.username);
+                    self.check(&payer, old.as_ref(), new).await
                 }
                 _ => Verdict::allowed(),
             }
@@ -77,8 +75,30 @@ impl Validator for Compositions {
 const MOST_SCHEMAS: usize = 100;
 
 impl Compositions {
-    /// Judges the patches of a composition by the schemas of what they are between, as far as these are known.
-    async fn by_schemas(&self, old: Option<&Value>, new: &Value) -> Verdict {
+    /// Judges a composition. Its expressions are compiled where nobody else has to wait for it.
+    async fn check(&self, payer: &str, old: Option<&Value>, new: &Value) -> Verdict {
+        let (before, offered) = (old.cloned(), new.clone());
+        let check = move || {
+            let refused = check_composition(before.as_ref(), &offered);
+            let read = cambium_compose::Composition::read(&offered["spec"]);
+            (refused, read.ok())
+        };
+        match self.0.rendering.run_in_time(payer, check).await {
+            Ok((refused, composition)) if refused.is_empty() => {
+                self.by_schemas(old, new, composition.as_ref()).await
+            }
+            Ok((refused, _)) => verdict(&refused),
+            Err(error) => Verdict::failed(format!("the Composition cannot be checked: {error}")),
+        }
+    }
+
+    /// Judges the patches, the readiness checks and the connection details of a composition by the schemas of what they are between, as far as these are known.
+    async fn by_schemas(
+        &self,
+        old: Option<&Value>,
+        new: &Value,
+        composition: Option<&cambium_compose::Composition>,
+    ) -> Verdict {
         let mode = |object: &Value| object["metadata"]["annotations"][annotation::VALIDATION_MODE].clone();
         let same = |old: &Value| old["spec"] == new["spec"] && mode(old) == mode(new);
         if old.is_some_and(same) || !new["metadata"]["deletionTimestamp"].is_null() {
@@ -88,7 +108,7 @@ impl Compositions {
             Ok(mode) => mode,
             Err(refused) => return verdict(&[refused]),
         };
-        let Ok(composition) = cambium_compose::Composition::read(&new["spec"]) else {
+        let Some(composition) = composition else {
             return Verdict::allowed();
         };
         let kind_of = |object: &Value| {
@@ -110,15 +130,11 @@ impl Compositions {
                 Err(_) => missing.push(Refused::NoSchema { api_version, kind }),
             }
         }
-        // Without patches there is nothing that a schema could have something against. Whoever is strict wants all schemas to be known.
-        let has_patches = composition
-            .templates()
-            .iter()
-            .any(|template| !template.patches.is_empty());
-        if !has_patches && mode != ValidationMode::Strict {
+        // Where nothing looks at a field there is nothing that a schema could have something against. Whoever is strict wants all schemas to be known.
+        if !cambium_compose::is_judged(composition) && mode != ValidationMode::Strict {
             missing.clear();
         }
-        let misfits = cambium_compose::misfits(&composition, schemas.get(&composite), |base| {
+        let misfits = cambium_compose::misfits(composition, schemas.get(&composite), |base| {
             schemas.get(&kind_of(base))
         });
         let (refused, warnings) = mode.judge(missing, misfits.into_iter().map(Refused::Misfit).collect());

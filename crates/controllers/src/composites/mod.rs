@@ -26,7 +26,7 @@ mod waiting;
 use crate::kinds::PASSING;
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Glances, Key, Mapper, Resource, Watch};
+use crate::runtime::{Cache, Children, Events, Glances, Key, Mapper, Pool, Resource, Watch};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_composites::definition::crd_state;
@@ -34,7 +34,7 @@ use cambium_composites::{ByRevision, CompositionFetcher, FromComposition, Pace, 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, PatchParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, PatchParams};
 use kube::{Api, Client};
 use serde_json::Value;
 use state::{Defined, Served, State};
@@ -74,12 +74,20 @@ pub(crate) struct Context {
     required: Glances,
     mapper: Mapper,
     events: Events,
+    /// Where patches and functions are evaluated: outside locks and async workers.
+    rendering: Arc<Pool>,
     settings: Settings,
     watches: OnceLock<Vec<Watching>>,
 }
 
 impl Context {
-    pub(crate) fn new(client: Client, mapper: Mapper, events: Events, settings: Settings) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        mapper: Mapper,
+        events: Events,
+        rendering: Arc<Pool>,
+        settings: Settings,
+    ) -> Self {
         let fetcher: Box<dyn CompositionFetcher + Send + Sync> = match settings.composition_revisions {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
@@ -118,6 +126,7 @@ impl Context {
             client,
             mapper,
             events,
+            rendering,
             settings,
             watches: OnceLock::new(),
         }
@@ -291,6 +300,32 @@ impl Context {
         let found = api.get_opt(name).await?;
         let is_there = found.is_some();
         found.into_iter().for_each(|found| cache.learn(found));
+        Ok(is_there)
+    }
+
+    /// Looks for the compositions that a selector allows and that were not seen, or not as they are now, before it is said that there is none: the
+    /// watch of compositions may be later than that of composite resources. Whether there are any.
+    async fn look_for_selected(&self, refusal: &Refusal) -> kube::Result<bool> {
+        let Refusal::NoComposition(selector) = refusal else {
+            return Ok(false);
+        };
+        let cache = &self.compositions;
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), cache.resource());
+        let labels = selector.as_ref().map(ToString::to_string).unwrap_or_default();
+        let listed = api.list_metadata(&ListParams::default().labels(&labels)).await?;
+        let version = |key: &Key| cache.get(key)?.metadata().resource_version;
+        let mut is_there = false;
+        for listed in listed {
+            let key = Key::of(&listed.metadata);
+            let seen = version(&key);
+            if seen == listed.metadata.resource_version {
+                continue;
+            }
+            if let Some(found) = api.get_opt(&key.name).await? {
+                cache.learn(found);
+                is_there |= version(&key) != seen;
+            }
+        }
         Ok(is_there)
     }
 

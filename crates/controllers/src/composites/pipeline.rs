@@ -65,7 +65,7 @@ impl Run<'_> {
         let mut looked = Vec::new();
         let done = loop {
             next = match next {
-                Next::Call(step, request) => match self.ask(step, &request).await {
+                Next::Call(step, request) => match self.ask(step, request).await? {
                     Ok(response) => run.answered(response),
                     Err(why) => run.failed(&why),
                 },
@@ -123,12 +123,12 @@ impl Run<'_> {
     }
 
     /// Asks the function of a step: in this process, if it is built in.
-    async fn ask(&self, step: &Step, request: &Request) -> Result<Response, String> {
+    async fn ask(&self, step: &Step, request: Box<Request>) -> kube::Result<Result<Response, String>> {
         if let Some(function) = step.built_in() {
-            return Ok(function(request));
+            return self.evaluate(move || function(&request)).await.map(Ok);
         }
-        let answer = self.context.call(&step.function, request).await;
-        answer.map_err(|error| {
+        let answer = self.context.call(&step.function, &request).await;
+        Ok(answer.map_err(|error| {
             self.context.state.functions_missed.add(&step.function, &self.key);
             match (&error, step.wanted_input()) {
                 (FunctionError::Missing { name } | FunctionError::NoEndpoint { name }, Some(input)) => format!(
@@ -136,7 +136,7 @@ impl Run<'_> {
                 ),
                 _ => error.to_string(),
             }
-        })
+        }))
     }
 
     /// The secret values that steps give to their functions.

@@ -14,7 +14,7 @@ use cambium_composites::composite::Became;
 use cambium_composites::definition::{self, Definition};
 use cambium_composites::revision::{LabelEdits, Stored};
 use cambium_composites::{
-    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Live, Pace, Selector, Wish,
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Found, Live, Pace, Selector, Wish,
 };
 use cambium_objects::{Object, is_within};
 use kube::api::ApiResource;
@@ -162,6 +162,11 @@ impl State {
 
     pub(super) fn consumers(&self) -> RwLockReadGuard<'_, Consumers> {
         self.consumers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What there is for a composite resource that asks for this.
+    pub(super) fn look(&self, wish: &Wish) -> Found {
+        cambium_composites::look(&*self.fetcher, &self.catalogue(), wish)
     }
 
     pub(super) fn fetcher(&self) -> &dyn CompositionFetcher {

@@ -28,6 +28,25 @@ pub enum NoResult {
     /// The threads of this namespace are taken by others that are slow.
     #[error("other templates of the namespace are being evaluated")]
     Crowded,
+    /// The work did not end within the time limit.
+    #[error("it takes longer than it may")]
+    TooLong,
+}
+
+impl From<NoResult> for kube::Error {
+    fn from(none: NoResult) -> Self {
+        Self::Service(none.into())
+    }
+}
+
+impl NoResult {
+    /// Why there is no result, if that is what an error says.
+    pub fn of(error: &kube::Error) -> Option<Self> {
+        match error {
+            kube::Error::Service(source) => source.downcast_ref().copied(),
+            _ => None,
+        }
+    }
 }
 
 impl Pool {
@@ -41,6 +60,12 @@ impl Pool {
         }
     }
 
+    /// A pool of threads for the machine's cores, and of so many that one namespace can fill two.
+    pub fn for_this_machine(limit: Duration) -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self::new(cores.max(4), limit)
+    }
+
     /// Runs `work` on a thread of the pool, once there is one for this namespace.
     ///
     /// Evaluations of templates inside `work` end with an error when the time limit is over. They also end when the returned future is
@@ -51,7 +76,7 @@ impl Pool {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoResult> {
         let turn = self.turn(namespace).await?;
-        self.start(turn, work).await
+        self.start(turn, None, work).await
     }
 
     /// Like [`Self::run`], but does not wait long for the namespace's share: for those who hold something that others need, such as a
@@ -61,13 +86,37 @@ impl Pool {
         namespace: &str,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoResult> {
-        let turn = tokio::time::timeout(PATIENCE, self.turn(namespace)).await;
-        self.start(turn.map_err(|_| NoResult::Crowded)??, work).await
+        self.start(self.turn_soon(namespace).await?, None, work).await
+    }
+
+    /// Like [`Self::run_soon`], for work that does not look at the clock, as patches: whoever waits for it is told when the time limit is over. The work
+    /// itself goes on until its own budget ends, and keeps its thread and its share until then.
+    pub async fn run_in_time<T: Send + 'static>(
+        &self,
+        namespace: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, NoResult> {
+        let turn = self.turn_soon(namespace).await?;
+        let limit = self.limit;
+        let timed = move || {
+            let began = Instant::now();
+            let done = work();
+            (began.elapsed() < limit).then_some(done)
+        };
+        self.start(turn, Some(limit), timed)
+            .await?
+            .ok_or(NoResult::TooLong)
+    }
+
+    /// How long one piece of work may take.
+    pub fn limit(&self) -> Duration {
+        self.limit
     }
 
     async fn start<T: Send + 'static>(
         &self,
-        _turn: OwnedSemaphorePermit,
+        turn: OwnedSemaphorePermit,
+        patience: Option<Duration>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoResult> {
         let lost = |_| NoResult::Lost;
@@ -75,12 +124,26 @@ impl Pool {
         let abandoned = Abandoned::default();
         let (flag, limit) = (abandoned.0.clone(), self.limit);
         let done = tokio::task::spawn_blocking(move || {
-            let _thread = thread;
+            // Both are taken for as long as the work runs, whether anybody waits for it or not.
+            let _taken = (thread, turn);
             let until = Instant::now() + limit;
             let expired = move || flag.load(Ordering::Relaxed) || Instant::now() >= until;
             cambium_render::with_deadline(expired, work)
         });
-        done.await.map_err(|_| NoResult::Lost)
+        let done = match patience {
+            None => done.await,
+            Some(patience) => {
+                let done = tokio::time::timeout(patience, done).await;
+                done.map_err(|_| NoResult::TooLong)?
+            }
+        };
+        done.map_err(|_| NoResult::Lost)
+    }
+
+    /// Waits for this namespace's share, but not long.
+    async fn turn_soon(&self, namespace: &str) -> Result<OwnedSemaphorePermit, NoResult> {
+        let turn = tokio::time::timeout(PATIENCE, self.turn(namespace)).await;
+        turn.map_err(|_| NoResult::Crowded)?
     }
 
     /// Waits for this namespace's share.
@@ -97,14 +160,6 @@ impl Pool {
                 .clone()
         };
         share.acquire_owned().await.map_err(|_| NoResult::Lost)
-    }
-}
-
-impl Default for Pool {
-    /// Threads for the machine's cores, and so many that one namespace can fill two.
-    fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        Self::new(cores.max(4), Duration::from_secs(3))
     }
 }
 
@@ -151,6 +206,18 @@ mod tests {
         for hog in hogs {
             assert_eq!(hog.await.unwrap(), Ok(true));
         }
+    }
+
+    #[tokio::test]
+    async fn what_takes_too_long_keeps_its_share_until_it_ends() {
+        let pool = Pool::new(2, Duration::ZERO);
+        let (release, held) = mpsc::channel::<()>();
+        let wait = move || held.recv().is_ok();
+        assert_eq!(pool.run_in_time("hostile", wait).await, Err(NoResult::TooLong));
+        assert_eq!(pool.run_soon("hostile", || 7).await, Err(NoResult::Crowded));
+        assert_eq!(pool.run_soon("other", || 7).await, Ok(7));
+        release.send(()).unwrap();
+        assert_eq!(pool.run("hostile", || 7).await, Ok(7));
     }
 
     #[tokio::test]

@@ -220,6 +220,17 @@ impl Stage {
     /// Applies a composite resource that is composed of a ConfigMap already: its resource `main`, under the name that Crossplane gave it. It has lost its
     /// label, so that no watch shows it. The ConfigMap.
     pub(crate) async fn compose_unseen(&self, name: &str, machinery: Value) -> Result<Value> {
+        let mark = json!({"crossplane.io/composition-resource-name": "main"});
+        self.compose_unseen_marked(name, machinery, mark).await
+    }
+
+    /// The same, with these annotations on the ConfigMap.
+    pub(crate) async fn compose_unseen_marked(
+        &self,
+        name: &str,
+        machinery: Value,
+        annotations: Value,
+    ) -> Result<Value> {
         let mut composite = self.composite(name, machinery);
         composite["metadata"]["annotations"] = json!({"crossplane.io/paused": "true"});
         let stored = self.applied(&self.path(name), &composite).await?;
@@ -228,7 +239,7 @@ impl Stage {
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {
                 "name": format!("{name}-x7h2k"),
-                "annotations": {"crossplane.io/composition-resource-name": "main"},
+                "annotations": annotations,
                 "ownerReferences": [{
                     "apiVersion": stored["apiVersion"], "kind": "XThing", "name": name, "uid": stored["metadata"]["uid"],
                     "controller": true, "blockOwnerDeletion": true,

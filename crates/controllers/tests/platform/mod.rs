@@ -160,6 +160,11 @@ impl Platform {
         self.settings.identities = identities;
     }
 
+    /// How long the next manager evaluates templates, patches and functions.
+    pub(crate) fn set_template_time_limit(&mut self, limit: std::time::Duration) {
+        self.settings.template_time_limit = limit;
+    }
+
     /// Ends the manager as a crash would.
     pub(crate) async fn stop_manager(&mut self) {
         if let Some(working) = self.manager.take() {
