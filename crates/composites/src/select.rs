@@ -102,6 +102,12 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Whether the revision that a composite resource names is what it is composed by, as far as anybody knows, though it gets none now. One of another
+    /// composition has never been used; one that is not there may never have been.
+    pub fn leaves_named(&self) -> bool {
+        !matches!(self, Self::MissingRevision(_) | Self::ForeignRevision { .. })
+    }
+
     /// What is wrong, without what was being done.
     pub(crate) fn bare(&self) -> String {
         let text = self.to_string();

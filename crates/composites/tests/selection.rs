@@ -387,6 +387,23 @@ fn a_number_that_somebody_gave_does_not_move_those_who_follow_the_composition() 
     assert_eq!(get(beta), "base-6000");
 }
 
+#[test]
+fn nobody_runs_a_revision_that_cannot_be_pinned() {
+    let definition = read(&typed(lakes())).unwrap();
+    let runs = |machinery: Value| {
+        let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
+        let wish = Wish::of(&definition, &composite);
+        ByRevision.fetch(&catalogue(), &wish).unwrap_err().leaves_named()
+    };
+    let pin = |revision: &str| json!({"compositionRef": {"name": "base"}, "compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": revision}});
+    assert!(!runs(pin("nothing")));
+    assert!(!runs(pin("other-1")));
+    assert!(runs(pin("base-4")), "it was edited after it was used");
+    let selector = json!({"matchLabels": {"channel": "none"}});
+    let follows = json!({"compositionRef": {"name": "base"}, "compositionRevisionRef": {"name": "base-1"}, "compositionRevisionSelector": selector});
+    assert!(runs(follows), "what it has stays");
+}
+
 /// What one look finds, in a word.
 fn looked(catalogue: &Catalogue, machinery: &Value) -> String {
     let definition = read(&typed(lakes())).unwrap();

@@ -1181,16 +1181,15 @@ fn as_pipeline(mut composition: Value) -> Value {
     for resource in resources.as_array_mut().into_iter().flatten() {
         resource["patches"][0]["type"] = json!("FromCompositeFieldPath");
     }
-    let spec = composition["spec"].as_object_mut().unwrap();
-    spec.remove("resources");
-    spec.insert("mode".to_owned(), json!("Pipeline"));
     let input =
         json!({"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources", "resources": resources});
     let function = json!({"name": "function-patch-and-transform"});
-    spec.insert(
-        "pipeline".to_owned(),
-        json!([{"step": "compose", "functionRef": function, "input": input}]),
-    );
+    let spec = &mut composition["spec"];
+    spec["mode"] = json!("Pipeline");
+    spec["pipeline"] = json!([{"step": "compose", "functionRef": function, "input": input}]);
+    if let Some(fields) = spec.as_object_mut() {
+        fields.remove("resources");
+    }
     composition
 }
 

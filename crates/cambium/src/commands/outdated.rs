@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_composites::{ByRevision, CompositionFetcher as _, Wish};
+use cambium_composites::{ByRevision, CompositionFetcher as _, Refusal, Wish};
 use cambium_oam::application::answers;
 use cambium_oam::{Asked, Consuming, Follow, asked, follow, resolve};
 use serde_json::{Value, json};
@@ -197,7 +197,11 @@ fn behind(fleet: &Fleet, kind: &Kind, composite: &Value) -> Option<Value> {
     let shelf = composition.as_ref().and_then(|name| fleet.catalogue.get(name));
     let newest = shelf.and_then(|shelf| shelf.newest(composition.as_deref().unwrap_or_default(), |_| true));
     let newest = newest.map(|stored| stored.revision.name().to_string());
-    let why = match ByRevision.fetch(&fleet.catalogue, &wish) {
+    let fetched = ByRevision.fetch(&fleet.catalogue, &wish);
+    // What it is composed by, if it names something that it can be composed by.
+    let is_named = fetched.as_ref().err().is_none_or(Refusal::leaves_named);
+    let at = wish.revision.as_ref().filter(|_| is_named);
+    let why = match &fetched {
         Err(refusal) => refusal.to_string(),
         Ok(_) if newest.is_none() || wish.revision == newest => return None,
         Ok(_) => match (wish.policy, &wish.revision_selector) {
@@ -208,6 +212,6 @@ fn behind(fleet: &Fleet, kind: &Kind, composite: &Value) -> Option<Value> {
     };
     Some(json!({
         "namespace": composite["metadata"]["namespace"], "kind": kind.definition.names().kind,
-        "name": composite["metadata"]["name"], "asked": composition, "at": wish.revision, "newest": newest, "whyNot": why,
+        "name": composite["metadata"]["name"], "asked": composition, "at": at, "newest": newest, "whyNot": why,
     }))
 }
