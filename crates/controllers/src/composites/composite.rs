@@ -82,6 +82,10 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
     Outcome::Retry
 }
 
+/// A revision that is not there after so many looks, which take some twelve seconds, is not about to be: whoever publishes says why. Its arrival
+/// wakes those who wait at once.
+const PUBLISHED: u32 = 6;
+
 /// When to look again, when others take the share of the threads.
 const CROWDED: Duration = Duration::from_secs(1);
 
@@ -110,7 +114,7 @@ impl Run<'_> {
         let wish = Wish::of(&self.defined.definition, &self.composite);
         let fetched = match self.context.state.look(&wish) {
             Found::Content(fetched) => fetched,
-            Found::Publishing(_) if self.context.state.composites.failures(&self.key) < PASSING => {
+            Found::Publishing(_) if self.context.state.composites.failures(&self.key) < PUBLISHED => {
                 return Ok(Outcome::Retry);
             }
             Found::Publishing(refusal) | Found::Refused(refusal) => {
