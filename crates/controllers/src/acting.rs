@@ -1,7 +1,7 @@
 //! Requests that are made as an identity: the same requests, with headers that say as whom.
 
 use crate::runtime::{Key, Resource};
-use crate::write::only;
+use crate::write::{conflict, only};
 use cambium_api::names::FIELD_MANAGER;
 use cambium_oam::application::Object;
 use cambium_oam::identity::Identity;
@@ -9,6 +9,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Request};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{DynamicObject, GetParams, Patch, PatchParams};
+use kube::core::Status;
 use kube::{Client, Resource as _};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -69,9 +70,9 @@ impl Acting {
         let request = request.map_err(kube::Error::HttpError)?;
         let created: DynamicObject = self.client.request(self.with_headers(request)).await?;
         match owned(&created) {
-            // Whoever changed it since may go first: the next apply finds out.
+            // If the entry is in another place by now, the next apply finds out.
             Some(change) => match self.own(kind, object, &change).await {
-                Err(kube::Error::Api(status)) if status.is_conflict() => Ok(created),
+                Err(kube::Error::Api(status)) if is_elsewhere(&status) => Ok(created),
                 owned => owned,
             },
             None => Ok(created),
@@ -107,20 +108,27 @@ impl Acting {
         let applied = self.patch(kind, object, &params, &patch).await?;
         match owned(&applied) {
             // A crash came between its creation and what follows that.
-            Some(change) => {
-                self.own(kind, object, &change).await?;
-                self.patch(kind, object, &params, &patch).await
-            }
+            Some(change) => match self.own(kind, object, &change).await {
+                Err(kube::Error::Api(status)) if is_elsewhere(&status) => {
+                    Err(conflict(format!("{object} has changed")))
+                }
+                owned => {
+                    owned?;
+                    self.patch(kind, object, &params, &patch).await
+                }
+            },
             None => Ok(applied),
         }
     }
 
     async fn own(&self, kind: &Resource, object: &Object, change: &Value) -> kube::Result<DynamicObject> {
-        let params = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..Default::default()
-        };
-        self.patch(kind, object, &params, &Patch::Merge(change)).await
+        let body = serde_json::to_vec(change).map_err(kube::Error::SerdeError)?;
+        let path = requests(kind, object).url_path;
+        let request = Request::patch(format!("{path}/{}?fieldManager={FIELD_MANAGER}", object.name))
+            .header(CONTENT_TYPE, "application/json-patch+json")
+            .body(body);
+        let request = request.map_err(kube::Error::HttpError)?;
+        self.client.request(self.with_headers(request)).await
     }
 
     pub(crate) async fn patch<P: Serialize + std::fmt::Debug>(
@@ -171,23 +179,39 @@ impl Acting {
     }
 }
 
-/// The change that makes fields which we created count as applied. Nothing, if there are none.
+/// The JSON patch that makes fields which we created count as applied. Nothing, if there are none.
+///
+/// It names no resource version: controllers write to what was created at once, and that is no reason to wait. It tests that the entries are
+/// where they were.
 fn owned(object: &DynamicObject) -> Option<Value> {
     let metadata = &object.metadata;
-    let mut entries = metadata.managed_fields.clone().unwrap_or_default();
-    if !entries.iter().any(|entry| is_entry(entry, "Update")) {
-        return None;
-    }
-    // What was applied since is applied once more.
-    entries.retain(|entry| !is_entry(entry, "Apply"));
-    for entry in &mut entries {
-        if is_entry(entry, "Update") {
-            entry.operation = Some("Apply".to_owned());
+    let entries = metadata.managed_fields.as_deref().unwrap_or_default();
+    let place = |operation| entries.iter().position(|entry| is_entry(entry, operation));
+    let created = place("Update")?;
+    let test = |place: usize, operation: &str| {
+        [("manager", FIELD_MANAGER), ("operation", operation)].map(|(field, value)| {
+            json!({"op": "test", "path": format!("/metadata/managedFields/{place}/{field}"), "value": value})
+        })
+    };
+    let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": metadata.uid})];
+    patch.extend(test(created, "Update"));
+    let operation = format!("/metadata/managedFields/{created}/operation");
+    let replace = json!({"op": "replace", "path": operation, "value": "Apply"});
+    match place("Apply") {
+        // What was applied since is applied once more.
+        Some(applied) => {
+            patch.extend(test(applied, "Apply"));
+            patch.push(replace);
+            patch.push(json!({"op": "remove", "path": format!("/metadata/managedFields/{applied}")}));
         }
+        None => patch.push(replace),
     }
-    Some(json!({"metadata": {
-        "managedFields": entries, "uid": metadata.uid, "resourceVersion": metadata.resource_version,
-    }}))
+    Some(Value::Array(patch))
+}
+
+/// Whether entries of managed fields are not where they were: a test of a JSON patch has failed, or somebody else was faster.
+fn is_elsewhere(status: &Status) -> bool {
+    matches!(status.code, 409 | 422)
 }
 
 fn is_entry(entry: &ManagedFieldsEntry, operation: &str) -> bool {

@@ -1113,6 +1113,65 @@ async fn a_field_that_a_kind_learns_later_is_applied_then() -> Result<()> {
     platform.rests().await
 }
 
+/// Controllers write to a Deployment as soon as it is there: what we created of it is ours all the same, and goes when nobody wants it.
+#[tokio::test]
+async fn what_was_created_is_taken_away_though_others_wrote_at_once() -> Result<()> {
+    let platform = Platform::start().await?;
+    let deployment = |version: &str, annotations: &str| {
+        let template = format!(
+            r#"
+output: {{
+	apiVersion: "apps/v1"
+	kind:       "Deployment"
+	metadata: annotations: {annotations}
+	spec: {{
+		selector: matchLabels: app: context.name
+		template: {{
+			metadata: labels: app: context.name
+			spec: containers: [{{name: "main", image: "nginx"}}]
+		}}
+	}}
+}}
+"#
+        );
+        definition("ComponentDefinition", "deployed", Some(version), &template)
+    };
+    platform
+        .publish_object(&deployment("1.0.0", "{old: \"x\", kept: \"y\"}"))
+        .await?;
+    let path = format!("/apis/apps/v1/namespaces/{}/deployments", platform.namespace);
+    let names: Vec<String> = (0..5).map(|number| format!("shop-{number}")).collect();
+    for name in &names {
+        platform.deploy(name, "deployed@1", json!({})).await?;
+    }
+    for name in &names {
+        platform.condition(name, "Applied", "True").await?;
+    }
+    platform
+        .publish_object(&deployment("1.0.1", "{kept: \"z\"}"))
+        .await?;
+    for name in &names {
+        let path = format!("{path}/{name}-main");
+        eventually("the annotation is gone", || async {
+            let annotations = platform.raw.get(&path).await?.body["metadata"]["annotations"].clone();
+            Ok(annotations["kept"] == "z" && annotations["old"].is_null())
+        })
+        .await?;
+        platform.condition(name, "Applied", "True").await?;
+    }
+    platform.idle().await?;
+    for name in &names {
+        let found = platform.raw.get(&format!("{path}/{name}-main")).await?.body;
+        let managers = found["metadata"]["managedFields"]
+            .as_array()
+            .context("managers")?;
+        let ours = managers.iter().filter(|entry| entry["manager"] == "cambium");
+        let ours: Vec<&Value> = ours.map(|entry| &entry["operation"]).collect();
+        assert_eq!(ours, ["Apply"], "{managers:?}");
+    }
+    platform.rests().await
+}
+
 /// A component that is cheap by default, and costs the third power of what it is given.
 fn hostile(name: &str, version: &str, default: u32) -> Value {
     let template = format!(
