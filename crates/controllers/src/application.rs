@@ -157,11 +157,15 @@ impl Run<'_> {
 
     /// Looks again when a kind changes of which fields were left out.
     fn wait_for_fields(&self, status: &ApplicationStatus) {
-        for (api_version, _) in kinds_with_ignored_fields(status) {
+        let kinds = kinds_with_ignored_fields(status);
+        for (api_version, _) in &kinds {
             let group = api_version.split_once('/').map_or("", |(group, _)| group);
             self.context.state.misses(&self.key, group);
         }
-        self.context.state.set_tried(&self.key);
+        // Of the others, nothing has to be remembered.
+        if !kinds.is_empty() {
+            self.context.state.set_tried(&self.key);
+        }
     }
 
     /// Removes what the application made, or leaves it to nobody, and then lets the application go.
