@@ -4,6 +4,7 @@
 
 use super::Context;
 use super::state::Defined;
+use crate::access::may;
 use crate::runtime::Key;
 use cambium_api::crossplane::GROUP;
 use cambium_api::names::annotation;
@@ -18,9 +19,8 @@ use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdic
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
-use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::Api;
-use kube::api::{DynamicObject, PostParams};
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -403,29 +403,19 @@ impl Composites {
         let known = |name: &str| Some(composites.as_ref()?.get(&Key::cluster(name))?.value());
         let name = bound_by_hand(request.old_object.as_ref(), new, known)?;
         let (resource, user) = (&defined.composite.api_resource, &request.user_info);
-        let review = json!({"spec": {
-            "user": user.username, "uid": user.uid, "groups": user.groups,
-            "resourceAttributes": {
-                "verb": "update", "group": resource.group, "version": "*", "resource": resource.plural, "name": name,
-            },
-        }});
-        let allowed = async {
-            let review = serde_json::from_value(review).map_err(kube::Error::SerdeError)?;
-            let api: Api<SubjectAccessReview> = Api::all(context.client.clone());
-            let answer = api.create(&PostParams::default(), &review).await?;
-            Ok::<_, kube::Error>(answer.status.is_some_and(|status| status.allowed))
-        };
-        match allowed.await {
-            Ok(true) => None,
-            // Who cannot be asked about may not.
-            Ok(false) | Err(_) => Some(Refused::Bind {
-                user: user.username.clone(),
-                kind: resource.kind.clone(),
-                name: name.to_owned(),
-                plural: resource.plural.clone(),
-                group: resource.group.clone(),
-            }),
+        let update = json!({
+            "verb": "update", "group": resource.group, "version": "*", "resource": resource.plural, "name": name,
+        });
+        if may(&context.client, user, update).await {
+            return None;
         }
+        Some(Refused::Bind {
+            user: user.username.clone(),
+            kind: resource.kind.clone(),
+            name: name.to_owned(),
+            plural: resource.plural.clone(),
+            group: resource.group.clone(),
+        })
     }
 
     /// What defines the kind that is written, of composite resources or of claims.
