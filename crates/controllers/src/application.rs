@@ -4,7 +4,7 @@ use crate::acting::{Acting, Left};
 use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
 use crate::runtime::events::{Event, Severity};
-use crate::runtime::pool::NoResult;
+use crate::runtime::pool::{CROWDED, NoResult};
 use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{
     apply_known_fields, conflict, delete_judged, is_conflict, is_denied, is_refusal, is_verdict, not_found,
@@ -43,7 +43,7 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
         false => run.keep().await,
     };
     result.unwrap_or_else(|error| {
-        if is_crowded(&error) {
+        if NoResult::of(&error) == Some(NoResult::Crowded) {
             return Outcome::After(CROWDED);
         }
         if !is_conflict(&error) {
@@ -51,16 +51,6 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
         }
         Outcome::Retry
     })
-}
-
-/// When to look again, when other templates of the namespace take its share of the threads.
-const CROWDED: Duration = Duration::from_secs(1);
-
-fn is_crowded(error: &kube::Error) -> bool {
-    let kube::Error::Service(source) = error else {
-        return false;
-    };
-    source.downcast_ref() == Some(&NoResult::Crowded)
 }
 
 /// One look at one application.
@@ -220,8 +210,7 @@ impl Run<'_> {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> kube::Result<T> {
-        let done = self.context.rendering.run_soon(&self.key.namespace, work).await;
-        done.map_err(|error| kube::Error::Service(error.into()))
+        Ok(self.context.rendering.run_soon(&self.key.namespace, work).await?)
     }
 
     /// Whose rights this application's objects are written with, or why nobody's.

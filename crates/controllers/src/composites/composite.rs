@@ -6,7 +6,7 @@ use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::kinds::{Kinds, PASSING, Unknown};
 use crate::runtime::events::{Event, Severity};
-use crate::runtime::pool::NoResult;
+use crate::runtime::pool::{CROWDED, NoResult};
 use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{
     KnownFields, delete_judged, is_conflict, is_invalid, is_refusal, is_verdict, reference, remove_finalizers,
@@ -26,7 +26,6 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Looks at one composite resource: observe, decide, act.
 pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outcome {
@@ -85,9 +84,6 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
 /// A revision that is not there after so many looks, which take some twelve seconds, is not about to be: whoever publishes says why. Its arrival
 /// wakes those who wait at once.
 const PUBLISHED: u32 = 6;
-
-/// When to look again, when others take the share of the threads.
-const CROWDED: Duration = Duration::from_secs(1);
 
 /// One look at one composite resource.
 pub(super) struct Run<'a> {

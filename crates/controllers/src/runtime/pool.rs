@@ -19,6 +19,9 @@ pub struct Pool {
     namespaces: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
+/// When a reconciler looks again whose share of the threads others take.
+pub const CROWDED: Duration = Duration::from_secs(1);
+
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoResult {
