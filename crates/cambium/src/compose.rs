@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use cambium_api::crossplane::{CompositeResourceDefinition, Mode, Scope};
-use cambium_compose::{ObservedResource, observe};
-use cambium_composites::Content;
-use cambium_composites::admission::check_composition;
-use cambium_composites::composite::{Wanted, wanted};
-use cambium_composites::definition::{composite_crd, read};
-use cambium_composites::pipeline::{self, Next};
+use cambium_compositions::Content;
+use cambium_compositions::admission::check_composition;
+use cambium_compositions::composite::{Wanted, wanted};
+use cambium_compositions::definition::{composite_crd, read};
+use cambium_compositions::pipeline::{self, Next};
+use cambium_compositions_render::{ObservedResource, observe};
 use cambium_cue::Diagnostics;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

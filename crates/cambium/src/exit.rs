@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use cambium_api::names::reason;
 use cambium_apiserver::store::OpenError;
-use cambium_oam::Refused;
+use cambium_definitions::Refused;
 
 use crate::cli::LogFormat;
 use crate::client::Unreachable;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::rbac;
-use cambium_composites::revision::LabelEdits;
+use cambium_compositions::revision::LabelEdits;
 use cambium_controllers::{Plain, Settings};
 use cambium_webhooks::registration::Reach;
 use cambium_webhooks::server::Clients;

@@ -7,12 +7,12 @@ use cambium_api::names::reason;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Data, Diagnostic, Diagnostics, Source, syntax};
-use cambium_oam::admission::{check_components, check_definition, definition_warnings, warnings};
-use cambium_oam::application::{Observed, Step, draft};
-use cambium_oam::definition::{Called, Declared, Templates, Uses, declared};
-use cambium_oam::rehearsal::additions;
-use cambium_oam::{Answer, Artifact, Catalogue, Refused};
-use cambium_render::{
+use cambium_definitions::admission::{check_components, check_definition, definition_warnings, warnings};
+use cambium_definitions::application::{Observed, Step, draft};
+use cambium_definitions::definition::{Called, Declared, Templates, Uses, declared};
+use cambium_definitions::rehearsal::additions;
+use cambium_definitions::{Answer, Artifact, Catalogue, Refused};
+use cambium_definitions_render::{
     Application, ClusterVersion, Definition, DefinitionKind, Definitions, Environment, Failure, Reason,
     Template,
 };
@@ -102,7 +102,7 @@ fn failures(application: &Value, answers: &[Answer], cluster_version: ClusterVer
         cluster: "local".to_owned(),
         ..Environment::default()
     };
-    let rendered = cambium_render::render(&application, &definitions, &environment);
+    let rendered = cambium_definitions_render::render(&application, &definitions, &environment);
     rendered.err().map(|failures| failures.0).unwrap_or_default()
 }
 

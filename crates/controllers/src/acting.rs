@@ -3,8 +3,8 @@
 use crate::runtime::{Key, Resource};
 use crate::write::{conflict, only};
 use cambium_api::names::FIELD_MANAGER;
-use cambium_oam::application::Object;
-use cambium_oam::identity::Identity;
+use cambium_definitions::application::Object;
+use cambium_definitions::identity::Identity;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Request};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;

@@ -12,14 +12,14 @@ use crate::write::{
 };
 use cambium_api::names::{FIELD_MANAGER, condition, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
-use cambium_lineage::RevisionName;
-use cambium_oam::Refused;
-use cambium_oam::application::{
+use cambium_definitions::Refused;
+use cambium_definitions::application::{
     Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, applied, deleting_status,
     events, ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
     plan_deletion, resolved, status, stuck_status, superfluous, without_ignored_fields,
 };
-use cambium_oam::identity::{forbidden, identity};
+use cambium_definitions::identity::{forbidden, identity};
+use cambium_lineage::RevisionName;
 use cambium_objects::{fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PostParams};

@@ -8,9 +8,9 @@ use crate::write::{delete_judged, is_conflict, not_found, reference, remove_fina
 use cambium_api::names::{FIELD_MANAGER, annotation, finalizer};
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, written_at};
+use cambium_definitions::definition::{Observed, Plan, Renumber, Templates, Uses, plan};
+use cambium_definitions::{Artifact, Stored};
 use cambium_lineage::{RevisionName, Users};
-use cambium_oam::definition::{Observed, Plan, Renumber, Templates, Uses, plan};
-use cambium_oam::{Artifact, Stored};
 use cambium_objects::merge_patch;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PostParams};

@@ -8,17 +8,17 @@ use crate::manager::Context;
 use crate::runtime::Key;
 use crate::runtime::pool::NoResult;
 use cambium_api::v1beta1::DefinitionType;
-use cambium_lineage::Users;
-use cambium_oam::admission::{
+use cambium_definitions::admission::{
     ApplicationCheck, cannot_create_revision, check_application_deletion,
     check_application_revision_deletion, check_definition, check_definition_deletion, check_resolved,
     check_revision, check_revision_deletion, definition_warnings,
 };
-use cambium_oam::application::{Observed, Recorded, resolved};
-use cambium_oam::definition::{Templates, Uses};
-use cambium_oam::identity::{Writer, record, with_author};
-use cambium_oam::rehearsal::{additions, held_back, warning, with_additions};
-use cambium_oam::{Artifact, Refused, Shelf, Stored};
+use cambium_definitions::application::{Observed, Recorded, resolved};
+use cambium_definitions::definition::{Templates, Uses};
+use cambium_definitions::identity::{Writer, record, with_author};
+use cambium_definitions::rehearsal::{additions, held_back, warning, with_additions};
+use cambium_definitions::{Artifact, Refused, Shelf, Stored};
+use cambium_lineage::Users;
 use cambium_webhooks::admission::{
     AdmissionRequest, Mutation, Mutator, Operation, Unanswered, Validator, Verdict,
 };

@@ -2,7 +2,7 @@
 //!
 //! A controller observes, decides and acts; it knows a [`kube::Client`] and nothing about the server behind
 //! it. [`runtime`] holds what every controller needs and none should write twice: objects in memory, changes
-//! told once, a queue, a lease. What is decided, and why, is in `cambium_oam`.
+//! told once, a queue, a lease. What is decided, and why, is in `cambium_definitions`.
 //!
 //! ```text
 //!  definitions, DefinitionRevisions ──► Catalogue ─┐
@@ -23,7 +23,7 @@ mod write;
 
 pub mod runtime;
 
+pub use cambium_definitions::LocalDefinitions;
+pub use cambium_definitions::identity::{Authors, Identities, Otherwise};
 pub use cambium_functions::Plain;
-pub use cambium_oam::LocalDefinitions;
-pub use cambium_oam::identity::{Authors, Identities, Otherwise};
 pub use manager::{Manager, Settings};

@@ -3,9 +3,9 @@
 use crate::runtime::{Change, Key, Origin, Queue, Record, queue};
 use cambium_api::names::{SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::DefinitionType;
-use cambium_oam::application::Recorded;
-use cambium_oam::definition::scheme_of;
-use cambium_oam::{Artifact, Catalogue, Consumers, Consuming, LocalDefinitions, Place, Stored};
+use cambium_definitions::application::Recorded;
+use cambium_definitions::definition::scheme_of;
+use cambium_definitions::{Artifact, Catalogue, Consumers, Consuming, LocalDefinitions, Place, Stored};
 use kube::core::GroupVersionKind;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

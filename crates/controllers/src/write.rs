@@ -2,7 +2,7 @@
 
 use crate::acting::Acting;
 use crate::runtime::{Cache, Key, Resource};
-use cambium_oam::application::Object;
+use cambium_definitions::application::Object;
 use cambium_objects::{unknown_fields, without_fields};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;

@@ -4,7 +4,7 @@ mod composing;
 mod platform;
 
 use anyhow::{Context as _, Result, ensure};
-use cambium_composites::revision::LabelEdits;
+use cambium_compositions::revision::LabelEdits;
 use cambium_controllers::Settings;
 use cambium_testing::{eventually, eventually_some};
 use composing::{Stage, condition, holds, settings};

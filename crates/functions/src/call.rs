@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::{Buf as _, BufMut as _, Bytes};
-use cambium_compose::function::{Request, Response};
+use cambium_compositions_render::function::{Request, Response};
 use http::uri::PathAndQuery;
 use prost::Message as _;
 use tonic::client::Grpc;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cambium_compose::function as said;
+use cambium_compositions_render::function as said;
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value as WireValue};
 use serde_json::{Map, Number, Value};

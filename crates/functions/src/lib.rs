@@ -1,9 +1,9 @@
 //! Calls composition functions that are programs of their own.
 //!
 //! ```text
-//!  compose::function::Request ──► wire ──► gRPC (RunFunction, v1 or else v1beta1) ──► the function
-//!                                                                                        │
-//!  compose::function::Response ◄── wire ◄─────────────────────────────────────────────────┘
+//!  compositions_render::function::Request ──► wire ──► gRPC (RunFunction, v1 or else v1beta1) ──► the function
+//!                                                                                                    │
+//!  compositions_render::function::Response ◄── wire ◄────────────────────────────────────────────────┘
 //! ```
 //!
 //! The protocol is Crossplane's, `apiextensions.fn.proto`: functions that were written for Crossplane answer as they are. One connection is

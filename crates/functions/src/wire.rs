@@ -1,6 +1,6 @@
 //! The messages of `apiextensions.fn.proto.v1` as they are on the wire. Those of v1beta1 are the same.
 //!
-//! Numbers and names are the protocol's. What they mean is said where their counterparts are, in `cambium_compose::function`.
+//! Numbers and names are the protocol's. What they mean is said where their counterparts are, in `cambium_compositions_render::function`.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 
 mod server;
 
-use cambium_compose::function::{
+use cambium_compositions_render::function::{
     Condition, ConditionStatus, CredentialData, Credentials, Ready, Request, ResourceSelector, Response,
     Severity, Target,
 };

@@ -1,6 +1,6 @@
 //! Trees survive the way there and back, as far as the wire has room for their numbers.
 
-use cambium_compose::function::{Request, Response};
+use cambium_compositions_render::function::{Request, Response};
 use cambium_functions::{answered, asked, wire};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

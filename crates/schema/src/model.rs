@@ -201,7 +201,7 @@ pub struct Constraints {
     pub rules: Vec<Rule>,
 }
 
-/// One CEL rule of a schema, as written; `crates/expression` compiles it.
+/// One CEL rule of a schema, as written; `crates/cel` compiles it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rule {
     /// The expression; true means valid.

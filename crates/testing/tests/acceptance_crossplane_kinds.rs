@@ -9,7 +9,7 @@ use anyhow::Result;
 use cambium_api::crossplane::{
     CompositeResourceDefinition, CompositionRevision, CompositionRevisionSpec, CompositionSpec,
 };
-use cambium_composites::definition::{Definition, claim_crd, composite_crd, read};
+use cambium_compositions::definition::{Definition, claim_crd, composite_crd, read};
 use crossplane::{Kinds, manifests, text};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cambium_expression::{Answer, Authorize, Question, Subject};
+use cambium_cel::{Answer, Authorize, Question, Subject};
 
 use crate::auth::{Action, Decision, ResourceAction, User};
 use crate::server::Server;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cambium_expression::policies::TypeCheck;
+use cambium_cel::policies::TypeCheck;
 use cambium_schema::{Child, JsonType, PatchStrategy, Property, Schema};
 use serde_json::{Value, json};
 

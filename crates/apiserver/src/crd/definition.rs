@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cambium_expression::rules::{CompiledRules, Judgement};
+use cambium_cel::rules::{CompiledRules, Judgement};
 use cambium_schema::{ErrorKind, FieldError, FieldPath, Malformed, Schema, names};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Which CRDs are refused, with upstream's words. Pure.
 
-use cambium_expression::rules::check_schema_rules;
+use cambium_cel::rules::check_schema_rules;
 use cambium_schema::{FieldError, FieldPath, JsonType, names};
 use serde_json::{Value, json};
 

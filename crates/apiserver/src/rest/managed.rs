@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use cambium_merge::fieldpath::{Path, Set};
-use cambium_merge::managers::{ApplyError, FieldManager, Force, ManagedFields, Timestamp, Versions};
-use cambium_merge::strategic::{self, StrategicErrorClass};
+use cambium_apply::fieldpath::{Path, Set};
+use cambium_apply::managers::{ApplyError, FieldManager, Force, ManagedFields, Timestamp, Versions};
+use cambium_apply::strategic::{self, StrategicErrorClass};
 use cambium_schema::{ListType, Schema};
 use serde_json::{Value, json};
 

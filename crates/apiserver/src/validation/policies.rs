@@ -1,7 +1,7 @@
 //! Checks of the expressions of admission policies.
 
-use cambium_expression::conditions::check_condition;
-use cambium_expression::policies::{Compiler, Params, Purpose};
+use cambium_cel::conditions::check_condition;
+use cambium_cel::policies::{Compiler, Params, Purpose};
 use cambium_schema::{FieldError, FieldPath};
 use serde_json::Value;
 

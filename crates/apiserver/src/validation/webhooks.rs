@@ -1,7 +1,7 @@
 //! Checks of how a webhook is reached.
 
-use cambium_expression::conditions::check_condition;
-use cambium_expression::policies::Params;
+use cambium_cel::conditions::check_condition;
+use cambium_cel::policies::Params;
 use cambium_schema::{FieldError, FieldPath, names};
 use serde_json::{Value, json};
 

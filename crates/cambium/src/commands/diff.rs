@@ -3,8 +3,8 @@
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
+use cambium_definitions::{Asked, Catalogue, Follow, Stored, resolve};
 use cambium_lineage::{Policy, Reference, ReferenceError};
-use cambium_oam::{Asked, Catalogue, Follow, Stored, resolve};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ async fn of_compositions(from: &str, to: &str, options: &Diff) -> Result<()> {
     let yaml = |spec: &Value| serde_saphyr::to_string(spec);
     let (was, is) = (yaml(before.content.spec())?, yaml(after.content.spec())?);
     if let Some(format) = options.asking.output {
-        let side = |stored: &cambium_composites::revision::Stored, spec: &str| {
+        let side = |stored: &cambium_compositions::revision::Stored, spec: &str| {
             json!({"revision": stored.revision.name(), "number": stored.revision.number(),
                 "digest": stored.revision.digest(), "spec": spec})
         };

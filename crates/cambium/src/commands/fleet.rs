@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use cambium_api::crossplane::{CompositeResourceDefinition, Composition, CompositionRevision, Names};
-use cambium_composites::definition::{Definition, read};
-use cambium_composites::revision::{LabelEdits, Stored};
-use cambium_composites::{Catalogue, Consumer, Consumers, Consuming, Live, Selector, Wish, composite_of};
+use cambium_compositions::definition::{Definition, read};
+use cambium_compositions::revision::{LabelEdits, Stored};
+use cambium_compositions::{Catalogue, Consumer, Consumers, Consuming, Live, Selector, Wish, composite_of};
 use kube::Client;
 use kube::api::ApiResource;
 use serde_json::Value;

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use cambium_api::names::{SYSTEM_NAMESPACE, annotation};
 use cambium_api::v1beta1::DefinitionType;
-use cambium_composites::revision::LabelEdits;
+use cambium_compositions::revision::LabelEdits;
 use cambium_controllers::Settings;
+use cambium_definitions::application::{Recorded, superfluous};
+use cambium_definitions::definition::{Observed, Templates, plan};
+use cambium_definitions::{Consuming, Stored};
 use cambium_lineage::{KeepReason, Retention, RevisionName, Users};
-use cambium_oam::application::{Recorded, superfluous};
-use cambium_oam::definition::{Observed, Templates, plan};
-use cambium_oam::{Consuming, Stored};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -168,8 +168,8 @@ fn of_compositions(fleet: &Fleet, options: &Gc, verdicts: &mut Verdicts) {
             let limit = &composition["metadata"]["annotations"][annotation::REVISION_LIMIT];
             limit.as_str()?.parse().ok()
         });
-        let planned = cambium_composites::revision::plan(
-            &cambium_composites::revision::Observed {
+        let planned = cambium_compositions::revision::plan(
+            &cambium_compositions::revision::Observed {
                 name,
                 composition,
                 shelf,

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::{DefinitionType, ResolvedReference};
+use cambium_definitions::Artifact;
 use cambium_lineage::Users;
-use cambium_oam::Artifact;
 use serde_json::json;
 
 use super::fleet::Fleet;

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use cambium_api::names::annotation;
 use cambium_cue::Source;
-use cambium_oam::application::answers;
-use cambium_oam::moves;
+use cambium_definitions::application::answers;
+use cambium_definitions::moves;
 use serde_json::Value;
 use std::path::Path;
 

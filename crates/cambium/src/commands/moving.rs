@@ -2,8 +2,8 @@
 
 use anyhow::{Context as _, Result};
 use cambium_api::names::annotation;
-use cambium_oam::application::Recorded;
-use cambium_oam::moves::{MovePlan, rollback as plan_rollback, upgrade as plan_upgrade};
+use cambium_definitions::application::Recorded;
+use cambium_definitions::moves::{MovePlan, rollback as plan_rollback, upgrade as plan_upgrade};
 use kube::api::PostParams;
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};

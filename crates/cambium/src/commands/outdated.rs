@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_composites::{ByRevision, CompositionFetcher as _, Refusal, Wish};
-use cambium_oam::application::answers;
-use cambium_oam::{Asked, Consuming, Follow, asked, follow, resolve};
+use cambium_compositions::{ByRevision, CompositionFetcher as _, Refusal, Wish};
+use cambium_definitions::application::answers;
+use cambium_definitions::{Asked, Consuming, Follow, asked, follow, resolve};
 use serde_json::{Value, json};
 
 use super::fleet::{Fleet, Kind};

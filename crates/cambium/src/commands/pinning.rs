@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_composites::{ByRevision, CompositionFetcher as _, Field, Refusal, Wish};
+use cambium_compositions::{ByRevision, CompositionFetcher as _, Field, Refusal, Wish};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::{ApplicationStatus, ResolvedReference};
+use cambium_definitions::application::answers;
+use cambium_definitions::moves::explain;
+use cambium_definitions::{Asked, Using, follow};
 use cambium_lineage::InUse;
-use cambium_oam::application::answers;
-use cambium_oam::moves::explain;
-use cambium_oam::{Asked, Using, follow};
 use serde_json::{Value, json};
 
 use super::locking::application_in;

@@ -3,9 +3,9 @@
 use anyhow::{Context as _, Result};
 use cambium_api::names::{SYSTEM_NAMESPACE, label, reason};
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
-use cambium_oam::application::Recorded;
-use cambium_oam::definition::scheme_of;
-use cambium_oam::{Artifact, Asked, Catalogue, Consumers, Consuming, Refused, Stored, asked};
+use cambium_definitions::application::Recorded;
+use cambium_definitions::definition::scheme_of;
+use cambium_definitions::{Artifact, Asked, Catalogue, Consumers, Consuming, Refused, Stored, asked};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::Value;

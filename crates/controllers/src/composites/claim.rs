@@ -8,12 +8,12 @@ use crate::runtime::{Cache, Key, Outcome, Record};
 use crate::write::{is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
 use cambium_api::crossplane::CompositeDeletePolicy;
 use cambium_api::names::{condition, finalizer, reason};
-use cambium_composites::claim::{
+use cambium_compositions::claim::{
     Bind, FIELD_MANAGER, Manifest, Observed, Plan, Synced, deleting_status, failed_status, leftover,
     paused_status, plan, synced_status,
 };
-use cambium_composites::composite::Note;
-use cambium_composites::{Layout, composite_of};
+use cambium_compositions::composite::Note;
+use cambium_compositions::{Layout, composite_of};
 use cambium_objects::{Object, fit_to_show, is_within, merge_patch};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;

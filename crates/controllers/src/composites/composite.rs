@@ -13,13 +13,13 @@ use crate::write::{
 };
 use cambium_api::crossplane::Mode;
 use cambium_api::names::{annotation, finalizer, reason};
-use cambium_compose::{Composition, ObservedResource};
-use cambium_composites::composite::{
+use cambium_compositions::composite::{
     Apply, Called, Concluded, Happened, Note, Object, Observed, Plan, Report, Scopes, Wanted, associate,
     conclude, field_manager, has_changed, hold, paused_status, plan, refused_status, too_expensive_status,
     wanted,
 };
-use cambium_composites::{Fetched, Found, Refusal, Wish};
+use cambium_compositions::{Fetched, Found, Refusal, Wish};
+use cambium_compositions_render::{Composition, ObservedResource};
 use cambium_objects::{controller_of, fit_to_show, merge_patch};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};

@@ -3,8 +3,8 @@
 use super::composite::Run;
 use crate::write::is_verdict;
 use cambium_api::names::{FIELD_MANAGER, reason};
-use cambium_compose::{Composition, ConnectionDetails, DetailSource, ObservedResource};
-use cambium_composites::composite::{Happened, Note};
+use cambium_compositions::composite::{Happened, Note};
+use cambium_compositions_render::{Composition, ConnectionDetails, DetailSource, ObservedResource};
 use cambium_objects::fit_to_show;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;

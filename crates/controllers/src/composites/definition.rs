@@ -6,7 +6,7 @@ use crate::runtime::{Key, Outcome, Resource};
 use crate::write::{is_conflict, remove_finalizers};
 use cambium_api::crossplane::CompositeResourceDefinition;
 use cambium_api::names::{FIELD_MANAGER, finalizer};
-use cambium_composites::definition::{
+use cambium_compositions::definition::{
     CrdState, Definition, Observed, claim_crd, composite_crd, crd_state, read, status,
 };
 use cambium_objects::is_within;

@@ -3,8 +3,8 @@
 use super::Context;
 use crate::runtime::Key;
 use cambium_api::crossplane::{Function, FunctionSpec, FunctionTls};
-use cambium_compose::ConnectionDetails;
-use cambium_compose::function::{Request, Response};
+use cambium_compositions_render::ConnectionDetails;
+use cambium_compositions_render::function::{Request, Response};
 use cambium_functions::{CallError, Endpoint, EndpointError, Functions, Tls};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;

@@ -8,13 +8,13 @@ use crate::access::may;
 use crate::runtime::Key;
 use cambium_api::crossplane::GROUP;
 use cambium_api::names::annotation;
-use cambium_composites::admission::{
+use cambium_compositions::admission::{
     Pins, Refused, ValidationMode, bound_by_hand, check_composite, check_composition,
     check_composition_deletion, check_definition, check_definition_deletion, check_number, check_revision,
     check_revision_deletion, goes_along, guarded, may_go,
 };
-use cambium_composites::revision::Stored;
-use cambium_composites::{Live, Refusal, definition};
+use cambium_compositions::revision::Stored;
+use cambium_compositions::{Live, Refusal, definition};
 use cambium_webhooks::admission::{AdmissionRequest, Operation, Validator, Verdict};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -80,7 +80,7 @@ impl Compositions {
         let (before, offered) = (old.cloned(), new.clone());
         let check = move || {
             let refused = check_composition(before.as_ref(), &offered);
-            let read = cambium_compose::Composition::read(&offered["spec"]);
+            let read = cambium_compositions_render::Composition::read(&offered["spec"]);
             (refused, read.ok())
         };
         match self.0.rendering.run_in_time(payer, check).await {
@@ -97,7 +97,7 @@ impl Compositions {
         &self,
         old: Option<&Value>,
         new: &Value,
-        composition: Option<&cambium_compose::Composition>,
+        composition: Option<&cambium_compositions_render::Composition>,
     ) -> Verdict {
         let mode = |object: &Value| object["metadata"]["annotations"][annotation::VALIDATION_MODE].clone();
         let same = |old: &Value| old["spec"] == new["spec"] && mode(old) == mode(new);
@@ -131,10 +131,10 @@ impl Compositions {
             }
         }
         // Where nothing looks at a field there is nothing that a schema could have something against. Whoever is strict wants all schemas to be known.
-        if !cambium_compose::is_judged(composition) && mode != ValidationMode::Strict {
+        if !cambium_compositions_render::is_judged(composition) && mode != ValidationMode::Strict {
             missing.clear();
         }
-        let misfits = cambium_compose::misfits(composition, schemas.get(&composite), |base| {
+        let misfits = cambium_compositions_render::misfits(composition, schemas.get(&composite), |base| {
             schemas.get(&kind_of(base))
         });
         let (refused, warnings) = mode.judge(missing, misfits.into_iter().map(Refused::Misfit).collect());

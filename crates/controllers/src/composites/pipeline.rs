@@ -6,12 +6,12 @@ use super::seen::Seen;
 use crate::kinds::{PASSING, Unknown};
 use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Key, Outcome, Record};
-use cambium_compose::function::{
+use cambium_compositions::composite::{Called, Object, Observed, associate, failed_status, selection};
+use cambium_compositions::pipeline::{self, Failed, Found, Next, Step};
+use cambium_compositions::{Fetched, Wish};
+use cambium_compositions_render::function::{
     CredentialData, Credentials, Request, Requirements, Resource, ResourceSelector, Resources, Response,
 };
-use cambium_composites::composite::{Called, Object, Observed, associate, failed_status, selection};
-use cambium_composites::pipeline::{self, Failed, Found, Next, Step};
-use cambium_composites::{Fetched, Wish};
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;

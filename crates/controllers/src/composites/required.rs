@@ -2,7 +2,7 @@
 
 use super::CompositeKey;
 use crate::runtime::Key;
-use cambium_compose::function::ResourceSelector;
+use cambium_compositions_render::function::ResourceSelector;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -101,7 +101,7 @@ impl Looked {
 mod tests {
     use super::*;
     use cambium_api::crossplane::TypeReference;
-    use cambium_composites::Consuming;
+    use cambium_compositions::Consuming;
     use serde_json::json;
     use std::sync::Arc;
 

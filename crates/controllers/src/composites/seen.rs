@@ -3,7 +3,7 @@
 use super::composite::Run;
 use crate::kinds::{Kinds, find};
 use crate::runtime::{Key, Record};
-use cambium_composites::composite::{Object, Wanted};
+use cambium_compositions::composite::{Object, Wanted};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

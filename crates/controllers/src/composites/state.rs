@@ -10,10 +10,10 @@ use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
 use crate::state::{SETTLE, look, same_intent};
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_api::names::condition;
-use cambium_composites::composite::Became;
-use cambium_composites::definition::{self, Definition};
-use cambium_composites::revision::{LabelEdits, Stored};
-use cambium_composites::{
+use cambium_compositions::composite::Became;
+use cambium_compositions::definition::{self, Definition};
+use cambium_compositions::revision::{LabelEdits, Stored};
+use cambium_compositions::{
     Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Found, Live, Pace, Selector, Wish,
 };
 use cambium_objects::{Object, is_within};
@@ -166,7 +166,7 @@ impl State {
 
     /// What there is for a composite resource that asks for this.
     pub(super) fn look(&self, wish: &Wish) -> Found {
-        cambium_composites::look(&*self.fetcher, &self.catalogue(), wish)
+        cambium_compositions::look(&*self.fetcher, &self.catalogue(), wish)
     }
 
     pub(super) fn fetcher(&self) -> &dyn CompositionFetcher {

@@ -1,7 +1,7 @@
 //! Who waits for what, and who was told what.
 
 use super::CompositeKey;
-use cambium_composites::composite::Note;
+use cambium_compositions::composite::Note;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, PoisonError};

@@ -131,7 +131,7 @@ impl Pool {
             let _taken = (thread, turn);
             let until = Instant::now() + limit;
             let expired = move || flag.load(Ordering::Relaxed) || Instant::now() >= until;
-            cambium_render::with_deadline(expired, work)
+            cambium_definitions_render::with_deadline(expired, work)
         });
         let done = match patience {
             None => done.await,

@@ -1,6 +1,6 @@
 //! A configuration on top of an object.
 
-use cambium_merge::typed::{Duplicates, Type, atomics, merge, validate};
+use cambium_apply::typed::{Duplicates, Type, atomics, merge, validate};
 use cambium_schema::{JsonType, ListType, Schema};
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cambium_expression::conditions::Conditions;
-use cambium_expression::policies::{Compiler, Params, Variables};
+use cambium_cel::conditions::Conditions;
+use cambium_cel::policies::{Compiler, Params, Variables};
 use serde_json::Value;
 
 use super::params::{ParamKind, ParamRef};

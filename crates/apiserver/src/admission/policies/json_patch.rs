@@ -1,6 +1,6 @@
 //! JSON patches that policies make, carried out with the words of the API server.
 
-use cambium_expression::policies::PatchOperation;
+use cambium_cel::policies::PatchOperation;
 use serde_json::Value;
 
 use crate::object;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use cambium_expression::policies::Inputs;
+use cambium_cel::policies::Inputs;
 use serde_json::Value;
 
 use super::index::Bound;

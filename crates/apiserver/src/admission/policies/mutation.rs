@@ -1,7 +1,7 @@
 //! The mutations of a mutating policy.
 
-use cambium_expression::RULES_BUDGET;
-use cambium_expression::policies::{Compiler, Expression, Inputs, Outcome, Purpose, Run, Variables};
+use cambium_cel::RULES_BUDGET;
+use cambium_cel::policies::{Compiler, Expression, Inputs, Outcome, Purpose, Run, Variables};
 use cambium_schema::Schema;
 use serde_json::Value;
 

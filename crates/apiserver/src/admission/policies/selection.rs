@@ -1,7 +1,7 @@
 //! Which policies a request concerns, through which bindings, with which parameters.
 
-use cambium_expression::conditions::Matched;
-use cambium_expression::policies::Inputs;
+use cambium_cel::conditions::Matched;
+use cambium_cel::policies::Inputs;
 use serde_json::Value;
 
 use super::index::{Binding, Bound, Policy};

@@ -1,6 +1,6 @@
 //! What validating policies refuse.
 
-use cambium_expression::policies::Inputs;
+use cambium_cel::policies::Inputs;
 use http::StatusCode;
 use serde_json::Value;
 

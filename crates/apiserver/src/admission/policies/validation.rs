@@ -1,7 +1,7 @@
 //! The rules of a validating policy, and what they say about a request.
 
-use cambium_expression::policies::{Compiler, Expression, Inputs, OutOfBudget, Purpose, Run, Variables};
-use cambium_expression::{MAX_MESSAGE_BYTES, RULES_BUDGET};
+use cambium_cel::policies::{Compiler, Expression, Inputs, OutOfBudget, Purpose, Run, Variables};
+use cambium_cel::{MAX_MESSAGE_BYTES, RULES_BUDGET};
 use serde_json::Value;
 
 use super::index::Compile;

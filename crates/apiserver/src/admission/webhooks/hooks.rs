@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cambium_expression::conditions::Conditions;
-use cambium_expression::policies::{Compiler, Params};
+use cambium_cel::conditions::Conditions;
+use cambium_cel::policies::{Compiler, Params};
 use serde_json::Value;
 
 use crate::admission::matching::{Criteria, texts};

@@ -1,7 +1,7 @@
 //! Does a webhook want a request, and in which version?
 
-use cambium_expression::conditions::Matched;
-use cambium_expression::policies::{Inputs, Variables};
+use cambium_cel::conditions::Matched;
+use cambium_cel::policies::{Inputs, Variables};
 use serde_json::Value;
 
 use super::hooks::Hook;

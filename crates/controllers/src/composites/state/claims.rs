@@ -2,8 +2,8 @@
 
 use super::{CompositeKey, State};
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_composites::definition::Definition;
-use cambium_composites::{Consumer, Consuming, Layout, Wish};
+use cambium_compositions::definition::Definition;
+use cambium_compositions::{Consumer, Consuming, Layout, Wish};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};

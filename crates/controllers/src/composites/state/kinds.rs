@@ -5,7 +5,7 @@
 use super::{Defined, State};
 use crate::runtime::{Change, Resource};
 use cambium_api::crossplane::TypeReference;
-use cambium_composites::definition::CrdState;
+use cambium_compositions::definition::CrdState;
 use serde_json::Value;
 use std::sync::{Arc, PoisonError};
 

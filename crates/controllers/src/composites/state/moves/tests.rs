@@ -1,8 +1,8 @@
 use crate::composites::state::{CompositeKey, State};
 use crate::runtime::{Cache, Outcome};
 use cambium_api::crossplane::{Composition, CompositionRevision};
-use cambium_composites::revision::LabelEdits;
-use cambium_composites::{ByRevision, Pace};
+use cambium_compositions::revision::LabelEdits;
+use cambium_compositions::{ByRevision, Pace};
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};

@@ -1,0 +1,536 @@
+//! What is refused before it is stored: everything that could only fail later.
+
+use crate::application::{Draft, Observed, Recorded, Step, ToRender, resolved};
+use crate::definition::{Called, Uses, check_template, conflict_text, declared};
+use crate::stored::read_definition;
+use crate::{Answer, Artifact, Catalogue, Refused, Shelf, Stored, resolve};
+use cambium_api::names::{annotation, finalizer, label, reason};
+use cambium_api::v1beta1::DefinitionType;
+use cambium_api::{GROUP, v1beta1, v2beta1};
+use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
+use cambium_definitions_render::Template;
+use cambium_lineage::{Next, Users, next};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is wrong with a definition that is being created or changed. Both are at the API version of the request.
+pub fn check_definition(
+    old: Option<&Value>,
+    new: &Value,
+    shelf: Option<&Shelf>,
+    uses: &Uses,
+) -> Vec<Refused> {
+    let refuse = |reason, message| Refused { reason, message };
+    let Some(artifact) = Artifact::of(new) else {
+        return Vec::new();
+    };
+    if let Some(old) = old {
+        if let Some(refused) = other_api_version(old, new, artifact.type_) {
+            return vec![refused];
+        }
+        if is_same_as_written(old, new) && name_annotation(old) == name_annotation(new) {
+            return Vec::new();
+        }
+    }
+    let now = declared(new);
+    let mut refused: Vec<Refused> = now
+        .problems
+        .iter()
+        .map(|problem| refuse(problem.reason, format!("{}: {}", problem.path, problem.message)))
+        .collect();
+    if let Err(error) = check_size(new) {
+        refused.push(refuse(reason::INVALID_VERSION, error.to_string()));
+    }
+    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+    for version in &now.versions {
+        let next = lineage.map(|lineage| next(lineage, &version.content()));
+        match next {
+            Some(Next::Conflict { published, offered }) => refused.push(refuse(
+                reason::CONTENT_CHANGED,
+                conflict(&artifact.name, &version.called, published, &offered.to_string()),
+            )),
+            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_)) => {}
+            _ => {
+                if let Err(problem) = check_template(&artifact, &version.spec) {
+                    let message = format!("{}{}", place(&version.called), problem.message);
+                    refused.push(refuse(problem.reason, message));
+                }
+            }
+        }
+    }
+    if let (Some(old), Some(lineage)) = (old, lineage) {
+        for version in declared(old).versions {
+            let Called::Version {
+                version: gone,
+                written,
+            } = &version.called
+            else {
+                continue;
+            };
+            let stays = now
+                .versions
+                .iter()
+                .any(|version| matches!(&version.called, Called::Version { version, .. } if version == gone));
+            let is_list = written_at(new) == Some(WrittenAt::V2beta1);
+            let users = lineage
+                .version(gone)
+                .and_then(|revision| uses.by.get(revision.name()));
+            if let Some(users) = users.filter(|_| is_list && !stays) {
+                let message = format!(
+                    "version {written:?} cannot be removed from spec.versions: it is in use by {users}"
+                );
+                refused.push(refuse(reason::IN_USE, message));
+            }
+        }
+    }
+    refused
+}
+
+/// What is to be said about a definition though it is accepted: fields of its new versions' templates that nobody reads, because they
+/// have almost the name of one that is read.
+pub fn definition_warnings(definition: &Value, shelf: Option<&Shelf>) -> Vec<String> {
+    let Some(artifact) = Artifact::of(definition) else {
+        return Vec::new();
+    };
+    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+    let mut warnings = Vec::new();
+    for version in declared(definition).versions {
+        let next = lineage.map(|lineage| next(lineage, &version.content()));
+        if matches!(
+            next,
+            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_))
+        ) {
+            continue;
+        }
+        let read = read_definition(&artifact, &version.spec).ok();
+        let template = read.and_then(|definition| Template::compile(definition).ok());
+        let slips = template.map(|template| template.slips()).unwrap_or_default();
+        let told = slips.iter().map(|slip| one_line(&slip.to_string()));
+        warnings.extend(told.map(|slip| format!("{}{slip}", place(&version.called))));
+    }
+    warnings
+}
+
+/// Why a definition cannot be deleted now.
+pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused> {
+    let names: BTreeSet<&String> = uses.by.values().flat_map(Users::named).collect();
+    if allows_orphans(definition) || names.is_empty() {
+        return Vec::new();
+    }
+    let mut users = Users::default();
+    for name in names {
+        users.add(|| name.clone(), Users::SHOWN);
+    }
+    let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+    vec![Refused {
+        reason: reason::IN_USE,
+        message: format!(
+            "{name} is in use by {users}; annotate it with {}=true to delete it and leave its revisions to those who use them",
+            annotation::ALLOW_ORPHANS
+        ),
+    }]
+}
+
+/// Why a revision cannot be changed so: only its number may change.
+pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
+    let content = |object: &Value| {
+        let mut spec = object["spec"].clone();
+        if let Some(fields) = spec.as_object_mut() {
+            fields.remove("revision");
+        }
+        spec
+    };
+    if content(old) == content(new) || is_put_back(old, new) {
+        return Vec::new();
+    }
+    let (kind, name) = (&new["kind"], &new["metadata"]["name"]);
+    vec![Refused {
+        reason: reason::CONTENT_CHANGED,
+        message: format!(
+            "{} {} cannot be changed: a revision is what was published; publish a new one",
+            kind.as_str().unwrap_or_default(),
+            name.as_str().unwrap_or_default()
+        ),
+    }]
+}
+
+/// Whether a revision that was edited gets back what it was issued for.
+fn is_put_back(old: &Value, new: &Value) -> bool {
+    let issued = |object: &Value| object["spec"]["digest"].as_str().map(str::to_owned);
+    let held = match new["kind"].as_str() {
+        Some("ApplicationRevision") => Recorded::read(new).ok().map(|recorded| recorded.revision),
+        _ => Stored::read(new).ok().map(|stored| stored.revision),
+    };
+    issued(old).is_some() && issued(old) == issued(new) && held.is_some_and(|held| held.altered().is_none())
+}
+
+/// What is wrong with an application, and what is to be said about it though it is accepted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApplicationCheck {
+    /// Why it is refused.
+    pub refused: Vec<Refused>,
+    /// What it is warned of.
+    pub warnings: Vec<String>,
+    /// Whether it is refused only because something is not there, which may be about to come.
+    pub may_come: bool,
+}
+
+/// Checks an application that is being created or changed.
+pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> ApplicationCheck {
+    check_resolved(old, resolved(observed))
+}
+
+/// Checks an application that is being created or changed, and whose references were resolved.
+pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCheck {
+    let new = &to_render.application().clone();
+    let mut check = ApplicationCheck::default();
+    let intent = |object: &Value| {
+        let annotations = object["metadata"]["annotations"].clone();
+        let of = |name: &str| annotations[name].clone();
+        (
+            object["spec"].clone(),
+            [
+                annotation::AUTO_UPDATE,
+                annotation::PUBLISH_VERSION,
+                annotation::LOCK,
+                annotation::IGNORE_UNSUPPORTED,
+            ]
+            .map(of),
+        )
+    };
+    let deleting = !new["metadata"]["deletionTimestamp"].is_null();
+    if deleting || old.is_some_and(|old| intent(old) == intent(new)) {
+        return check;
+    }
+    check.refused.extend(check_components(new));
+    let restored = old.is_none() && is_restored(new);
+    let draft = to_render.render();
+    check.warnings.extend(warnings(new, &draft));
+    if let Err((step, problems)) = draft.outcome {
+        let missing = [
+            reason::DEFINITION_NOT_FOUND,
+            reason::VERSION_NOT_FOUND,
+            reason::REVISION_CHANGED,
+        ];
+        check.may_come = step == Step::Resolve
+            && check.refused.is_empty()
+            && problems.iter().all(|problem| missing.contains(&problem.reason));
+        if step == Step::Apply {
+            let told = problems.iter().map(|problem| one_line(&problem.message));
+            check.warnings.extend(told);
+        } else if check.may_come && restored {
+            let told = problems.iter().map(|problem| one_line(&problem.message));
+            check.warnings.extend(told);
+            check.may_come = false;
+        } else {
+            check.refused.extend(problems);
+        }
+    }
+    check
+}
+
+/// Components that nobody could tell apart.
+pub fn check_components(application: &Value) -> Vec<Refused> {
+    let components = application["spec"]["components"].as_array();
+    let mut names = BTreeSet::new();
+    let mut refused = Vec::new();
+    for (index, component) in components.into_iter().flatten().enumerate() {
+        let name = component["name"].as_str().unwrap_or_default();
+        let problem = match name {
+            "" => "a component needs a name".to_owned(),
+            name if names.insert(name) => continue,
+            name => format!("there are two components {name:?}"),
+        };
+        refused.push(Refused {
+            reason: reason::RENDER_FAILED,
+            message: format!("spec.components[{index}].name: {problem}"),
+        });
+    }
+    refused
+}
+
+/// What an author is told though the application is accepted, each in one line: properties that nothing reads, and references that
+/// cannot move.
+pub fn warnings(application: &Value, draft: &Draft) -> Vec<String> {
+    let mut warnings = unread(application, draft);
+    for answer in &draft.answers {
+        if let (Some(held_back), Ok(resolved)) = (&answer.held_back, &answer.outcome) {
+            warnings.push(format!(
+                "{}: {} cannot be rendered with {} and stays at {}: {}",
+                answer.asked.path,
+                answer.asked.text,
+                resolved.stored.revision,
+                held_back.at.revision,
+                one_line(&held_back.why)
+            ));
+        }
+    }
+    warnings
+}
+
+/// Whether an application comes out of a backup, where its definitions may come after it.
+fn is_restored(application: &Value) -> bool {
+    let metadata = &application["metadata"];
+    metadata["annotations"][annotation::RESTORED] == "true"
+        || !metadata["labels"][label::VELERO_RESTORE].is_null()
+}
+
+/// A text in one line, as warnings must be: the places that stand in lines of their own below a problem follow it in parentheses.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    let mut places = Vec::new();
+    for next in text.lines().filter(|next| !next.trim().is_empty()) {
+        match next.strip_prefix("    ") {
+            Some(place) if !line.is_empty() => places.push(place.trim()),
+            _ => {
+                close_places(&mut line, &mut places);
+                if !line.is_empty() {
+                    line.push_str("; ");
+                }
+                line.push_str(next.trim());
+            }
+        }
+    }
+    close_places(&mut line, &mut places);
+    line
+}
+
+fn close_places(line: &mut String, places: &mut Vec<&str>) {
+    if !places.is_empty() {
+        line.push_str(&format!(" ({})", places.join(", ")));
+    }
+    places.clear();
+}
+
+/// Properties that no parameter has the name of.
+fn unread(application: &Value, draft: &Draft) -> Vec<String> {
+    // What is not carried out was rendered all the same, or could be.
+    let application = match &draft.outcome {
+        Ok(work) => &work.snapshot,
+        Err((Step::Apply, _)) => application,
+        Err(_) => return Vec::new(),
+    };
+    let answers = draft.answers.iter();
+    let answers: BTreeMap<&str, &Answer> = answers
+        .map(|answer| (answer.asked.path.as_str(), answer))
+        .collect();
+    let mut warnings = Vec::new();
+    for (path, type_, used) in used(application) {
+        let stored = answers.get(path.as_str()).and_then(|answer| answer.rendered());
+        let properties = used.get("properties");
+        let unknown = stored.map(|stored| match type_ {
+            DefinitionType::Component | DefinitionType::Trait => {
+                let template = stored.template().ok();
+                template.map(|template| template.unknown_properties(properties))
+            }
+            DefinitionType::Policy | DefinitionType::WorkflowStep => stored
+                .schema()
+                .map(|schema| schema.unknown_properties(properties)),
+        });
+        let unknown = unknown.flatten().into_iter().flatten();
+        warnings.extend(unknown.map(|one| format!("{path}.properties.{one}")));
+    }
+    warnings
+}
+
+/// Whatever an application uses a definition for and gives properties: where it stands, and which kind of definition it is.
+fn used(application: &Value) -> Vec<(String, DefinitionType, &Value)> {
+    fn items(list: &Value) -> impl Iterator<Item = (usize, &Value)> {
+        list.as_array().into_iter().flatten().enumerate()
+    }
+    let spec = &application["spec"];
+    let mut used = Vec::new();
+    for (index, component) in items(&spec["components"]) {
+        let path = resolve::place("components", component, index);
+        used.push((path.clone(), DefinitionType::Component, component));
+        for (index, trait_) in items(&component["traits"]) {
+            used.push((format!("{path}.traits[{index}]"), DefinitionType::Trait, trait_));
+        }
+    }
+    for (index, policy) in items(&spec["policies"]) {
+        let path = resolve::place("policies", policy, index);
+        used.push((path, DefinitionType::Policy, policy));
+    }
+    used
+}
+
+/// Why a revision cannot be deleted now. The finalizer would keep it anyway, for as long as it is in use, and nobody would be told.
+pub fn check_revision_deletion(revision: &Value, users: Option<&Users>) -> Vec<Refused> {
+    let Some(users) = users.filter(|_| !allows_orphans(revision)) else {
+        return Vec::new();
+    };
+    let name = revision["metadata"]["name"].as_str().unwrap_or_default();
+    vec![Refused {
+        reason: reason::IN_USE,
+        message: format!(
+            "{name} is in use by {users}; annotate it with {}=true to have it go as soon as nobody uses it",
+            annotation::ALLOW_ORPHANS
+        ),
+    }]
+}
+
+/// Why an ApplicationRevision cannot be deleted now: it is the current one of an Application, which may be frozen at it.
+pub fn check_application_revision_deletion(revision: &Value, application: Option<&Value>) -> Vec<Refused> {
+    let metadata = &revision["metadata"];
+    let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+    let owned_by = |uid: &Value| owners.clone().any(|owner| owner["uid"] == *uid);
+    let current = application.filter(|application| {
+        application["metadata"]["deletionTimestamp"].is_null()
+            && owned_by(&application["metadata"]["uid"])
+            && application["status"]["latestRevision"]["name"] == metadata["name"]
+    });
+    let Some(application) = current.filter(|_| !allows_orphans(revision)) else {
+        return Vec::new();
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    vec![Refused {
+        reason: reason::IN_USE,
+        message: format!(
+            "{} is in use by Application {}/{}, whose current revision it is; annotate it with {}=true to delete it all the same",
+            text(&metadata["name"]),
+            text(&application["metadata"]["namespace"]),
+            text(&application["metadata"]["name"]),
+            annotation::ALLOW_ORPHANS
+        ),
+    }]
+}
+
+/// Why an ApplicationRevision cannot be made by hand: its Application may be frozen at it, and is applied as the author that it names then.
+pub fn cannot_create_revision(revision: &Value, user: &str) -> Refused {
+    let name = revision["metadata"]["name"].as_str().unwrap_or_default();
+    Refused {
+        reason: reason::FORBIDDEN,
+        message: format!(
+            "ApplicationRevision {name} is recorded by the manager; {user:?} cannot create it, because an ApplicationRevision names the author \
+             whose rights its Application is applied with: that takes the right to impersonate users and groups"
+        ),
+    }
+}
+
+fn allows_orphans(object: &Value) -> bool {
+    let annotations = &object["metadata"]["annotations"];
+    [annotation::ALLOW_ORPHANS, annotation::ORPHAN]
+        .iter()
+        .any(|name| annotations[name] == "true")
+}
+
+/// Why an application cannot be deleted like this. What the garbage collector is told comes too late for whoever removes what the
+/// application made: it may have taken its mark away again. And the revisions would stay, as users of their definitions.
+pub fn check_application_deletion(options: &Value) -> Option<String> {
+    let orphan = options["propagationPolicy"] == "Orphan" || options["orphanDependents"] == true;
+    orphan.then(|| {
+        format!(
+            "an application is not deleted by orphaning; to have what it made stay, give it the finalizer {} and delete it as usual",
+            finalizer::ORPHAN
+        )
+    })
+}
+
+/// Whose catalogue an artifact would be looked up in.
+pub fn shelf<'c>(catalogue: &'c Catalogue, definition: &Value) -> Option<&'c Shelf> {
+    catalogue.get(&Artifact::of(definition)?)
+}
+
+/// A definition that was written at one API version is not edited at the other: neither can show all that the other says.
+///
+/// Both objects are at the version of the request, where a part of what was written may be in an annotation: whoever drops that, or
+/// writes fields of the other version, has edited it too.
+fn other_api_version(old: &Value, new: &Value, type_: DefinitionType) -> Option<Refused> {
+    let refuse = |message| {
+        Some(Refused {
+            reason: reason::API_VERSION_CHANGED,
+            message,
+        })
+    };
+    let requested = new["apiVersion"].as_str().unwrap_or_default();
+    let origin = written_at(old)?;
+    let written = api_version(origin);
+    let moved = written_at(new) != Some(origin);
+    if requested != written && (moved || !is_same_as_written(old, new)) {
+        let version = written.rsplit('/').next().unwrap_or_default();
+        let resource = format!("{}.{version}.{GROUP}", type_.resource().plural);
+        let text = |field: &str| new["metadata"][field].as_str().unwrap_or_default();
+        let (name, namespace) = (text("name"), text("namespace"));
+        return refuse(format!(
+            "it was written at {written} and cannot be edited at {requested}; apply it at {written}, \
+             or use `kubectl edit {resource} {name} -n {namespace}`"
+        ));
+    }
+    if moved {
+        return refuse(format!(
+            "metadata.annotations[{}] says that it was written at another API version than {written}, where it was written; \
+             remove the annotation",
+            annotation::CONVERSION
+        ));
+    }
+    None
+}
+
+/// Whether both say the same to their author. What cannot be converted is not known to.
+fn is_same_as_written(old: &Value, new: &Value) -> bool {
+    as_written(old).is_some_and(|old| Some(old) == as_written(new))
+}
+
+/// The spec as its author sees it, whichever API version it is read at.
+fn as_written(object: &Value) -> Option<Value> {
+    let original = convert(object.clone(), api_version(written_at(object)?)).ok()?;
+    Some(original["spec"].clone())
+}
+
+fn api_version(written: WrittenAt) -> &'static str {
+    match written {
+        WrittenAt::V1beta1 => v1beta1::API_VERSION,
+        WrittenAt::V2beta1 => v2beta1::API_VERSION,
+    }
+}
+
+fn name_annotation(object: &Value) -> Option<&Value> {
+    object["metadata"]["annotations"].get(annotation::REVISION_NAME)
+}
+
+fn conflict(
+    definition: &str,
+    called: &Called,
+    published: &cambium_lineage::Revision,
+    offered: &str,
+) -> String {
+    match called {
+        // KubeVela's words.
+        Called::Name(_) => format!(
+            "the definition's spec is different with existing definitionRevision's spec: {}",
+            conflict_text(definition, published, offered)
+        ),
+        _ => conflict_text(definition, published, offered),
+    }
+}
+
+fn place(called: &Called) -> String {
+    match called {
+        Called::Version { written, .. } => format!("version {written:?}: "),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_one_line() {
+        for (text, line) in [
+            ("plain", "plain"),
+            (
+                "a.port: port is required (string)\n    api:43:7",
+                "a.port: port is required (string) (api:43:7)",
+            ),
+            (
+                "conflicting values 2 and 1\n    web:1:56\n    web:1:60\nsecond\r\n\n    web:2:1",
+                "conflicting values 2 and 1 (web:1:56, web:1:60); second (web:2:1)",
+            ),
+            ("    indented", "indented"),
+            ("", ""),
+        ] {
+            assert_eq!(one_line(text), line);
+        }
+    }
+}

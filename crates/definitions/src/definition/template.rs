@@ -1,0 +1,62 @@
+//! What a version must have before it is published: a template that somebody can use.
+
+use crate::stored::read_definition;
+use crate::{Artifact, Refused};
+use cambium_api::names::reason;
+use cambium_api::v1beta1::DefinitionType;
+use cambium_cue::{Source, syntax};
+use cambium_definitions_render::Template;
+use serde_json::Value;
+
+/// What is wrong with the template of one version, or with its status blocks. That of a component or a trait is evaluated twice: for
+/// what is wrong with it whatever it is given, and with its defaults for what it costs. Others are only read.
+pub(crate) fn check_template(artifact: &Artifact, spec: &Value) -> Result<(), Refused> {
+    let invalid = |message| Refused {
+        reason: reason::INVALID_TEMPLATE,
+        message,
+    };
+    match artifact.type_ {
+        DefinitionType::Component | DefinitionType::Trait => {
+            let template = rendered(artifact, spec).map_err(invalid)?;
+            template.too_expensive().map_or(Ok(()), |problems| {
+                Err(Refused {
+                    reason: reason::TEMPLATE_TOO_EXPENSIVE,
+                    message: format!("the template is too expensive: {problems}"),
+                })
+            })
+        }
+        DefinitionType::Policy | DefinitionType::WorkflowStep => readable(artifact, spec).map_err(invalid),
+    }
+}
+
+/// What is rendered here must compile, make something, and refer to parameters that it has.
+fn rendered(artifact: &Artifact, spec: &Value) -> Result<Template, String> {
+    let definition = read_definition(artifact, spec).map_err(|error| error.to_string())?;
+    // A trait without a template does nothing, and there are such; a component has nothing to make.
+    if artifact.type_ == DefinitionType::Component && definition.template.trim().is_empty() {
+        return Err(
+            "it has no template, so nothing could use it; write one in CUE, as schematic.cue.template"
+                .to_owned(),
+        );
+    }
+    let template = Template::compile(definition)
+        .map_err(|diagnostics| format!("the template does not compile: {diagnostics}"))?;
+    if let Some(problems) = template.status_problems() {
+        return Err(format!("the status blocks are wrong: {problems}"));
+    }
+    match template.unusable() {
+        Some(problems) => Err(problems.to_string()),
+        None => Ok(template),
+    }
+}
+
+/// What others run may refer to what only they have, such as `vela/op`; it must be CUE all the same.
+fn readable(artifact: &Artifact, spec: &Value) -> Result<(), String> {
+    let Some(text) = spec["schematic"]["cue"]["template"].as_str() else {
+        return Ok(());
+    };
+    match syntax::parse(&Source::new(artifact.name.as_str(), text)) {
+        Ok(_) => Ok(()),
+        Err(diagnostics) => Err(format!("the template does not compile: {diagnostics}")),
+    }
+}
