@@ -2,7 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::claim::{ATTEMPTS, generated_name, is_claim_of};
-use crate::consumers::Consumers;
+use crate::consumers::{Consumers, Consuming};
 use crate::definition::{self, Definition};
 use crate::revision::{self, LabelEdits, Stored};
 use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
@@ -487,7 +487,7 @@ pub fn check_composite(
     if pins == Pins::Checked
         && is_pin
         && is_new
-        && let Err(why) = ByRevision.fetch(catalogue, &wish)
+        && let Err(why) = ByRevision.fetch(catalogue, &Consuming::of(&wish.composite_type, new), &wish)
         // Whoever has no composition yet may get one.
         && !matches!(why, Refusal::NoComposition(_))
     {

@@ -1,11 +1,12 @@
 //! All compositions of a cluster and their revisions, ready to be asked.
 
+use crate::consumers::Consuming;
 use crate::content::Content;
 use crate::revision::{Labels, Owner, Stored};
 use cambium_api::crossplane::TypeReference;
-use cambium_lineage::{Digest, Lineage, Revision, RevisionName, Scheme};
+use cambium_lineage::{Closures, Digest, Lineage, RevisionName, Scheme};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 /// All compositions and their revisions.
@@ -14,6 +15,7 @@ pub struct Catalogue {
     shelves: BTreeMap<String, Shelf>,
     /// Whose a revision is, by its name.
     owners: HashMap<String, String>,
+    closures: Closures<String, Consuming>,
 }
 
 /// One composition and its revisions.
@@ -100,6 +102,16 @@ impl Catalogue {
         Some(composition)
     }
 
+    /// Which revisions are closed for which composite resources, by composition.
+    pub fn closures(&self) -> &Closures<String, Consuming> {
+        &self.closures
+    }
+
+    /// Closes or opens revisions. Whom that concerns, [`Consumers::concerned`](crate::Consumers::concerned) knows.
+    pub fn closures_mut(&mut self) -> &mut Closures<String, Consuming> {
+        &mut self.closures
+    }
+
     /// One composition.
     pub fn get(&self, composition: &str) -> Option<&Shelf> {
         self.shelves.get(composition)
@@ -164,17 +176,21 @@ impl Shelf {
     /// named.
     pub fn lineage(&self, name: &str) -> &Lineage {
         self.lineage.get_or_init(|| {
-            let mut numbered: BTreeMap<u64, &Arc<Stored>> = BTreeMap::new();
             let own = self.stored.values().filter(|stored| self.is_own(stored));
-            for stored in own.filter(|stored| stored.revision.number() > 0) {
-                let known = numbered.entry(stored.revision.number()).or_insert(stored);
-                if self.rank(stored) > self.rank(known) {
-                    *known = stored;
-                }
-            }
-            let revisions: Vec<Revision> = numbered.values().map(|stored| stored.revision.clone()).collect();
+            let mut own: Vec<&Arc<Stored>> = own.collect();
+            own.sort_by_key(|stored| std::cmp::Reverse((stored.revision.number(), self.rank(stored))));
+            let says_it = |stored: &&&Arc<Stored>| stored.is_intact() && self.has_live_content(stored);
+            let holds_it = own.iter().find(says_it);
+            let current = holds_it.map(|stored| stored.revision.name().clone());
+            let mut numbers = BTreeSet::from([0]);
+            let (revisions, aside): (Vec<_>, Vec<_>) = own
+                .into_iter()
+                .partition(|stored| numbers.insert(stored.revision.number()));
+            let revision = |stored: &Arc<Stored>| stored.revision.clone();
             Lineage::builder(name, Scheme::ContentAddressed)
-                .revisions(revisions)
+                .revisions(revisions.into_iter().map(revision))
+                .aside(aside.into_iter().map(revision))
+                .current(current)
                 .build()
                 .expect("numbers are positive, and each number and each name is there once")
         })
@@ -190,23 +206,13 @@ impl Shelf {
         )
     }
 
+    /// The revision that those who select nothing follow.
+    pub fn current(&self, name: &str) -> Option<&Arc<Stored>> {
+        self.stored(self.lineage(name).current()?.name())
+    }
+
     /// Whether a revision holds what the composition says now.
     pub fn has_live_content(&self, stored: &Stored) -> bool {
         self.live.as_ref().is_some_and(|live| live.digest == stored.found)
-    }
-
-    /// The revision that those who select nothing follow: the one that holds what the composition says now, whatever numbers others have
-    /// been given; or else the newest.
-    pub fn followed(&self, name: &str) -> Option<&Arc<Stored>> {
-        let current = self.newest(name, |stored| self.has_live_content(stored));
-        current.or_else(|| self.newest(name, |_| true))
-    }
-
-    /// The newest revision that a test lets pass, among those that hold what was published.
-    pub fn newest(&self, name: &str, matches: impl Fn(&Stored) -> bool) -> Option<&Arc<Stored>> {
-        let revisions = self.lineage(name).revisions().iter().rev();
-        revisions
-            .filter_map(|revision| self.stored.get(revision.name()))
-            .find(|stored| stored.is_intact() && matches(stored))
     }
 }

@@ -6,6 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::select::{CompositionFetcher, Selector, Wish};
 use cambium_api::crossplane::{TypeReference, UpdatePolicy};
 use cambium_lineage::{RevisionName, Users};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +20,23 @@ pub struct Consuming {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+impl Consuming {
+    /// The composite resource of this kind that an object is.
+    pub fn of(type_: &Arc<TypeReference>, composite: &Value) -> Self {
+        let text = |field: &str| {
+            composite["metadata"][field]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Self {
+            type_: type_.clone(),
+            namespace: text("namespace"),
+            name: text("name"),
+        }
+    }
 }
 
 impl fmt::Display for Consuming {
@@ -200,7 +218,7 @@ impl Consumers {
         let Some(consumer) = self.all.get(key).filter(|consumer| consumer.composes) else {
             return false;
         };
-        match by.fetch(catalogue, &consumer.wish) {
+        match by.fetch(catalogue, key, &consumer.wish) {
             Ok(fetched) => match fetched.revision {
                 Some(stored) => {
                     consumer.failed

@@ -1,10 +1,12 @@
 //! Which composition a composite resource gets, and which revision of it.
 
 use crate::catalogue::{Catalogue, Shelf};
+use crate::consumers::Consuming;
 use crate::content::Content;
 use crate::definition::Definition;
 use crate::revision::{Labels, Stored};
 use cambium_api::crossplane::{TypeReference, UpdatePolicy};
+use cambium_lineage::{self as lineage, InUse, Policy, Question, Reference, Revision};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -87,6 +89,11 @@ pub enum Refusal {
         "cannot fetch Composition: CompositionRevision {0:?} was edited after it was published, and is not used; name another one"
     )]
     Altered(String),
+    /// Everything that it could follow is closed for it.
+    #[error(
+        "cannot fetch Composition: every CompositionRevision of {0:?} that it could use is closed for it by a staged upgrade"
+    )]
+    Closed(String),
     /// The composition is for another kind.
     #[error(
         "cannot configure composite resource: referenced composition is not compatible with this composite resource: {name} composes {found}, not {wanted}"
@@ -225,7 +232,7 @@ pub struct Fetched {
 /// Finds what a composite resource is composed by.
 pub trait CompositionFetcher {
     /// What is used for a composite resource that asks for this.
-    fn fetch(&self, catalogue: &Catalogue, wish: &Wish) -> Result<Fetched, Refusal>;
+    fn fetch(&self, catalogue: &Catalogue, consumer: &Consuming, wish: &Wish) -> Result<Fetched, Refusal>;
 }
 
 /// What one look at the catalogue finds for a composite resource.
@@ -242,8 +249,8 @@ pub enum Found {
 
 /// Looks what there is for a composite resource that asks for this. What is there and what is being published are decided by the same catalogue: whoever
 /// looked twice would find a revision neither there nor being published if it was published in between.
-pub fn look(by: &dyn CompositionFetcher, catalogue: &Catalogue, wish: &Wish) -> Found {
-    match by.fetch(catalogue, wish) {
+pub fn look(by: &dyn CompositionFetcher, catalogue: &Catalogue, consumer: &Consuming, wish: &Wish) -> Found {
+    match by.fetch(catalogue, consumer, wish) {
         Ok(fetched) => Found::Content(fetched),
         Err(refusal) if is_publishing(catalogue, &refusal) => Found::Publishing(refusal),
         Err(refusal) => Found::Refused(refusal),
@@ -270,7 +277,7 @@ fn is_publishing(catalogue: &Catalogue, refusal: &Refusal) -> bool {
 pub struct FromComposition;
 
 impl CompositionFetcher for FromComposition {
-    fn fetch(&self, catalogue: &Catalogue, wish: &Wish) -> Result<Fetched, Refusal> {
+    fn fetch(&self, catalogue: &Catalogue, _: &Consuming, wish: &Wish) -> Result<Fetched, Refusal> {
         let composition = wish.composition(catalogue)?;
         let live = catalogue.get(&composition).and_then(Shelf::live);
         let live = live.ok_or_else(|| Refusal::MissingComposition(composition.clone()))?;
@@ -288,15 +295,9 @@ impl CompositionFetcher for FromComposition {
 pub struct ByRevision;
 
 impl CompositionFetcher for ByRevision {
-    fn fetch(&self, catalogue: &Catalogue, wish: &Wish) -> Result<Fetched, Refusal> {
+    fn fetch(&self, catalogue: &Catalogue, consumer: &Consuming, wish: &Wish) -> Result<Fetched, Refusal> {
         let composition = wish.composition(catalogue)?;
-        let stored = match (wish.policy, &wish.revision) {
-            (UpdatePolicy::Manual, Some(named)) => pinned(catalogue, &composition, named)?,
-            (UpdatePolicy::Manual, None) => followed(catalogue, &composition, None)?,
-            (UpdatePolicy::Automatic, _) => {
-                followed(catalogue, &composition, wish.revision_selector.as_ref())?
-            }
-        };
+        let stored = resolve(catalogue, consumer, wish, &composition)?;
         wish.fits(stored.revision.name().as_str(), stored.composite_type.as_ref())?;
         Ok(Fetched {
             composition,
@@ -306,44 +307,73 @@ impl CompositionFetcher for ByRevision {
     }
 }
 
-/// A pinned revision must be there, belong to the composition, and hold what was published. The composition itself may be gone.
-fn pinned<'c>(catalogue: &'c Catalogue, composition: &str, named: &str) -> Result<&'c Arc<Stored>, Refusal> {
-    let stored = catalogue
-        .revision(named)
-        .ok_or_else(|| Refusal::MissingRevision(named.to_owned()))?;
-    let shelf = catalogue.get(&stored.composition);
-    if stored.composition != composition || !shelf.is_some_and(|shelf| shelf.is_own(stored)) {
-        return Err(Refusal::ForeignRevision {
+/// Asks the lineage of the composition. Those who are told use what they name, though the composition itself may be gone; the others follow.
+fn resolve<'c>(
+    catalogue: &'c Catalogue,
+    consumer: &Consuming,
+    wish: &Wish,
+    composition: &str,
+) -> Result<&'c Arc<Stored>, Refusal> {
+    let told = wish
+        .revision
+        .as_deref()
+        .filter(|_| wish.policy == UpdatePolicy::Manual);
+    let shelf = catalogue
+        .get(composition)
+        .filter(|shelf| told.is_some() || shelf.live().is_some());
+    let shelf = match (shelf, told) {
+        (Some(shelf), _) => shelf,
+        (None, Some(named)) => return Err(not_its_own(catalogue, composition, named)),
+        (None, None) => return Err(Refusal::MissingComposition(composition.to_owned())),
+    };
+    let in_use = match told.map(str::parse) {
+        None => None,
+        Some(Ok(name)) => Some(InUse::named(name)),
+        // No revision has such a name.
+        Some(Err(_)) => return Err(not_its_own(catalogue, composition, told.unwrap_or_default())),
+    };
+    let lineage = shelf.lineage(composition);
+    let reference = Reference::bare(lineage);
+    let policy = match wish.policy {
+        UpdatePolicy::Automatic => Policy::Automatic,
+        UpdatePolicy::Manual => Policy::Manual,
+    };
+    let closed = catalogue.closures().closed_for(&composition.to_owned(), consumer);
+    let mut question = Question::new(&reference, policy, lineage)
+        .using(in_use.as_ref())
+        .closed_to(&closed);
+    let labels = wish.revision_selector.as_ref();
+    let text = labels.map(ToString::to_string).unwrap_or_default();
+    let matches = |revision: &Revision| {
+        let stored = shelf.stored(revision.name());
+        labels.is_none_or(|labels| stored.is_some_and(|stored| labels.matches(&stored.labels)))
+    };
+    if labels.is_some() {
+        question = question.among(lineage::Selector::new(&text, &matches));
+    }
+    let choice = question.resolve().decision.map_err(|refused| match refused {
+        lineage::Refusal::Vanished { name, .. } => not_its_own(catalogue, composition, name.as_str()),
+        lineage::Refusal::Altered { name, .. } => Refusal::Altered(name.to_string()),
+        lineage::Refusal::NoneSelected { .. } => Refusal::NoMatch {
+            composition: composition.to_owned(),
+            selector: labels.cloned().unwrap_or_default(),
+        },
+        lineage::Refusal::Closed { .. } => Refusal::Closed(composition.to_owned()),
+        _ => Refusal::NoRevision(composition.to_owned()),
+    })?;
+    shelf
+        .stored(choice.revision.name())
+        .ok_or_else(|| Refusal::NoRevision(composition.to_owned()))
+}
+
+/// Why a composition cannot be used by a revision that is none of its own: that is another one's, or is not there.
+fn not_its_own(catalogue: &Catalogue, composition: &str, named: &str) -> Refusal {
+    match catalogue.revision(named) {
+        Some(stored) => Refusal::ForeignRevision {
             revision: named.to_owned(),
             owner: stored.composition.clone(),
             composition: composition.to_owned(),
-        });
-    }
-    match stored.is_intact() {
-        true => Ok(stored),
-        false => Err(Refusal::Altered(named.to_owned())),
-    }
-}
-
-/// The current revision, or the newest that has the labels.
-fn followed<'c>(
-    catalogue: &'c Catalogue,
-    composition: &str,
-    selector: Option<&Selector>,
-) -> Result<&'c Arc<Stored>, Refusal> {
-    let shelf = catalogue
-        .get(composition)
-        .filter(|shelf| shelf.live().is_some())
-        .ok_or_else(|| Refusal::MissingComposition(composition.to_owned()))?;
-    let found = match selector {
-        Some(selector) => shelf.newest(composition, |stored| selector.matches(&stored.labels)),
-        None => shelf.followed(composition),
-    };
-    found.ok_or_else(|| match selector {
-        Some(selector) if !shelf.lineage(composition).revisions().is_empty() => Refusal::NoMatch {
-            composition: composition.to_owned(),
-            selector: selector.clone(),
         },
-        _ => Refusal::NoRevision(composition.to_owned()),
-    })
+        None => Refusal::MissingRevision(named.to_owned()),
+    }
 }

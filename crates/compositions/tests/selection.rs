@@ -7,7 +7,7 @@ mod definitions;
 use cambium_compositions::definition::read;
 use cambium_compositions::revision::{LabelEdits, Stored};
 use cambium_compositions::{
-    ByRevision, Catalogue, CompositionFetcher, Found, FromComposition, Live, Wish, look,
+    ByRevision, Catalogue, CompositionFetcher, Consuming, Found, FromComposition, Live, Wish, look,
 };
 use cambium_lineage::Digest;
 use definitions::{lakes, typed};
@@ -76,6 +76,15 @@ fn catalogue() -> Catalogue {
     catalogue
 }
 
+/// The composite resource that asks.
+fn deep(wish: &Wish) -> Consuming {
+    Consuming {
+        type_: wish.composite_type.clone(),
+        namespace: String::new(),
+        name: "deep".to_owned(),
+    }
+}
+
 /// What a composite resource with this machinery gets by a definition with more in its spec: the revision's name, or why none.
 fn get(by: &dyn CompositionFetcher, definition: &Value, machinery: &Value) -> String {
     let mut object = lakes();
@@ -85,7 +94,7 @@ fn get(by: &dyn CompositionFetcher, definition: &Value, machinery: &Value) -> St
     let definition = read(&typed(object)).unwrap();
     let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
     let wish = Wish::of(&definition, &composite);
-    match by.fetch(&catalogue(), &wish) {
+    match by.fetch(&catalogue(), &deep(&wish), &wish) {
         Ok(fetched) => match fetched.revision {
             Some(stored) => {
                 assert_eq!(stored.composition, fetched.composition);
@@ -328,7 +337,7 @@ fn a_revision_that_is_nobodys_belongs_to_the_composition_it_is_labelled_with() {
         &definition,
         &json!({"spec": {"compositionRef": reference("base")}}),
     );
-    let fetched = ByRevision.fetch(&catalogue, &wish).unwrap();
+    let fetched = ByRevision.fetch(&catalogue, &deep(&wish), &wish).unwrap();
     assert_eq!(fetched.revision.unwrap().revision.name().as_str(), "base-9");
 }
 
@@ -377,7 +386,8 @@ fn a_number_that_somebody_gave_does_not_move_those_who_follow_the_composition() 
     let definition = read(&typed(lakes())).unwrap();
     let get = |machinery: Value| {
         let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
-        let fetched = ByRevision.fetch(&catalogue, &Wish::of(&definition, &composite));
+        let wish = Wish::of(&definition, &composite);
+        let fetched = ByRevision.fetch(&catalogue, &deep(&wish), &wish);
         fetched.unwrap().revision.unwrap().revision.name().to_string()
     };
     assert_eq!(get(json!({"compositionRef": reference("base")})), "base-6");
@@ -393,7 +403,10 @@ fn nobody_runs_a_revision_that_cannot_be_pinned() {
     let runs = |machinery: Value| {
         let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
         let wish = Wish::of(&definition, &composite);
-        ByRevision.fetch(&catalogue(), &wish).unwrap_err().leaves_named()
+        ByRevision
+            .fetch(&catalogue(), &deep(&wish), &wish)
+            .unwrap_err()
+            .leaves_named()
     };
     let pin = |revision: &str| json!({"compositionRef": {"name": "base"}, "compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": revision}});
     assert!(!runs(pin("nothing")));
@@ -408,7 +421,8 @@ fn nobody_runs_a_revision_that_cannot_be_pinned() {
 fn looked(catalogue: &Catalogue, machinery: &Value) -> String {
     let definition = read(&typed(lakes())).unwrap();
     let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
-    match look(&ByRevision, catalogue, &Wish::of(&definition, &composite)) {
+    let wish = Wish::of(&definition, &composite);
+    match look(&ByRevision, catalogue, &deep(&wish), &wish) {
         Found::Content(fetched) => fetched.revision.unwrap().revision.name().to_string(),
         Found::Publishing(_) => "is being published".to_owned(),
         Found::Refused(_) => "is refused".to_owned(),
@@ -451,4 +465,34 @@ fn nobody_is_refused_at_any_moment_of_a_publish() {
     put(&mut catalogue, 2, "rapid", "2");
     assert_eq!(looked(&catalogue, &wish("rapid")), "new-2");
     assert_eq!(looked(&catalogue, &wish("none")), "is refused");
+}
+
+#[test]
+fn a_closed_revision_is_for_those_alone_for_whom_it_was_opened() {
+    let definition = read(&typed(lakes())).unwrap();
+    let mut catalogue = catalogue();
+    let get = |catalogue: &Catalogue, machinery: &Value| {
+        let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
+        let wish = Wish::of(&definition, &composite);
+        match ByRevision.fetch(catalogue, &deep(&wish), &wish) {
+            Ok(fetched) => fetched.revision.unwrap().revision.name().to_string(),
+            Err(refusal) => refusal.to_string(),
+        }
+    };
+    let follows = json!({"compositionRef": reference("base")});
+    let told = json!({"compositionRef": reference("base"), "compositionUpdatePolicy": "Manual",
+        "compositionRevisionRef": reference("base-3")});
+    let base = "base".to_owned();
+    let newest = "base-3".parse().unwrap();
+    assert_eq!(get(&catalogue, &follows), "base-3");
+    catalogue.closures_mut().close(&base, "base-3".parse().unwrap());
+    assert_eq!(get(&catalogue, &follows), "base-2");
+    assert_eq!(get(&catalogue, &told), "base-3");
+    let consumer = deep(&Wish::of(&definition, &json!({"metadata": {}, "spec": follows})));
+    catalogue.closures_mut().open_for(&base, &newest, [consumer]);
+    assert_eq!(get(&catalogue, &follows), "base-3");
+    for revision in ["base-1", "base-2", "base-3"] {
+        catalogue.closures_mut().close(&base, revision.parse().unwrap());
+    }
+    assert!(get(&catalogue, &follows).contains("is closed for it"));
 }

@@ -1,9 +1,9 @@
 //! Everything that is published in a cluster, ready to be asked.
 
-use crate::{Artifact, Stored};
+use crate::{Artifact, Consuming, Stored};
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
-use cambium_lineage::{Lineage, LineageError, RevisionName, Scheme};
+use cambium_lineage::{Closures, Lineage, LineageError, RevisionName, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ pub struct Catalogue {
     /// Whose a revision is, by its namespace and name.
     owners: BTreeMap<(String, String), Artifact>,
     local: LocalDefinitions,
+    closures: Closures<Artifact, Consuming>,
 }
 
 /// Whether Applications use definitions of their own namespace.
@@ -83,6 +84,16 @@ impl Catalogue {
     pub fn with_local(mut self, local: LocalDefinitions) -> Self {
         self.local = local;
         self
+    }
+
+    /// Which revisions are closed for which Applications.
+    pub fn closures(&self) -> &Closures<Artifact, Consuming> {
+        &self.closures
+    }
+
+    /// Closes or opens revisions. Whom that concerns, [`Consumers::concerned`](crate::Consumers::concerned) knows.
+    pub fn closures_mut(&mut self) -> &mut Closures<Artifact, Consuming> {
+        &mut self.closures
     }
 
     /// One definition.

@@ -34,6 +34,20 @@ impl Consuming {
             name: name.into(),
         }
     }
+
+    /// The application that an object is.
+    pub fn of(application: &Value) -> Self {
+        let text = |field: &str| {
+            application["metadata"][field]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Self {
+            namespace: text("namespace"),
+            name: text("name"),
+        }
+    }
 }
 
 impl fmt::Display for Consuming {
@@ -285,7 +299,7 @@ impl Consumers {
                 return false;
             }
             let differs = || differs(catalogue, key, consumer.failed, follow, asked, using.as_ref());
-            if follow.lock.is_some() {
+            if follow.lock.is_some() || !catalogue.closures().is_empty() {
                 return differs();
             }
             let situation = Situation {
@@ -367,7 +381,7 @@ impl Consumers {
     }
 }
 
-/// All that an answer depends on, where there is no lock.
+/// All that an answer depends on, where there is no lock and nothing is closed.
 #[derive(PartialEq, Eq, Hash)]
 struct Situation<'c> {
     namespace: &'c str,
@@ -386,7 +400,7 @@ fn differs(
     asked: &Asked,
     using: Option<&Using>,
 ) -> bool {
-    let answer = resolve(catalogue, &key.namespace, follow, asked, using);
+    let answer = resolve(catalogue, key, follow, asked, using);
     match (answer.outcome, using) {
         (Ok(_), None) => true,
         (Ok(resolved), Some(using)) => {

@@ -2,7 +2,7 @@
 
 use crate::application::Recorded;
 use crate::resolve::{Inquiry, condition_reason, kind_in_lock};
-use crate::{Answer, Asked, Catalogue, Follow, Refused, Using, asked, follow, resolve};
+use crate::{Answer, Asked, Catalogue, Consuming, Follow, Refused, Using, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_lineage::{Explanation, Lineage, Lock, Policy, Reference, Revision, Scheme, Verdict, Wanted};
@@ -62,7 +62,7 @@ pub fn upgrade(
             ));
         }
     }
-    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let consumer = &Consuming::of(application);
     let mut moves = Vec::new();
     for asked in &references {
         let wish = wishes
@@ -75,7 +75,7 @@ pub fn upgrade(
         let current = current_version(application, asked);
         let wanted = match wish {
             Some(version) => with_version(asked, version),
-            None => highest(catalogue, namespace, &follow, asked, current.as_deref()),
+            None => highest(catalogue, consumer, &follow, asked, current.as_deref()),
         };
         match wanted {
             Ok(None) if follow.lock.is_none() => {}
@@ -84,7 +84,7 @@ pub fn upgrade(
                 let to = to.unwrap_or_else(|| asked.text.clone());
                 let answer = resolve(
                     catalogue,
-                    namespace,
+                    consumer,
                     &unbound(),
                     &Asked {
                         text: to.clone(),
@@ -120,7 +120,7 @@ pub fn upgrade(
     }
     let spec = with_references(application, &moves);
     let lock = match &follow.lock {
-        Some(old) => Some(relocked(old, catalogue, namespace, &spec, &moves)?),
+        Some(old) => Some(relocked(old, catalogue, consumer, &spec, &moves)?),
         None => None,
     };
     Ok(MovePlan {
@@ -160,7 +160,7 @@ fn along(application: &Value, references: &[Asked], moves: &[Move]) -> Vec<Move>
 fn relocked(
     old: &Lock,
     catalogue: &Catalogue,
-    namespace: &str,
+    consumer: &Consuming,
     spec: &Value,
     moves: &[Move],
 ) -> Result<String, Vec<Refused>> {
@@ -175,7 +175,7 @@ fn relocked(
         .partition(|asked| !moved(asked) && known(asked).is_some());
     let answers: Vec<Answer> = go
         .into_iter()
-        .map(|asked| resolve(catalogue, namespace, &unbound(), asked, None))
+        .map(|asked| resolve(catalogue, consumer, &unbound(), asked, None))
         .collect();
     let mut entries = json!(lock(&answers)?);
     for asked in stay {
@@ -194,13 +194,13 @@ fn relocked(
 /// A plan to make an application what it was: its spec, with every reference at exactly what it resolved to then. Refused if that
 /// cannot be said any more.
 pub fn rollback(application: &Value, to: &Recorded, catalogue: &Catalogue) -> Result<MovePlan, Vec<Refused>> {
-    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let consumer = &Consuming::of(application);
     let mut snapshot = to.application.clone();
     let then: Vec<Asked> = asked(&snapshot);
     let mut pins = Vec::new();
     let mut problems = Vec::new();
     for asked in &then {
-        match pin(asked, to, catalogue, namespace) {
+        match pin(asked, to, catalogue, consumer) {
             Ok(pin) => pins.push(pin),
             Err(message) => problems.push(Refused {
                 reason: reason::REVISION_CHANGED,
@@ -248,7 +248,7 @@ pub fn rollback(application: &Value, to: &Recorded, catalogue: &Catalogue) -> Re
 }
 
 /// The exact reference to what a reference resolved to then, which must lead there now.
-fn pin(asked: &Asked, to: &Recorded, catalogue: &Catalogue, namespace: &str) -> Result<Move, String> {
+fn pin(asked: &Asked, to: &Recorded, catalogue: &Catalogue, consumer: &Consuming) -> Result<Move, String> {
     let used = to
         .definitions
         .iter()
@@ -269,7 +269,7 @@ fn pin(asked: &Asked, to: &Recorded, catalogue: &Catalogue, namespace: &str) -> 
         text: text.clone(),
         ..asked.clone()
     };
-    let found = resolve(catalogue, namespace, &unbound(), &exactly, None)
+    let found = resolve(catalogue, consumer, &unbound(), &exactly, None)
         .outcome
         .map_err(|refused| format!("it was {place}/{}, and now {}", used.revision, refused.message))?;
     let same = found.stored.artifact == stored.artifact
@@ -362,12 +362,12 @@ pub struct Explained {
 /// Says of every revision why a reference got it or did not.
 pub fn explain(
     catalogue: &Catalogue,
-    namespace: &str,
+    consumer: &Consuming,
     follow: &Follow,
     asked: &Asked,
     using: Option<&Using>,
 ) -> Result<Vec<Explained>, Refused> {
-    let inquiry = Inquiry::new(catalogue, namespace, follow, asked, using)?;
+    let inquiry = Inquiry::new(catalogue, consumer, follow, asked, using)?;
     let Explanation { resolution, lines } = inquiry.question().explain();
     if lines.is_empty()
         && let Err(refusal) = resolution.decision
@@ -401,14 +401,14 @@ fn with_version(asked: &Asked, version: &str) -> Result<Option<String>, Refused>
 /// What a reference must become to get the highest release, in the shape it has; nothing if it gets that as it is.
 fn highest(
     catalogue: &Catalogue,
-    namespace: &str,
+    consumer: &Consuming,
     follow: &Follow,
     asked: &Asked,
     current: Option<&str>,
 ) -> Result<Option<String>, Refused> {
     let reference = parsed(asked)?;
     let name = reference.artifact();
-    let Some((_, shelf)) = catalogue.find(namespace, asked.type_, name) else {
+    let Some((_, shelf)) = catalogue.find(&consumer.namespace, asked.type_, name) else {
         return Ok(None);
     };
     let Ok(lineage) = shelf.lineage() else {

@@ -1,10 +1,12 @@
 //! What the references of an application get.
 
 use crate::catalogue::Shelf;
-use crate::{Artifact, Catalogue, Stored};
+use crate::{Artifact, Catalogue, Consuming, Stored};
 use cambium_api::names::{SYSTEM_NAMESPACE, annotation, reason};
 use cambium_api::v1beta1::DefinitionType;
-use cambium_lineage::{Chosen, InUse, Lineage, Lock, Locked, Movement, Policy, Question, Reference, Refusal};
+use cambium_lineage::{
+    Chosen, Closed, InUse, Lineage, Lock, Locked, Movement, Policy, Question, Reference, Refusal,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -211,16 +213,16 @@ pub struct Using {
     pub revision: InUse,
 }
 
-/// What a reference in an application of this namespace gets.
+/// What a reference in an application gets.
 pub fn resolve(
     catalogue: &Catalogue,
-    namespace: &str,
+    consumer: &Consuming,
     follow: &Follow,
     asked: &Asked,
     using: Option<&Using>,
 ) -> Answer {
     Answer {
-        outcome: Inquiry::new(catalogue, namespace, follow, asked, using)
+        outcome: Inquiry::new(catalogue, consumer, follow, asked, using)
             .and_then(|inquiry| inquiry.outcome()),
         asked: asked.clone(),
         policy: follow.policy,
@@ -239,17 +241,19 @@ pub(crate) struct Inquiry<'a> {
     lineage: &'a Lineage,
     locked: Option<&'a Locked>,
     in_use: Option<&'a InUse>,
+    closed: Closed,
 }
 
 impl<'a> Inquiry<'a> {
     pub(crate) fn new(
         catalogue: &'a Catalogue,
-        namespace: &str,
+        consumer: &Consuming,
         follow: &'a Follow,
         asked: &Asked,
         using: Option<&'a Using>,
     ) -> Result<Self, Refused> {
         let refuse = |reason, message| Refused { reason, message };
+        let namespace = consumer.namespace.as_str();
         let reference: Reference = asked
             .text
             .parse()
@@ -307,6 +311,7 @@ impl<'a> Inquiry<'a> {
             in_use: using
                 .filter(|using| using.namespace == artifact.namespace || locked.is_none() && stays(shelf))
                 .map(|using| &using.revision),
+            closed: catalogue.closures().closed_for(artifact, consumer),
             reference,
             artifact,
             shelf,
@@ -316,7 +321,9 @@ impl<'a> Inquiry<'a> {
     }
 
     pub(crate) fn question(&self) -> Question<'_, 'a> {
-        let question = Question::new(&self.reference, self.policy, self.lineage).using(self.in_use);
+        let question = Question::new(&self.reference, self.policy, self.lineage)
+            .using(self.in_use)
+            .closed_to(&self.closed);
         let question = match self.edited {
             true => question.edited(),
             false => question,
@@ -380,7 +387,7 @@ pub(crate) fn condition_reason(refusal: &Refusal) -> &'static str {
         | Refusal::OtherBuild { .. }
         | Refusal::NoSuchRevision { .. }
         | Refusal::NoneSelected { .. }
-        | Refusal::AwaitsStage { .. } => reason::VERSION_NOT_FOUND,
+        | Refusal::Closed { .. } => reason::VERSION_NOT_FOUND,
         Refusal::PartialWhilePinned { .. } => reason::PARTIAL_WHILE_PINNED,
         Refusal::Vanished { .. } | Refusal::Exchanged { .. } | Refusal::Altered { .. } => {
             reason::REVISION_CHANGED

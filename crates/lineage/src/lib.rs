@@ -7,13 +7,14 @@
 //!                                          │
 //!               Revision … Revision ──► Lineage ──► retain ──► keep, mark, delete
 //!                                          │
-//!   Reference, Policy, InUse, Lock ────► resolve ──► one revision, or a refusal
+//!   Reference, Policy, InUse, Lock, Closed ──► resolve ──► one revision, or a refusal
 //! ```
 //!
 //! Nothing here reads a clock or a store, and nothing knows what the revisions are revisions of: names of annotations and labels
 //! stay outside, policies come in as enums, and the time is an argument.
 
 mod canonical;
+mod closed;
 mod digest;
 mod lineage;
 mod lock;
@@ -26,6 +27,7 @@ mod revision;
 mod version;
 
 pub use canonical::canonical;
+pub use closed::{Closed, Closures};
 pub use digest::{Digest, DigestError};
 pub use lineage::{HIGHEST_NUMBER, Lineage, LineageBuilder, LineageError, LineageProblem, Scheme};
 pub use lock::{Lock, LockError, LockRefusal, Locked};

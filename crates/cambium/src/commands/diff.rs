@@ -3,7 +3,7 @@
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
-use cambium_definitions::{Asked, Catalogue, Follow, Stored, resolve};
+use cambium_definitions::{Asked, Catalogue, Consuming, Follow, Stored, resolve};
 use cambium_lineage::{Policy, Reference, ReferenceError};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
@@ -186,7 +186,11 @@ fn find(catalogue: &Catalogue, namespace: &str, type_: DefinitionType, text: &st
         lock: None,
         publish_version: None,
     };
-    let answer = resolve(catalogue, namespace, &follow, &asked, None);
+    let anybody = Consuming {
+        namespace: namespace.to_owned(),
+        name: String::new(),
+    };
+    let answer = resolve(catalogue, &anybody, &follow, &asked, None);
     let resolved = answer.outcome.map_err(|refused| Refusals::from(vec![refused]))?;
     Ok(resolved.stored)
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use cambium_api::crossplane::UpdatePolicy;
+use cambium_compositions as compositions;
 use cambium_compositions::{ByRevision, CompositionFetcher as _, Refusal, Wish};
 use cambium_definitions::application::answers;
 use cambium_definitions::{Asked, Consuming, Follow, asked, follow, resolve};
@@ -168,7 +169,7 @@ fn references(world: &World, key: &Consuming, application: &Value, follow: &Foll
         let newer = match frozen {
             None => resolved.newer.clone(),
             Some(version) => {
-                let thawed = resolve(&world.catalogue, &key.namespace, follow, asked, None);
+                let thawed = resolve(&world.catalogue, key, follow, asked, None);
                 let newest = thawed.outcome.ok().map(|thawed| match thawed.newer {
                     Some((newest, _)) => newest,
                     None => thawed.stored.revision.to_string(),
@@ -195,9 +196,13 @@ fn behind(fleet: &Fleet, kind: &Kind, composite: &Value) -> Option<Value> {
     let wish = Wish::of(&kind.definition, composite);
     let composition = wish.composition(&fleet.catalogue).ok();
     let shelf = composition.as_ref().and_then(|name| fleet.catalogue.get(name));
-    let newest = shelf.and_then(|shelf| shelf.newest(composition.as_deref().unwrap_or_default(), |_| true));
+    let newest = shelf.and_then(|shelf| shelf.current(composition.as_deref().unwrap_or_default()));
     let newest = newest.map(|stored| stored.revision.name().to_string());
-    let fetched = ByRevision.fetch(&fleet.catalogue, &wish);
+    let fetched = ByRevision.fetch(
+        &fleet.catalogue,
+        &compositions::Consuming::of(&wish.composite_type, composite),
+        &wish,
+    );
     // What it is composed by, if it names something that it can be composed by.
     let is_named = fetched.as_ref().err().is_none_or(Refusal::leaves_named);
     let at = wish.revision.as_ref().filter(|_| is_named);

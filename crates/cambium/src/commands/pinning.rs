@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_compositions::{ByRevision, CompositionFetcher as _, Field, Refusal, Wish};
+use cambium_compositions::{ByRevision, CompositionFetcher as _, Consuming, Field, Refusal, Wish};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -60,7 +60,11 @@ pub(crate) async fn pin(options: &Pin) -> Result<()> {
     let mut pinned = Wish::of(&kind.definition, composite);
     pinned.policy = UpdatePolicy::Manual;
     pinned.revision = Some(revision.clone());
-    let fetched = ByRevision.fetch(&fleet.catalogue, &pinned);
+    let fetched = ByRevision.fetch(
+        &fleet.catalogue,
+        &Consuming::of(&pinned.composite_type, composite),
+        &pinned,
+    );
     fetched.map_err(unfit)?;
     let patch = layout.patch([
         (Field::UpdatePolicy, json!("Manual")),
@@ -87,7 +91,11 @@ pub(crate) async fn follow(options: &Follow) -> Result<()> {
     refuse_if_enforced(kind, UpdatePolicy::Automatic)?;
     let mut wish = Wish::of(&kind.definition, composite);
     wish.policy = UpdatePolicy::Automatic;
-    let fetched = ByRevision.fetch(&fleet.catalogue, &wish);
+    let fetched = ByRevision.fetch(
+        &fleet.catalogue,
+        &Consuming::of(&wish.composite_type, composite),
+        &wish,
+    );
     let fetched = fetched.map_err(unfit)?;
     let patch = kind
         .definition
@@ -111,7 +119,8 @@ fn unfit(refusal: Refusal) -> anyhow::Error {
         | Refusal::MissingComposition(_)
         | Refusal::NoRevision(_)
         | Refusal::NoMatch { .. }
-        | Refusal::MissingRevision(_) => NotFound(text).into(),
+        | Refusal::MissingRevision(_)
+        | Refusal::Closed(_) => NotFound(text).into(),
         Refusal::ForeignRevision { .. } | Refusal::Altered(_) | Refusal::Incompatible { .. } => {
             WrongUse(text).into()
         }

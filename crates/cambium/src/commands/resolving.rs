@@ -5,7 +5,7 @@ use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::{ApplicationStatus, ResolvedReference};
 use cambium_definitions::application::answers;
 use cambium_definitions::moves::explain;
-use cambium_definitions::{Asked, Using, follow};
+use cambium_definitions::{Asked, Consuming, Using, follow};
 use cambium_lineage::InUse;
 use serde_json::{Value, json};
 
@@ -47,7 +47,13 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
         let asked = &answer.asked;
         let known = known(&status.references, asked);
         let using = known.and_then(using);
-        let explained = explain(&world.catalogue, &namespace, &follow, asked, using.as_ref());
+        let explained = explain(
+            &world.catalogue,
+            &Consuming::of(application),
+            &follow,
+            asked,
+            using.as_ref(),
+        );
         let hidden = world.hidden(&namespace, asked, answer.outcome.as_ref().err());
         let (got, from, why) = match (&answer.outcome, hidden) {
             // What may not be read is told as the manager has found it.

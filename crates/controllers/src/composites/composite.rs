@@ -108,7 +108,7 @@ impl Run<'_> {
     /// Makes the world as the composite resource and its composition say.
     async fn keep(&mut self) -> kube::Result<Outcome> {
         let wish = Wish::of(&self.defined.definition, &self.composite);
-        let fetched = match self.context.state.look(&wish) {
+        let fetched = match self.context.state.look(&self.key, &wish) {
             Found::Content(fetched) => fetched,
             Found::Publishing(_) if self.context.state.composites.failures(&self.key) < PUBLISHED => {
                 return Ok(Outcome::Retry);
@@ -154,7 +154,7 @@ impl Run<'_> {
         let note = Note::warning(reason::SELECT_COMPOSITION, message.as_str());
         self.refuse(note, None).await?;
         // Whoever changes that wakes us, if we are known to wait. What came before that was known wakes nobody.
-        Ok(match self.context.state.look(wish) {
+        Ok(match self.context.state.look(&self.key, wish) {
             Found::Publishing(still) | Found::Refused(still) if still.to_string() == message => Outcome::Done,
             _ => Outcome::Again,
         })

@@ -165,8 +165,8 @@ impl State {
     }
 
     /// What there is for a composite resource that asks for this.
-    pub(super) fn look(&self, wish: &Wish) -> Found {
-        cambium_compositions::look(&*self.fetcher, &self.catalogue(), wish)
+    pub(super) fn look(&self, consumer: &Consuming, wish: &Wish) -> Found {
+        cambium_compositions::look(&*self.fetcher, &self.catalogue(), consumer, wish)
     }
 
     pub(super) fn fetcher(&self) -> &dyn CompositionFetcher {

@@ -4,7 +4,7 @@ use super::before::Before;
 use super::recorded::{Recorded, snapshot};
 use super::unsupported;
 use super::work::{Rendering, Work, work_or_hold_back};
-use crate::{Answer, Asked, Catalogue, Follow, Refused, Resolved, Stored, asked, follow, resolve};
+use crate::{Answer, Asked, Catalogue, Consuming, Follow, Refused, Resolved, Stored, asked, follow, resolve};
 use cambium_api::names::{annotation, reason};
 use cambium_api::v1beta1::DefinitionUse;
 use cambium_definitions_render::ClusterVersion;
@@ -133,10 +133,10 @@ pub fn answers<'a>(
             frozen: Some(frozen),
         });
     }
-    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let consumer = Consuming::of(application);
     let before = Before::of(application, recorded);
     let answer = |asked: &Asked| {
-        let get = |using| resolve(catalogue, namespace, &follow, asked, using);
+        let get = |using| resolve(catalogue, &consumer, &follow, asked, using);
         let mut answer = get(before.taken(asked));
         // An application that says again what was recorded is back there: what it took in between, and could not render, is forgotten.
         let follows = answer.outcome.as_ref().is_ok_and(|resolved| resolved.follows);

@@ -171,7 +171,6 @@ fn policy_name(policy: Policy, frozen: Option<&str>) -> &'static str {
         Policy::Automatic => "Automatic",
         Policy::Pinned => "Pinned",
         Policy::Manual => "Manual",
-        Policy::Staged { .. } => "Staged",
     }
 }
 

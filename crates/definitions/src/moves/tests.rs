@@ -30,6 +30,13 @@ fn catalogue(versions: &[&str], numbers: u64) -> Catalogue {
     catalogue
 }
 
+fn team() -> Consuming {
+    Consuming {
+        namespace: "team".to_owned(),
+        name: "shop".to_owned(),
+    }
+}
+
 fn application(annotations: Value, components: &[(&str, &str, &str)]) -> Value {
     let spec: Vec<Value> = components
         .iter()
@@ -123,7 +130,7 @@ fn a_lock_has_one_answer_for_a_text() {
     let then = catalogue(&["1.2.3"], 0);
     let answers: Vec<Answer> = asked(&application(json!({}), &references))
         .iter()
-        .map(|asked| resolve(&then, "team", &unbound(), asked, None))
+        .map(|asked| resolve(&then, &team(), &unbound(), asked, None))
         .collect();
     let locked = lock(&answers).expect("a lock").to_string();
     let application = application(json!({"app.oam.dev/lock": locked}), &references);
@@ -143,7 +150,7 @@ fn a_lock_moves_with_what_moves_and_holds_the_rest() {
     let references = [("a", "web@1", "1.2.3"), ("b", "web@1.2", "1.2.3")];
     let answers: Vec<Answer> = asked(&application(json!({}), &references))
         .iter()
-        .map(|asked| resolve(&before, "team", &unbound(), asked, None))
+        .map(|asked| resolve(&before, &team(), &unbound(), asked, None))
         .collect();
     let locked = lock(&answers).expect("a lock").to_string();
     let application = application(json!({"app.oam.dev/lock": locked}), &references);

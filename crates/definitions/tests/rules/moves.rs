@@ -3,7 +3,7 @@
 use crate::world::{World, application, component};
 use cambium_definitions::application::{Observed, draft};
 use cambium_definitions::moves::{lock, upgrade};
-use cambium_definitions::{Catalogue, asked, follow, resolve};
+use cambium_definitions::{Catalogue, Consuming, asked, follow, resolve};
 use cambium_definitions_render::ClusterVersion;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -47,7 +47,15 @@ fn a_lock_holds_what_was_resolved_and_nothing_newer() {
     let mut shop = application("shop", json!({}), &["a@1"]);
     let answers: Vec<_> = asked(&shop)
         .iter()
-        .map(|one| resolve(&catalogue, "team", &follow(&shop).unwrap(), one, None))
+        .map(|one| {
+            resolve(
+                &catalogue,
+                &Consuming::of(&shop),
+                &follow(&shop).unwrap(),
+                one,
+                None,
+            )
+        })
         .collect();
     let locked = lock(&answers).unwrap();
     shop["metadata"]["annotations"] = json!({"app.oam.dev/lock": serde_json::to_string(&locked).unwrap()});

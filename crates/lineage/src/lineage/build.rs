@@ -5,6 +5,7 @@ use super::{HIGHEST_NUMBER, Lineage, Scheme};
 use crate::name::{GivenName, RevisionName};
 use crate::revision::Revision;
 use crate::version::Version;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Collects revisions, in any order, and checks them when the lineage is built.
@@ -14,6 +15,8 @@ pub struct LineageBuilder {
     scheme: Scheme,
     revisions: Vec<Revision>,
     issued: u64,
+    current: Option<RevisionName>,
+    aside: BTreeMap<RevisionName, Revision>,
 }
 
 impl LineageBuilder {
@@ -23,6 +26,8 @@ impl LineageBuilder {
             scheme,
             revisions: Vec::new(),
             issued: 0,
+            current: None,
+            aside: BTreeMap::new(),
         }
     }
 
@@ -44,6 +49,21 @@ impl LineageBuilder {
         self
     }
 
+    /// Says which revision holds what the artifact says now, whatever numbers the others have.
+    pub fn current(mut self, name: Option<RevisionName>) -> Self {
+        self.current = name;
+        self
+    }
+
+    /// Adds revisions that can be named and not followed, because others have their numbers.
+    pub fn aside(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        let named = revisions
+            .into_iter()
+            .map(|revision| (revision.name().clone(), revision));
+        self.aside.extend(named);
+        self
+    }
+
     /// Checks everything and sorts; the error lists all that is wrong.
     pub fn build(mut self) -> Result<Lineage, LineageError> {
         self.revisions
@@ -55,13 +75,16 @@ impl LineageBuilder {
                 problems,
             });
         }
+        let current = self.current;
         let newest = self.revisions.last().map_or(0, Revision::number);
         Ok(Lineage {
             artifact: self.artifact,
             scheme: self.scheme,
             index: Index::new(&self.revisions),
-            revisions: self.revisions,
             issued: self.issued.max(newest),
+            current: current.and_then(|name| self.revisions.iter().position(|known| *known.name() == name)),
+            revisions: self.revisions,
+            aside: self.aside,
         })
     }
 }

@@ -11,6 +11,7 @@ use crate::revision::Revision;
 use crate::version::{Series, Version};
 use index::Index;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The highest number that a revision can have: whoever stores numbers stores them as signed 64-bit integers.
 pub const HIGHEST_NUMBER: u64 = i64::MAX as u64;
@@ -40,6 +41,10 @@ pub struct Lineage {
     revisions: Vec<Revision>,
     index: Index,
     issued: u64,
+    /// What the artifact says now, where that is known: its place among the revisions.
+    current: Option<usize>,
+    /// Revisions that can only be named, by name.
+    aside: BTreeMap<RevisionName, Revision>,
 }
 
 impl Lineage {
@@ -68,11 +73,15 @@ impl Lineage {
         &self.revisions
     }
 
-    /// The revision that a new consumer of the bare artifact gets: the highest release, or without versions the highest number.
+    /// The revision that a new consumer of the bare artifact gets: the highest release, or without versions what the artifact says now, or else the
+    /// highest number.
     pub fn current(&self) -> Option<&Revision> {
         match self.scheme {
             Scheme::Versioned => self.highest_release(),
-            Scheme::Numbered | Scheme::ContentAddressed => self.newest(),
+            Scheme::Numbered | Scheme::ContentAddressed => self
+                .current
+                .and_then(|place| self.revisions.get(place))
+                .or_else(|| self.newest()),
         }
     }
 
@@ -93,7 +102,7 @@ impl Lineage {
 
     /// The revision that is stored under this name.
     pub fn get(&self, name: &RevisionName) -> Option<&Revision> {
-        self.named(name.as_str())
+        self.named(name.as_str()).or_else(|| self.aside.get(name))
     }
 
     /// The revision that was published as this version, whatever its build metadata.

@@ -7,6 +7,7 @@ mod suggest;
 pub use error::{ReferenceError, ReferenceProblem};
 pub(crate) use read::is_range;
 
+use crate::lineage::Lineage;
 use crate::name::GivenName;
 use crate::version::{Series, Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -40,6 +41,15 @@ pub enum Wanted {
 impl Reference {
     /// The longest text that is read as a reference.
     pub const LONGEST: usize = 400;
+
+    /// The reference that names an artifact and none of its revisions.
+    pub fn bare(lineage: &Lineage) -> Self {
+        Self {
+            artifact: lineage.artifact().into(),
+            wanted: Wanted::Newest,
+            tail: String::new(),
+        }
+    }
 
     /// The name of the artifact.
     pub fn artifact(&self) -> &str {

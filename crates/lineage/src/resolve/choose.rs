@@ -116,15 +116,9 @@ impl<'q> Question<'q, '_> {
         self.selector().is_none_or(|selector| selector.matches(revision))
     }
 
-    /// Whether the consumer's stage lets it take the revision. A stage takes nothing back.
-    pub(super) fn is_open_to(&self, revision: &Revision) -> bool {
-        match self.policy {
-            Policy::Staged { through } => {
-                revision.number() <= through
-                    || self.in_use.is_some_and(|in_use| in_use.name == *revision.name())
-            }
-            _ => true,
-        }
+    /// Whether the consumer may not take the revision by itself.
+    pub(super) fn is_closed(&self, revision: &Revision) -> bool {
+        self.closed.is_some_and(|closed| closed.contains(revision.name()))
     }
 
     fn compare(&self, before: &Revision, after: &Revision) -> Movement {

@@ -1,6 +1,6 @@
 //! Saying, for every revision, why it was chosen or passed over.
 
-use super::{Choice, Chosen, Newer, Policy, Question, Resolution};
+use super::{Choice, Chosen, Newer, Question, Resolution};
 use crate::lineage::Scheme;
 use crate::reference::Wanted;
 use crate::revision::Revision;
@@ -42,8 +42,10 @@ pub enum PassedOver {
     OtherRevision,
     /// The selector does not match it.
     NotSelected,
-    /// It is not open to the consumer's stage yet.
-    AwaitsStage,
+    /// It is closed for the consumer.
+    Closed,
+    /// It was edited after it was issued.
+    Altered,
     /// The consumer stays with what it uses.
     Staying,
     /// The chosen one is higher.
@@ -120,13 +122,16 @@ fn by_reference(question: &Question<'_, '_>, revision: &Revision) -> Option<Pass
     }
 }
 
-/// What selector and stage say against a revision.
+/// What the selector and closed revisions say against a revision.
 fn by_condition(question: &Question<'_, '_>, revision: &Revision) -> Option<PassedOver> {
     if !question.selects(revision) {
         return Some(PassedOver::NotSelected);
     }
-    let staged = matches!(question.policy, Policy::Staged { .. });
-    (staged && !question.is_open_to(revision)).then_some(PassedOver::AwaitsStage)
+    if question.is_closed(revision) {
+        return Some(PassedOver::Closed);
+    }
+    let by_content = question.lineage.scheme() == Scheme::ContentAddressed;
+    (by_content && revision.altered().is_some()).then_some(PassedOver::Altered)
 }
 
 fn is_above(question: &Question<'_, '_>, revision: &Revision, kept: &Revision) -> bool {
@@ -145,7 +150,8 @@ impl fmt::Display for PassedOver {
             Self::OtherVersion => "is not the version that is asked for",
             Self::OtherRevision => "is not the revision that is asked for",
             Self::NotSelected => "is not matched by the selector",
-            Self::AwaitsStage => "is not open to this stage yet",
+            Self::Closed => "is closed for this consumer",
+            Self::Altered => "was edited after it was issued",
             Self::Staying => "is newer, but what is in use stays",
             Self::Lower => "is lower than the chosen one",
             Self::Locked => "is not what the lock says",

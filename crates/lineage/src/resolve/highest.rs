@@ -1,12 +1,12 @@
 //! The highest revision that a reference allows.
 
-use super::{Chosen, Policy, Question, Refusal};
+use super::{Chosen, Question, Refusal};
 use crate::lineage::Scheme;
 use crate::reference::Wanted;
 use crate::revision::Revision;
 use crate::version::{Series, Version};
 
-/// The highest candidate that selector and stage let through.
+/// The highest candidate that the selector matches and that is not closed.
 pub(super) fn highest<'l>(question: &Question<'_, 'l>) -> Result<(&'l Revision, Chosen), Refusal> {
     let lineage = question.lineage;
     let (best, reason) = match (lineage.scheme(), question.reference.wanted()) {
@@ -15,7 +15,8 @@ pub(super) fn highest<'l>(question: &Question<'_, 'l>) -> Result<(&'l Revision, 
             Chosen::HighestOfSeries,
         ),
         (Scheme::Versioned, _) => (first(question, lineage.releases()), Chosen::HighestRelease),
-        _ => (first(question, lineage.revisions().iter().rev()), Chosen::Newest),
+        (Scheme::Numbered, _) => (first(question, lineage.revisions().iter().rev()), Chosen::Newest),
+        (Scheme::ContentAddressed, _) => (first(question, by_content(question)), Chosen::Newest),
     };
     let reason = if question.selector().is_some() {
         Chosen::HighestSelected
@@ -26,10 +27,20 @@ pub(super) fn highest<'l>(question: &Question<'_, 'l>) -> Result<(&'l Revision, 
         .map_err(|ruled_out| none(question, ruled_out))
 }
 
+/// Where revisions are called by their content, one that was edited is none of them any more. Whoever selects gets the newest; the others get what the artifact
+/// says now, whatever numbers others were given.
+fn by_content<'l>(question: &Question<'_, 'l>) -> impl Iterator<Item = &'l Revision> {
+    let lineage = question.lineage;
+    let current = lineage.current().filter(|_| question.selector().is_none());
+    let newest = lineage.revisions().iter().rev();
+    let candidates = current.into_iter().chain(newest);
+    candidates.filter(|revision| revision.altered().is_none())
+}
+
 /// What ruled out the last candidate, if there was any.
 enum RuledOut {
     NoCandidate,
-    ByStage,
+    Closed,
     BySelector,
 }
 
@@ -40,11 +51,11 @@ fn first<'l>(
     let mut ruled_out = RuledOut::NoCandidate;
     for candidate in candidates {
         if !question.selects(candidate) {
-            if !matches!(ruled_out, RuledOut::ByStage) {
+            if !matches!(ruled_out, RuledOut::Closed) {
                 ruled_out = RuledOut::BySelector;
             }
-        } else if !question.is_open_to(candidate) {
-            ruled_out = RuledOut::ByStage;
+        } else if question.is_closed(candidate) {
+            ruled_out = RuledOut::Closed;
         } else {
             return Ok(candidate);
         }
@@ -54,20 +65,16 @@ fn first<'l>(
 
 fn none(question: &Question<'_, '_>, ruled_out: RuledOut) -> Refusal {
     let Question {
-        reference,
-        policy,
-        lineage,
-        ..
+        reference, lineage, ..
     } = *question;
     let reference_text = reference.to_string();
-    match (ruled_out, policy, question.selector()) {
-        (RuledOut::ByStage, Policy::Staged { through }, _) => {
-            return Refusal::AwaitsStage {
+    match (ruled_out, question.selector()) {
+        (RuledOut::Closed, _) => {
+            return Refusal::Closed {
                 reference: reference_text,
-                through,
             };
         }
-        (RuledOut::BySelector, _, Some(selector)) => {
+        (RuledOut::BySelector, Some(selector)) => {
             let selector = selector.text().into();
             return Refusal::NoneSelected {
                 artifact: lineage.artifact().into(),

@@ -19,6 +19,7 @@ pub use explain::{Explanation, PassedOver, Verdict};
 pub use outcome::{Choice, Chosen, Movement, Newer, Resolution};
 pub use refusal::Refusal;
 
+use crate::closed::Closed;
 use crate::digest::Digest;
 use crate::lineage::{Lineage, Scheme};
 use crate::lock::Locked;
@@ -42,11 +43,6 @@ pub enum Policy {
     Pinned,
     /// Moves only when the reference, or what is recorded as in use, is changed by hand. Takes the highest once.
     Manual,
-    /// Follows, but only what has been opened for its stage.
-    Staged {
-        /// The highest revision number that the stage is open to.
-        through: u64,
-    },
 }
 
 /// What a consumer uses now, as it was recorded.
@@ -113,6 +109,7 @@ pub struct Question<'q, 'l> {
     in_use: Option<&'q InUse>,
     selector: Option<Selector<'q>>,
     locked: Option<&'q Locked>,
+    closed: Option<&'q Closed>,
     edited: bool,
 }
 
@@ -126,6 +123,7 @@ impl<'q, 'l> Question<'q, 'l> {
             in_use: None,
             selector: None,
             locked: None,
+            closed: None,
             edited: false,
         }
     }
@@ -151,6 +149,14 @@ impl<'q, 'l> Question<'q, 'l> {
         }
     }
 
+    /// The same question by a consumer that may not take these revisions by itself. If it follows, it does not stay at one of them either.
+    pub fn closed_to(self, closed: &'q Closed) -> Self {
+        Self {
+            closed: Some(closed),
+            ..self
+        }
+    }
+
     /// The same question by a consumer that was itself edited since it took what it uses.
     pub fn edited(self) -> Self {
         Self { edited: true, ..self }
@@ -170,7 +176,7 @@ impl<'q, 'l> Question<'q, 'l> {
             && *self.reference.wanted() == Wanted::Newest
     }
 
-    /// The answer. It reads the index, and as many candidates as selector or stage rule out.
+    /// The answer. It reads the index, and as many candidates as the selector rules out or are closed.
     pub fn resolve(&self) -> Resolution<'l> {
         let decision = choose::decide(self);
         let newer = decision

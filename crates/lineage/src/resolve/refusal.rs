@@ -117,15 +117,11 @@ pub enum Refusal {
         /// The selector, as people know it.
         selector: String,
     },
-    /// Everything that would satisfy the reference awaits its stage.
-    #[error(
-        "everything that satisfies {reference:?} awaits its stage, which is open through number {through}"
-    )]
-    AwaitsStage {
+    /// Everything that would satisfy the reference is closed for the consumer.
+    #[error("every revision that satisfies {reference:?} is closed for this consumer")]
+    Closed {
         /// The reference.
         reference: String,
-        /// The number up to which the stage is open.
-        through: u64,
     },
 }
 
@@ -146,7 +142,7 @@ impl Refusal {
             Self::Altered { .. } => "Altered",
             Self::Lock(_) => "Locked",
             Self::NoneSelected { .. } => "NoneSelected",
-            Self::AwaitsStage { .. } => "AwaitsStage",
+            Self::Closed { .. } => "Closed",
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum Stance {
 
 /// The stance that a reference and a policy give, or why they do not go together.
 pub(super) fn stance(reference: &Reference, policy: Policy, lineage: &Lineage) -> Result<Stance, Refusal> {
-    use Policy::{Automatic, ByReference, Manual, Pinned, Staged};
+    use Policy::{Automatic, ByReference, Manual, Pinned};
     match lineage.scheme() {
         Scheme::Versioned => match (reference.wanted(), policy) {
             (Wanted::Named(_), _) => Err(not_a_version(reference)),
@@ -30,15 +30,15 @@ pub(super) fn stance(reference: &Reference, policy: Policy, lineage: &Lineage) -
                     .map(|revision| format!("{}@{revision}", reference.artifact())),
             }),
             (Wanted::Series(_), Manual) => Ok(Stance::Staying),
-            (Wanted::Series(_), ByReference | Automatic | Staged { .. }) => Ok(Stance::Following),
+            (Wanted::Series(_), ByReference | Automatic) => Ok(Stance::Following),
             (Wanted::Newest, ByReference | Pinned | Manual) => Ok(Stance::Staying),
-            (Wanted::Newest, Automatic | Staged { .. }) => Ok(Stance::Following),
+            (Wanted::Newest, Automatic) => Ok(Stance::Following),
         },
         scheme @ (Scheme::Numbered | Scheme::ContentAddressed) => match (reference.wanted(), policy) {
             (Wanted::Newest, Pinned | Manual) => Ok(Stance::Staying),
             // As KubeVela does: publishing moves nobody who has not asked for it.
             (Wanted::Newest, ByReference) if scheme == Scheme::Numbered => Ok(Stance::Staying),
-            (Wanted::Newest, ByReference | Automatic | Staged { .. }) => Ok(Stance::Following),
+            (Wanted::Newest, ByReference | Automatic) => Ok(Stance::Following),
             (Wanted::Series(_) | Wanted::Exact(_) | Wanted::Named(_), _) => Ok(Stance::Fixed),
         },
     }

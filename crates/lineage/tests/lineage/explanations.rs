@@ -104,10 +104,14 @@ fn a_newer_version_that_is_not_taken_is_named_with_the_reason() {
         newer("web", Policy::ByReference, Some("web-v1.2.3")),
         two(PassedOver::Staying)
     );
-    assert_eq!(
-        newer("web", Policy::Staged { through: 2 }, None),
-        two(PassedOver::AwaitsStage)
-    );
+    let closed = ["web-v2.0.0".parse().unwrap()].into_iter().collect();
+    let web = reference("web");
+    let question = Question::new(&web, Policy::Automatic, &lineage).closed_to(&closed);
+    let newer_than = question
+        .resolve()
+        .newer
+        .map(|newer| (newer.revision.to_string(), newer.reason));
+    assert_eq!(newer_than, two(PassedOver::Closed));
     assert_eq!(newer("web", Policy::Automatic, None), None);
     assert_eq!(newer("web@3.0.0-rc.1", Policy::Automatic, None), None);
 }

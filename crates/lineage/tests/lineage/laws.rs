@@ -3,7 +3,7 @@
 use crate::fixtures::{content, hours, now, revision};
 use crate::model::{self, World, is_even, lineage, policy, scheme, world};
 use cambium_lineage::{
-    Action, Content, InUse, Lineage, Lock, Movement, Next, Policy, Question, Reference, Resolution,
+    Action, Closed, Content, InUse, Lineage, Lock, Movement, Next, Policy, Question, Reference, Resolution,
     Retention, Revision, Scheme, Selector, Usage, Verdict, Version, Wanted, next, resolve, retain,
 };
 use proptest::prelude::*;
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 fn ask<'w>(world: &'w World) -> Question<'w, 'w> {
     let question = Question::new(&world.reference, world.policy, &world.lineage).using(world.in_use.as_ref());
+    let question = question.closed_to(&world.closed);
     if world.selects_even {
         question.among(Selector::new("even", &is_even))
     } else {
@@ -69,7 +70,7 @@ proptest! {
         if world.lineage.scheme() != Scheme::Versioned {
             return Ok(());
         }
-        let before = World { in_use: None, selects_even: false, ..world };
+        let before = World { in_use: None, selects_even: false, closed: Closed::default(), ..world };
         let Some(held) = ask(&before).resolve().revision() else { return Ok(()) };
         let version: Version = format!("{}.{}.{}", new.0, new.1, new.2).parse().unwrap();
         let added = revision("web-new", before.lineage.issued() + 1, "new").with_version(version.clone());
@@ -88,17 +89,29 @@ proptest! {
     }
 
     #[test]
-    fn a_stage_that_is_open_to_everything_is_automatic_and_opening_never_moves_down(world in world(), stages in (0_u64..20, 0_u64..20)) {
-        let at = |through| {
-            let staged = World { policy: Policy::Staged { through }, in_use: None, ..world.clone() };
-            model_place(&staged)
-        };
-        let automatic = World { policy: Policy::Automatic, in_use: None, ..world.clone() };
-        prop_assert_eq!(at(u64::MAX), model_place(&automatic));
-        let intact = world.lineage.revisions().iter().all(|revision| revision.altered().is_none());
+    fn opening_never_moves_a_follower_down_and_closing_again_takes_back(world in world()) {
+        let follower = World { policy: Policy::Automatic, in_use: None, ..world };
+        let opened = World { closed: Closed::default(), ..follower.clone() };
+        let intact = follower.lineage.revisions().iter().all(|revision| revision.altered().is_none());
         if intact {
-            prop_assert!(at(stages.0.min(stages.1)) <= at(stages.0.max(stages.1)));
+            prop_assert!(model_place(&follower) <= model_place(&opened));
         }
+        let Some(taken) = ask(&opened).resolve().revision() else { return Ok(()) };
+        let closed_again = World { in_use: Some(InUse::of(taken)), ..follower.clone() };
+        let fixed = !ask(&follower).follows();
+        prop_assert!(fixed || chosen(&ask(&closed_again).resolve()) == chosen(&ask(&follower).resolve()));
+    }
+
+    #[test]
+    fn who_does_not_follow_is_not_moved_by_what_is_closed(world in world()) {
+        let opened = World { closed: Closed::default(), ..world.clone() };
+        let Some(held) = ask(&opened).resolve().revision() else { return Ok(()) };
+        if ask(&opened).follows() {
+            return Ok(());
+        }
+        let holder = World { in_use: Some(InUse::of(held)), ..world };
+        let stays = chosen(&ask(&holder).resolve());
+        prop_assert_eq!(stays, Some(held.name().to_string()));
     }
 
     #[test]

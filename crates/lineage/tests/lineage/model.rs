@@ -1,7 +1,9 @@
 //! Resolution and retention written down as naively as possible, and worlds to compare them in.
 
 use crate::fixtures::{content, hours, now};
-use cambium_lineage::{InUse, Lineage, Policy, Reference, Retention, Revision, Scheme, Version, Wanted};
+use cambium_lineage::{
+    Closed, InUse, Lineage, Policy, Reference, Retention, Revision, Scheme, Version, Wanted,
+};
 use proptest::prelude::*;
 
 /// Everything that a question depends on.
@@ -13,6 +15,8 @@ pub(crate) struct World {
     pub(crate) in_use: Option<InUse>,
     /// Selects revisions with an even number.
     pub(crate) selects_even: bool,
+    /// What the consumer may not take by itself.
+    pub(crate) closed: Closed,
 }
 
 pub(crate) fn is_even(revision: &Revision) -> bool {
@@ -35,7 +39,7 @@ pub(crate) fn resolve(world: &World) -> Option<String> {
     let follows = match (world.reference.wanted(), policy) {
         (Wanted::Named(_), _) if versioned => return None,
         (Wanted::Series(_), Policy::Pinned) if versioned => return None,
-        (_, Policy::Automatic | Policy::Staged { .. }) => true,
+        (_, Policy::Automatic) => true,
         (Wanted::Series(_), Policy::ByReference) => true,
         (Wanted::Newest, Policy::ByReference) => lineage.scheme() == Scheme::ContentAddressed,
         _ => false,
@@ -107,15 +111,9 @@ fn candidate(world: &World, revision: &Revision) -> bool {
 }
 
 fn highest(world: &World) -> Option<&Revision> {
-    let open = |revision: &&Revision| match world.policy {
-        Policy::Staged { through } => {
-            revision.number() <= through
-                || world
-                    .in_use
-                    .as_ref()
-                    .is_some_and(|in_use| in_use.name == *revision.name())
-        }
-        _ => true,
+    let by_content = world.lineage.scheme() == Scheme::ContentAddressed;
+    let open = |revision: &&Revision| {
+        !world.closed.contains(revision.name()) && !(by_content && revision.altered().is_some())
     };
     let selected =
         |revision: &&Revision| !world.selects_even || world.policy == Policy::Manual || is_even(revision);
@@ -242,7 +240,6 @@ pub(crate) fn policy() -> impl Strategy<Value = Policy> {
         Just(Policy::Automatic),
         Just(Policy::Pinned),
         Just(Policy::Manual),
-        (0_u64..20).prop_map(|through| Policy::Staged { through }),
     ]
 }
 
@@ -253,8 +250,13 @@ pub(crate) fn world() -> impl Strategy<Value = World> {
         policy(),
         prop::option::of((any::<prop::sample::Index>(), 0..10)),
         any::<bool>(),
+        prop::collection::vec(any::<prop::sample::Index>(), 0..4),
     );
-    parts.prop_map(|(lineage, reference, policy, in_use, selects_even)| {
+    parts.prop_map(|(lineage, reference, policy, in_use, selects_even, closed)| {
+        let closed = closed.iter().filter(|_| !lineage.revisions().is_empty());
+        let closed: Closed = closed
+            .map(|index| index.get(lineage.revisions()).name().clone())
+            .collect();
         let in_use = in_use.map(|(index, kind)| {
             let revisions = lineage.revisions();
             match kind {
@@ -277,6 +279,7 @@ pub(crate) fn world() -> impl Strategy<Value = World> {
             policy,
             in_use,
             selects_even,
+            closed,
         }
     })
 }

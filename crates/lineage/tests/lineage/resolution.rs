@@ -5,7 +5,8 @@ use crate::fixtures::{
     using,
 };
 use cambium_lineage::{
-    Chosen, InUse, Lineage, Movement, Policy, Question, Refusal, Scheme, Selector, resolve,
+    Chosen, Closures, InUse, Lineage, Movement, Policy, Question, Refusal, RevisionName, Scheme, Selector,
+    resolve,
 };
 
 const FOLLOWING: Policy = Policy::Automatic;
@@ -160,27 +161,64 @@ fn manual_takes_the_highest_once_and_then_stays() {
 }
 
 #[test]
-fn staged_takes_what_its_stage_is_open_to_and_gives_nothing_back() {
-    let lineage = published(&["1.0.0", "1.1.0", "1.2.0"]);
-    let staged = |through| Policy::Staged { through };
-    assert_eq!(first("web", staged(2), &lineage), gets("web-v1.1.0"));
+fn a_follower_takes_the_highest_revision_that_is_not_closed_for_it() {
+    let lineage = published(&["1.0.0", "1.1.0", "1.2.0", "1.0.1"]);
+    let get = |text: &str, policy, in_use: Option<&str>, closed: &[&str]| {
+        let closed = closed.iter().map(|name| name.parse().unwrap()).collect();
+        let reference = reference(text);
+        let in_use = in_use.map(|name| InUse::of(lineage.get(&name.parse().unwrap()).unwrap()));
+        let question = Question::new(&reference, policy, &lineage).using(in_use.as_ref());
+        name(question.closed_to(&closed).resolve())
+    };
+    let (top, back_port) = ("web-v1.2.0", "web-v1.0.1");
+    assert_eq!(get("web", FOLLOWING, None, &[top]), gets("web-v1.1.0"));
     assert_eq!(
-        then("web@1", staged(2), &lineage, "web-v1.0.0"),
+        get("web@1", FOLLOWING, Some("web-v1.0.0"), &[top]),
         gets("web-v1.1.0")
     );
+    // A back-port is opened or closed by itself, whatever was published before it.
     assert_eq!(
-        then("web@1", staged(3), &lineage, "web-v1.1.0"),
-        gets("web-v1.2.0")
+        get("web@1.0", FOLLOWING, Some("web-v1.0.0"), &[back_port]),
+        gets("web-v1.0.0")
     );
     assert_eq!(
-        then("web@1", staged(1), &lineage, "web-v1.2.0"),
-        gets("web-v1.2.0")
+        get("web@1.0", FOLLOWING, Some("web-v1.0.0"), &[top]),
+        gets(back_port)
     );
+    // What is closed again is taken back from those who follow.
+    assert_eq!(get("web@1", FOLLOWING, Some(top), &[top]), gets("web-v1.1.0"));
+    // Those who were told what to use are not concerned.
+    assert_eq!(get("web@1.2.0", FOLLOWING, Some(top), &[top]), gets(top));
+    assert_eq!(get("web", Policy::ByReference, Some(top), &[top]), gets(top));
+    assert_eq!(get("web", Policy::Manual, Some(top), &[top]), gets(top));
+    // A new consumer takes nothing that is closed, however it follows.
+    assert_eq!(get("web", Policy::Pinned, None, &[top]), gets("web-v1.1.0"));
     assert!(matches!(
-        first("web@1", staged(0), &lineage),
-        Err(Refusal::AwaitsStage { .. })
+        get("web@1.0", FOLLOWING, None, &["web-v1.0.0", back_port]),
+        Err(Refusal::Closed { .. })
     ));
-    assert_eq!(first("web", staged(1), &addressed(&["a", "b"])), gets("web-a"));
+}
+
+#[test]
+fn closures_open_for_some_then_for_all_and_close_again() {
+    let mut closures: Closures<&str, u32> = Closures::default();
+    let new: RevisionName = "web-v2".parse().unwrap();
+    let closed_for =
+        |closures: &Closures<_, _>, consumer| closures.closed_for(&"web", &consumer).contains(&new);
+    assert!(!closed_for(&closures, 1));
+    closures.close(&"web", new.clone());
+    closures.open_for(&"web", &new, [1]);
+    assert!(!closed_for(&closures, 1) && closed_for(&closures, 2));
+    assert!(closures.closed_for(&"other", &2).is_empty());
+    closures.close(&"web", new.clone());
+    assert!(closed_for(&closures, 1), "closing takes back");
+    closures.open(&"web", &new);
+    assert!(!closed_for(&closures, 1) && !closures.concerns(&"web"));
+    closures.open_for(&"web", &new, [3]);
+    assert!(
+        !closures.concerns(&"web"),
+        "what is open is not closed by opening it"
+    );
 }
 
 #[test]
