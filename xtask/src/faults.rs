@@ -18,7 +18,7 @@ pub(crate) struct Options {
     /// For how long, in all
     #[arg(default_value = "600")]
     seconds: u64,
-    /// Only the tests whose name, or whose file's name, contains this
+    /// Only the tests whose name, or whose module's name, contains this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }
@@ -26,15 +26,14 @@ pub(crate) struct Options {
 /// A test that makes up its scenarios.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Campaign {
-    file: String,
+    /// The test, by the path of its module.
     test: String,
 }
 
 impl Campaign {
     /// The command that runs it, as one would type it.
     fn command(&self) -> Vec<String> {
-        let Self { file, test } = self;
-        let words = format!("test --workspace --test {file} -- --exact {test} --nocapture");
+        let words = format!("test --workspace --test it -- --exact {} --nocapture", self.test);
         words.split(' ').map(str::to_owned).collect()
     }
 }
@@ -44,12 +43,12 @@ impl Campaign {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut campaigns = campaigns(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates"))?;
     if let Some(only) = &options.only {
-        campaigns.retain(|campaign| campaign.test.contains(only) || campaign.file.contains(only));
+        campaigns.retain(|campaign| campaign.test.contains(only));
     }
     if campaigns.is_empty() {
         bail!("no test makes up scenarios");
     }
-    build(&campaigns)?;
+    build()?;
     let cores = std::thread::available_parallelism()?.get().min(campaigns.len());
     let each = (options.seconds * u64::try_from(cores)? / u64::try_from(campaigns.len())?).max(1);
     println!("{} campaigns of {each} s, {cores} at a time", campaigns.len());
@@ -88,13 +87,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     bail!("{} failed:\n  {}", failed.len(), failed.join("\n  "))
 }
 
-fn build(campaigns: &[Campaign]) -> Result<()> {
-    let files: std::collections::BTreeSet<&str> = campaigns.iter().map(|one| one.file.as_str()).collect();
+fn build() -> Result<()> {
     let mut build = Command::new(env!("CARGO"));
-    build.args(["test", "--workspace", "--no-run"]);
-    for file in files {
-        build.args(["--test", file]);
-    }
+    build.args(["test", "--workspace", "--test", "it", "--no-run"]);
     if !build.status()?.success() {
         bail!("the build failed");
     }
@@ -132,21 +127,31 @@ fn again(campaign: &Campaign, output: &str) -> String {
 fn campaigns(crates: &Path) -> Result<Vec<Campaign>> {
     let mut found = Vec::new();
     for one in std::fs::read_dir(crates)? {
-        let tests = one?.path().join("tests");
-        for entry in std::fs::read_dir(&tests).into_iter().flatten() {
-            let path = entry?.path();
-            let file = path.file_stem().and_then(|stem| stem.to_str());
-            if let Some(file) = file.filter(|_| path.extension().is_some_and(|ending| ending == "rs")) {
-                let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-                found.extend(campaigns_in(file, &text));
-            }
-        }
+        find_campaigns(&one?.path().join("tests/it"), "", &mut found)?;
     }
-    found.sort_by(|left, right| (&left.file, &left.test).cmp(&(&right.file, &right.test)));
+    found.sort_by(|left, right| left.test.cmp(&right.test));
     Ok(found)
 }
 
-fn campaigns_in(file: &str, text: &str) -> Vec<Campaign> {
+/// The same, under one directory of modules.
+fn find_campaigns(directory: &Path, parent: &str, found: &mut Vec<Campaign>) -> Result<()> {
+    for entry in std::fs::read_dir(directory).into_iter().flatten() {
+        let path = entry?.path();
+        let module = match path.file_stem().and_then(|stem| stem.to_str()) {
+            Some("main" | "mod") | None => parent.to_owned(),
+            Some(name) => format!("{parent}{name}::"),
+        };
+        if path.is_dir() {
+            find_campaigns(&path, &module, found)?;
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            found.extend(campaigns_in(&module, &text));
+        }
+    }
+    Ok(())
+}
+
+fn campaigns_in(module: &str, text: &str) -> Vec<Campaign> {
     let (mut test, mut found) = (None, Vec::new());
     for line in text.lines() {
         if let Some(rest) = line.trim_start().strip_prefix("async fn ") {
@@ -155,8 +160,7 @@ fn campaigns_in(file: &str, text: &str) -> Vec<Campaign> {
         let calls = line.trim_start().starts_with("campaign(") || line.contains(" campaign(");
         if let Some(test) = test.filter(|_| calls) {
             found.push(Campaign {
-                file: file.to_owned(),
-                test: test.to_owned(),
+                test: format!("{module}{test}"),
             });
         }
     }
@@ -171,10 +175,9 @@ mod tests {
     fn tests_that_make_up_scenarios_are_found() -> Result<()> {
         let text = "use cambium_testing::campaign;\n#[tokio::test]\nasync fn fixed() {}\n#[tokio::test]\n\
             async fn random() -> Result<()> {\n    campaign(3, async |seed| Ok(())).await\n}\n";
-        let found = campaigns_in("edits", text);
+        let found = campaigns_in("edits::", text);
         let expected = Campaign {
-            file: "edits".to_owned(),
-            test: "random".to_owned(),
+            test: "edits::random".to_owned(),
         };
         assert_eq!(found, [expected]);
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
@@ -185,12 +188,11 @@ mod tests {
     #[test]
     fn a_failure_says_how_to_see_it_again() {
         let campaign = Campaign {
-            file: "edits".to_owned(),
-            test: "random".to_owned(),
+            test: "edits::random".to_owned(),
         };
         let again = again(&campaign, "Error: with CAMBIUM_CAMPAIGN_SEED=42\n\nCaused by: …");
         let command =
-            "CAMBIUM_CAMPAIGN_SEED=42 cargo test --workspace --test edits -- --exact random --nocapture";
+            "CAMBIUM_CAMPAIGN_SEED=42 cargo test --workspace --test it -- --exact edits::random --nocapture";
         assert_eq!(again, command);
     }
 }

@@ -342,7 +342,10 @@ fn resolve<'c>(
     let mut question = Question::new(&reference, policy, lineage)
         .using(in_use.as_ref())
         .closed_to(&closed);
-    let labels = wish.revision_selector.as_ref();
+    let labels = wish
+        .revision_selector
+        .as_ref()
+        .filter(|_| policy == Policy::Automatic);
     let text = labels.map(ToString::to_string).unwrap_or_default();
     let matches = |revision: &Revision| {
         let stored = shelf.stored(revision.name());
@@ -353,11 +356,13 @@ fn resolve<'c>(
     }
     let choice = question.resolve().decision.map_err(|refused| match refused {
         lineage::Refusal::Vanished { name, .. } => not_its_own(catalogue, composition, name.as_str()),
-        lineage::Refusal::Altered { name, .. } => Refusal::Altered(name.to_string()),
-        lineage::Refusal::NoneSelected { .. } => Refusal::NoMatch {
-            composition: composition.to_owned(),
-            selector: labels.cloned().unwrap_or_default(),
-        },
+        lineage::Refusal::Altered { name, .. } if told.is_some() => Refusal::Altered(name.to_string()),
+        lineage::Refusal::NoneSelected { .. } | lineage::Refusal::Altered { .. } if labels.is_some() => {
+            Refusal::NoMatch {
+                composition: composition.to_owned(),
+                selector: labels.cloned().unwrap_or_default(),
+            }
+        }
         lineage::Refusal::Closed { .. } => Refusal::Closed(composition.to_owned()),
         _ => Refusal::NoRevision(composition.to_owned()),
     })?;

@@ -9,7 +9,9 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
-use crate::{Raw, real, rights};
+use crate::real::Plane;
+use crate::rights::Refused;
+use crate::{Raw, rights};
 
 /// Which cluster tests run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,25 +44,44 @@ static AUTHORITY: LazyLock<String> = LazyLock::new(|| {
 
 /// A cluster for one test.
 pub struct TestCluster {
-    backend: Backend,
     client: Client,
-    server: Option<ApiServer>,
+    place: Place,
+    refused: Refused,
+}
+
+enum Place {
+    Embedded(ApiServer),
+    Kubernetes(Plane),
 }
 
 impl TestCluster {
-    /// A cluster of the kind that the environment asks for.
+    /// A cluster of the kind that the environment asks for. A real one is shared with other tests.
     pub async fn start() -> Result<Self> {
         match Backend::from_environment()? {
-            Backend::Embedded => Self::embedded(ApiServer::builder().authority(AUTHORITY.as_str())).await,
-            Backend::Kubernetes => {
-                let client = real::client().await.context("a real cluster")?;
-                Ok(Self {
-                    backend: Backend::Kubernetes,
-                    client,
-                    server: None,
-                })
-            }
+            Backend::Embedded => Self::fresh().await,
+            Backend::Kubernetes => Self::real(Plane::shared().await).await,
         }
+    }
+
+    /// The same, and no other test uses it as long as this value lives. What the test before has left in a real one is still there.
+    pub async fn alone() -> Result<Self> {
+        match Backend::from_environment()? {
+            Backend::Embedded => Self::fresh().await,
+            Backend::Kubernetes => Self::real(Plane::alone().await).await,
+        }
+    }
+
+    async fn fresh() -> Result<Self> {
+        Self::embedded(ApiServer::builder().authority(AUTHORITY.as_str())).await
+    }
+
+    async fn real(plane: Result<Plane>) -> Result<Self> {
+        let plane = plane.context("a real cluster")?;
+        Ok(Self {
+            client: plane.client().await?,
+            place: Place::Kubernetes(plane),
+            refused: Refused::default(),
+        })
     }
 
     /// An embedded cluster with settings of its own, whatever the environment says.
@@ -68,15 +89,18 @@ impl TestCluster {
         let server = builder.build().await?;
         let client = Client::new(server.clone(), "default");
         Ok(Self {
-            backend: Backend::Embedded,
             client,
-            server: Some(server),
+            place: Place::Embedded(server),
+            refused: Refused::default(),
         })
     }
 
     /// Which kind it is.
     pub fn backend(&self) -> Backend {
-        self.backend
+        match &self.place {
+            Place::Embedded(_) => Backend::Embedded,
+            Place::Kubernetes(_) => Backend::Kubernetes,
+        }
     }
 
     /// A client with all rights.
@@ -84,10 +108,10 @@ impl TestCluster {
         self.client.clone()
     }
 
-    /// A client with the rights that the manager's ClusterRole gives, and no others. [`crate::rights::refused`] tells what was missing.
+    /// A client with the rights that the manager's ClusterRole gives, and no others. [`TestCluster::refused`] tells what was missing.
     pub async fn manager(&self) -> Result<Client> {
-        let client = match &self.server {
-            Some(server) => {
+        let client = match &self.place {
+            Place::Embedded(server) => {
                 let user = User {
                     name: rights::MANAGER.to_owned(),
                     groups: vec!["system:authenticated".to_owned()],
@@ -95,7 +119,7 @@ impl TestCluster {
                 };
                 Client::new(server.as_user(Some(user)), "default")
             }
-            None => real::manager().await?,
+            Place::Kubernetes(plane) => plane.manager().await?,
         };
         rights::grant(&self.raw()).await?;
         // A server hears of a role a little later than it is told.
@@ -104,14 +128,19 @@ impl TestCluster {
             Ok(namespaces.get_opt("default").await.is_ok())
         })
         .await?;
-        Ok(rights::watched(&client))
+        Ok(rights::watched(&client, &self.refused))
+    }
+
+    /// What authorization has refused to the manager so far.
+    pub fn refused(&self) -> Vec<String> {
+        self.refused.so_far()
     }
 
     /// A client that shows no credentials but those that its requests carry.
     pub async fn stranger(&self) -> Result<Client> {
-        match &self.server {
-            Some(server) => Ok(Client::new(server.as_user(None), "default")),
-            None => real::stranger().await,
+        match &self.place {
+            Place::Embedded(server) => Ok(Client::new(server.as_user(None), "default")),
+            Place::Kubernetes(plane) => plane.stranger().await,
         }
     }
 
@@ -122,7 +151,10 @@ impl TestCluster {
 
     /// The embedded server, if it is one.
     pub fn server(&self) -> Option<&ApiServer> {
-        self.server.as_ref()
+        match &self.place {
+            Place::Embedded(server) => Some(server),
+            Place::Kubernetes(_) => None,
+        }
     }
 
     /// A name that nobody else in this cluster has.
@@ -155,7 +187,7 @@ impl TestCluster {
 
 impl Drop for TestCluster {
     fn drop(&mut self) {
-        if let Some(server) = &self.server {
+        if let Place::Embedded(server) = &self.place {
             server.stop();
         }
     }

@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -12,66 +12,124 @@ use kube::config::{
     AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
 };
 use kube::{Client, Config};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::rights;
 
-/// The one control plane of this process, or why there is none.
-static CONTROL_PLANE: Mutex<Option<Result<ControlPlane, String>>> = Mutex::new(None);
+/// How many control planes tests may have for themselves at once.
+const ALONE: usize = 3;
 
-/// Asks it something; it is started by the first who asks.
-async fn ask<T: Send + 'static>(question: impl FnOnce(&ControlPlane) -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(|| -> Result<T> {
-        let mut running = CONTROL_PLANE
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let started =
-            running.get_or_insert_with(|| ControlPlane::start().map_err(|error| format!("{error:#}")));
-        started
-            .as_ref()
-            .map(question)
-            .map_err(|error| anyhow::anyhow!(error.clone()))
-    })
-    .await?
+/// A control plane for tests that share one.
+static SHARED: Starting = Starting(Mutex::new(None));
+
+/// Those for tests that need one for themselves.
+static OWN: [Starting; ALONE] = [const { Starting(Mutex::new(None)) }; ALONE];
+
+/// Which of those nobody has now, and the turns of those who wait.
+static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+    *lock(&FREE) = (0..ALONE).rev().collect();
+    Arc::new(Semaphore::new(ALONE))
+});
+
+/// A control plane that is started by the first who asks, or why there is none.
+struct Starting(Mutex<Option<Result<Arc<ControlPlane>, String>>>);
+
+impl Starting {
+    async fn get(&'static self) -> Result<Arc<ControlPlane>> {
+        tokio::task::spawn_blocking(|| {
+            let mut running = lock(&self.0);
+            let start = || ControlPlane::start().map(Arc::new);
+            let started = running.get_or_insert_with(|| start().map_err(|error| format!("{error:#}")));
+            started.clone().map_err(anyhow::Error::msg)
+        })
+        .await?
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A control plane, and the turn of a test that has it for itself.
+pub(crate) struct Plane {
+    running: Arc<ControlPlane>,
+    _turn: Option<Turn>,
+}
+
+/// What a test had for itself is another's when this is dropped.
+struct Turn {
+    which: usize,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        lock(&FREE).push(self.which);
+    }
+}
+
+impl Plane {
+    /// The one that tests share.
+    pub(crate) async fn shared() -> Result<Self> {
+        let running = SHARED.get().await?;
+        Ok(Self { running, _turn: None })
+    }
+
+    /// One that no other test uses now. What the test before has left is still there.
+    pub(crate) async fn alone() -> Result<Self> {
+        let permit = TURNS.clone().acquire_owned().await?;
+        let which = lock(&FREE).pop().context("a turn for each control plane")?;
+        let turn = Turn {
+            which,
+            _permit: permit,
+        };
+        Ok(Self {
+            running: OWN[which].get().await?,
+            _turn: Some(turn),
+        })
+    }
+
+    /// A client with all rights.
+    pub(crate) async fn client(&self) -> Result<Client> {
+        client_with(self.running.kubeconfig()).await
+    }
+
+    /// A client that is the manager's user.
+    pub(crate) async fn manager(&self) -> Result<Client> {
+        let token = format!("{}-manager", self.running.token);
+        self.client_as(AuthInfo {
+            token: Some(token.into()),
+            ..AuthInfo::default()
+        })
+        .await
+    }
+
+    /// A client that shows no credentials of its own.
+    pub(crate) async fn stranger(&self) -> Result<Client> {
+        self.client_as(AuthInfo::default()).await
+    }
+
+    async fn client_as(&self, who: AuthInfo) -> Result<Client> {
+        let mut kubeconfig = self.running.kubeconfig();
+        for user in &mut kubeconfig.auth_infos {
+            user.auth_info = Some(who.clone());
+        }
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        config.default_retry = false;
+        Ok(Client::try_from(config)?)
+    }
 }
 
 /// A kubeconfig for a real control plane, for programs under test; an error says why there is none.
 pub async fn kubernetes_kubeconfig(directory: &Path) -> Result<PathBuf> {
+    let plane = Plane::shared().await?;
     // It is there when the default namespace is.
-    client().await?;
-    let text = ask(|plane| kubeconfig_text(plane.port, &plane.token)).await?;
+    plane.client().await?;
+    let text = kubeconfig_text(plane.running.port, &plane.running.token);
     let path = directory.join("kubeconfig");
     std::fs::write(&path, text)?;
     Ok(path)
-}
-
-/// A client to it.
-pub(crate) async fn client() -> Result<Client> {
-    client_with(ask(ControlPlane::kubeconfig).await?).await
-}
-
-/// A client to it that is the manager's user.
-pub(crate) async fn manager() -> Result<Client> {
-    let mut kubeconfig = ask(ControlPlane::kubeconfig).await?;
-    for user in &mut kubeconfig.auth_infos {
-        let token = ask(|plane| format!("{}-manager", plane.token)).await?;
-        user.auth_info = Some(AuthInfo {
-            token: Some(token.into()),
-            ..AuthInfo::default()
-        });
-    }
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    config.default_retry = false;
-    Ok(Client::try_from(config)?)
-}
-
-/// A client to it that shows no credentials of its own.
-pub(crate) async fn stranger() -> Result<Client> {
-    let mut kubeconfig = ask(ControlPlane::kubeconfig).await?;
-    for user in &mut kubeconfig.auth_infos {
-        user.auth_info = Some(AuthInfo::default());
-    }
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    Ok(Client::try_from(config)?)
 }
 
 async fn client_with(kubeconfig: Kubeconfig) -> Result<Client> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use cambium_api::rbac;
@@ -24,12 +24,18 @@ pub const LOG: &str = "CAMBIUM_RIGHTS_LOG";
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
-/// What authorization refused to the manager itself, in this process.
-static REFUSED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// What authorization has refused to the manager of a cluster.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Refused(Arc<Mutex<Vec<String>>>);
 
-/// What was refused to the manager itself so far.
-pub fn refused() -> Vec<String> {
-    REFUSED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+impl Refused {
+    pub(crate) fn so_far(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn push(&self, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
 }
 
 /// Gives the manager's user the rights that are shipped, and no others.
@@ -72,21 +78,25 @@ async fn apply(raw: &Raw, path: &str, object: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The same client, with a record of the rights that its requests use.
-pub(crate) fn watched(client: &Client) -> Client {
-    let inner = client.clone();
+/// The same client, with a record of the rights that its requests use, and of those that it lacks.
+pub(crate) fn watched(client: &Client, refused: &Refused) -> Client {
+    let (inner, refused) = (client.clone(), refused.clone());
     let service = tower::service_fn(move |request: Request<Body>| {
-        let inner = inner.clone();
+        let (inner, refused) = (inner.clone(), refused.clone());
         async move {
             let used = Use::all(&request);
             let answer = inner.send(request).await?;
-            record(used, answer).await
+            record(used, answer, &refused).await
         }
     });
     Client::new(service, client.default_namespace())
 }
 
-async fn record(mut used: Vec<Use>, answer: Response<Body>) -> kube::Result<Response<Body>> {
+async fn record(
+    mut used: Vec<Use>,
+    answer: Response<Body>,
+    refused: &Refused,
+) -> kube::Result<Response<Body>> {
     if answer.status() == 201 {
         let created: Vec<Use> = used.iter().filter_map(Use::creating).collect();
         used.extend(created);
@@ -102,7 +112,7 @@ async fn record(mut used: Vec<Use>, answer: Response<Body>) -> kube::Result<Resp
     let text = String::from_utf8_lossy(&body).into_owned();
     if text.contains(&format!("User \\\"{MANAGER}\\\" cannot ")) {
         note(&format!("refused {text}"));
-        REFUSED.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        refused.push(text);
     }
     Ok(Response::from_parts(parts, Body::from(body)))
 }

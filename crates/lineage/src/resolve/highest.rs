@@ -27,14 +27,15 @@ pub(super) fn highest<'l>(question: &Question<'_, 'l>) -> Result<(&'l Revision, 
         .map_err(|ruled_out| none(question, ruled_out))
 }
 
-/// Where revisions are called by their content, one that was edited is none of them any more. Whoever selects gets the newest; the others get what the artifact
-/// says now, whatever numbers others were given.
+/// Where revisions are called by their content, one that was edited is taken by nobody: it comes last, to be refused. Whoever selects gets the newest; the others
+/// get what the artifact says now, whatever numbers others were given.
 fn by_content<'l>(question: &Question<'_, 'l>) -> impl Iterator<Item = &'l Revision> {
     let lineage = question.lineage;
     let current = lineage.current().filter(|_| question.selector().is_none());
-    let newest = lineage.revisions().iter().rev();
-    let candidates = current.into_iter().chain(newest);
-    candidates.filter(|revision| revision.altered().is_none())
+    let newest = || lineage.revisions().iter().rev();
+    let intact = |revision: &&Revision| revision.altered().is_none();
+    let edited = newest().filter(move |revision| !intact(revision));
+    current.into_iter().chain(newest()).filter(intact).chain(edited)
 }
 
 /// What ruled out the last candidate, if there was any.

@@ -1,0 +1,5 @@
+//! Kinds and their CRDs.
+
+mod crds;
+mod crossplane;
+mod round_trip;

@@ -1,0 +1,34 @@
+//! The API, on the embedded server and on Kubernetes.
+
+mod admission;
+mod aggregation;
+mod aggregation_openapi;
+mod apply;
+mod apply_nulls;
+mod backend;
+mod bad_input;
+mod conversion;
+mod crd;
+mod crossplane_kinds;
+mod crud;
+mod disruption;
+mod endpoints;
+mod fairness;
+mod impersonation;
+mod kinds;
+mod limits;
+mod openapi;
+mod pods;
+mod policies_checked;
+mod policies_mutating;
+mod policies_support;
+mod policies_validating;
+mod protobuf;
+mod quota;
+mod ratcheting;
+mod rbac;
+mod reviews;
+mod service_accounts;
+mod services;
+mod tokens;
+mod watch;

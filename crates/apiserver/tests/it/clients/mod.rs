@@ -1,0 +1,8 @@
+//! Clients that people use, against the embedded server.
+
+mod control;
+mod envtest;
+mod hours;
+mod informer;
+mod restart;
+mod support;

@@ -1,0 +1,6 @@
+//! Built-in kinds.
+
+mod refused;
+mod served;
+mod table;
+mod upstream;

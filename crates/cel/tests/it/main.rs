@@ -1,0 +1,3 @@
+//! CEL, as Kubernetes judges it.
+
+mod laws;

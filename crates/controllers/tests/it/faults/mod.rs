@@ -1,0 +1,4 @@
+//! Bad days, in virtual time.
+
+mod compositions;
+mod definitions;

@@ -1,0 +1,6 @@
+//! Conversion between API versions.
+
+mod corners;
+mod properties;
+mod reviews;
+mod versions;

@@ -1,0 +1,7 @@
+//! Applications and definitions become manifests.
+
+mod contract;
+mod definitions;
+mod kubevela;
+mod status;
+mod support;

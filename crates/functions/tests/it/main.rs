@@ -1,0 +1,5 @@
+//! Calls of composition functions.
+
+mod calls;
+mod numbers;
+mod server;

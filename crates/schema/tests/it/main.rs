@@ -1,0 +1,3 @@
+//! Laws of structural schemas.
+
+mod laws;

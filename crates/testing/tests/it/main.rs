@@ -1,0 +1,4 @@
+//! What tests stand on.
+
+mod faults;
+mod rights;
