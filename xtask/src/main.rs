@@ -8,6 +8,7 @@ mod go;
 mod kubernetes;
 mod oracle;
 mod peers;
+mod test;
 mod types;
 
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ enum Task {
     CueOracle,
     /// Compares crates/cue with Go's cue on the test archives of Go's module
     CueConformance(cue_conformance::Options),
+    /// Runs all tests, a few programs side by side, and names the slowest
+    Test(test::Options),
     /// Runs the tests that make up scenarios, faults and edits, with scenarios that were never tried
     Faults(faults::Options),
     /// Measures ours beside the other, in one run
@@ -52,6 +55,7 @@ impl Task {
             Self::Peers => peers::build(),
             Self::CueOracle => oracle::prepare(),
             Self::CueConformance(options) => cue_conformance::run(&options),
+            Self::Test(options) => test::run(&options),
             Self::Faults(options) => faults::run(&options),
             Self::Bench(bench) => bench.run(),
         }
@@ -130,6 +134,8 @@ mod tests {
             "conformance --list",
             "conformance --write-docs",
             "cue-conformance --list",
+            "test",
+            "test --kubernetes claims::",
             "faults",
             "faults 30",
             "bench apiserver",

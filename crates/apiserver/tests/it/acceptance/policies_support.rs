@@ -1,6 +1,5 @@
 //! Policies that are in force in a namespace of a test's own, and for nothing else.
 
-
 use anyhow::{Context as _, Result, ensure};
 use cambium_testing::{Answer, Raw, TestCluster, eventually};
 use serde_json::{Value, json};

@@ -1,6 +1,5 @@
 //! A running `cambium up`, and a namespace in it for each test.
 
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

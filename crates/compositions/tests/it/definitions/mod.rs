@@ -1,6 +1,5 @@
 //! Definitions to test with.
 
-
 use cambium_api::crossplane::CompositeResourceDefinition;
 use serde_json::{Value, json};
 

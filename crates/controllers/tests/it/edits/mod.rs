@@ -1,6 +1,5 @@
 //! Sequences of edits, the laws that hold after each, and what a place holds, for comparing what edits made of it with what a fresh creation makes.
 
-
 use crate::scene::{Scene, World};
 use anyhow::{Context as _, Result, ensure};
 use cambium_objects::merge_patch;

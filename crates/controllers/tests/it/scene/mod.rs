@@ -1,6 +1,5 @@
 //! A cluster in virtual time, and a manager behind a line on which things go wrong.
 
-
 use crate::platform::{install, settings};
 use anyhow::{Context as _, Result, ensure};
 use cambium_apiserver::{ApiServer, Clock};
