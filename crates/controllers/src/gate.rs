@@ -11,7 +11,7 @@ use cambium_api::v1beta1::DefinitionType;
 use cambium_definitions::admission::{
     ApplicationCheck, cannot_create_revision, check_application_deletion,
     check_application_revision_deletion, check_definition, check_definition_deletion, check_resolved,
-    check_revision, check_revision_deletion, definition_warnings,
+    check_revision, check_revision_deletion,
 };
 use cambium_definitions::application::{Observed, Recorded, resolved};
 use cambium_definitions::definition::{Templates, Uses};
@@ -126,16 +126,15 @@ impl Validator for Definitions {
                 (_, Some(new)) => {
                     let (old, offered) = (request.old_object.clone(), new.clone());
                     let known = shelf.clone();
-                    let check = move || {
-                        let refused = check_definition(old.as_ref(), &offered, known.as_ref(), &uses);
-                        (refused, definition_warnings(&offered, known.as_ref()))
-                    };
+                    let check = move || check_definition(old.as_ref(), &offered, known.as_ref(), &uses);
                     match self.0.rendering.run(&request.namespace, check).await {
-                        Ok((refused, mut warnings)) if refused.is_empty() => {
-                            warnings.extend(self.rehearse(&artifact, new, shelf).await);
-                            Verdict::Allowed { warnings }
+                        Ok(mut found) if found.refused.is_empty() => {
+                            found.warnings.extend(self.rehearse(&artifact, new, shelf).await);
+                            Verdict::Allowed {
+                                warnings: found.warnings,
+                            }
                         }
-                        checked => checked.map_or_else(lost, |(refused, _)| verdict(refused)),
+                        checked => checked.map_or_else(lost, |found| verdict(found.refused)),
                     }
                 }
                 (_, None) => Verdict::allowed(),

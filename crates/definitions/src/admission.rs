@@ -1,114 +1,117 @@
 //! What is refused before it is stored: everything that could only fail later.
 
 use crate::application::{Draft, Observed, Recorded, Step, ToRender, resolved};
-use crate::definition::{Called, Uses, check_template, conflict_text, declared};
-use crate::stored::read_definition;
+use crate::definition::{Called, Candidate, Declared, Templates, Uses, declared};
 use crate::{Answer, Artifact, Catalogue, Refused, Shelf, Stored, resolve};
 use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_api::{GROUP, v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
-use cambium_definitions_render::Template;
-use cambium_lineage::{Next, Users, next};
+use cambium_lineage::{Findings, Lineage, Next, PublishVerdict, Users, publish};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong with a definition that is being created or changed. Both are at the API version of the request.
+/// What is wrong with a definition that is being created or changed, and what is to be said about it though it is accepted. Both are at the API version of
+/// the request.
 pub fn check_definition(
     old: Option<&Value>,
     new: &Value,
     shelf: Option<&Shelf>,
     uses: &Uses,
-) -> Vec<Refused> {
+) -> Findings<Refused> {
     let refuse = |reason, message| Refused { reason, message };
+    let mut findings = Findings::default();
     let Some(artifact) = Artifact::of(new) else {
-        return Vec::new();
+        return findings;
     };
     if let Some(old) = old {
         if let Some(refused) = other_api_version(old, new, artifact.type_) {
-            return vec![refused];
+            return Findings::refusal(refused);
         }
         if is_same_as_written(old, new) && name_annotation(old) == name_annotation(new) {
-            return Vec::new();
+            return findings;
         }
     }
     let now = declared(new);
-    let mut refused: Vec<Refused> = now
+    findings.refused = now
         .problems
         .iter()
         .map(|problem| refuse(problem.reason, format!("{}: {}", problem.path, problem.message)))
         .collect();
     if let Err(error) = check_size(new) {
-        refused.push(refuse(reason::INVALID_VERSION, error.to_string()));
+        findings
+            .refused
+            .push(refuse(reason::INVALID_VERSION, error.to_string()));
     }
-    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+    let nothing = Lineage::empty(artifact.name.as_str(), now.scheme);
+    let lineage = shelf.and_then(|shelf| shelf.lineage().ok()).unwrap_or(&nothing);
     for version in &now.versions {
-        let next = lineage.map(|lineage| next(lineage, &version.content()));
-        match next {
-            Some(Next::Conflict { published, offered }) => refused.push(refuse(
-                reason::CONTENT_CHANGED,
-                conflict(&artifact.name, &version.called, published, &offered.to_string()),
-            )),
-            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_)) => {}
-            _ => {
-                if let Err(problem) = check_template(&artifact, &version.spec) {
-                    let message = format!("{}{}", place(&version.called), problem.message);
-                    refused.push(refuse(problem.reason, message));
-                }
-            }
-        }
+        let candidate = Candidate {
+            artifact: &artifact,
+            version,
+            templates: Templates::Unchecked,
+        };
+        let PublishVerdict {
+            next,
+            findings: found,
+        } = publish(lineage, &candidate);
+        // What is said about a version's own content names the version.
+        let place = match next {
+            Next::Issue { .. } => place(&version.called),
+            _ => String::new(),
+        };
+        findings.extend(Findings {
+            refused: found
+                .refused
+                .into_iter()
+                .map(|refused| refuse(refused.reason, format!("{place}{}", refused.message)))
+                .collect(),
+            warnings: found
+                .warnings
+                .into_iter()
+                .map(|warning| format!("{place}{warning}"))
+                .collect(),
+        });
     }
-    if let (Some(old), Some(lineage)) = (old, lineage) {
-        for version in declared(old).versions {
-            let Called::Version {
-                version: gone,
-                written,
-            } = &version.called
-            else {
-                continue;
-            };
-            let stays = now
-                .versions
-                .iter()
-                .any(|version| matches!(&version.called, Called::Version { version, .. } if version == gone));
-            let is_list = written_at(new) == Some(WrittenAt::V2beta1);
-            let users = lineage
-                .version(gone)
-                .and_then(|revision| uses.by.get(revision.name()));
-            if let Some(users) = users.filter(|_| is_list && !stays) {
-                let message = format!(
+    if let Some(old) = old {
+        findings
+            .refused
+            .extend(removed_in_use(old, new, &now, lineage, uses));
+    }
+    findings
+}
+
+/// Versions that a list no longer has, and that somebody uses.
+fn removed_in_use(old: &Value, new: &Value, now: &Declared, lineage: &Lineage, uses: &Uses) -> Vec<Refused> {
+    if written_at(new) != Some(WrittenAt::V2beta1) {
+        return Vec::new();
+    }
+    let mut refused = Vec::new();
+    for version in declared(old).versions {
+        let Called::Version {
+            version: gone,
+            written,
+        } = &version.called
+        else {
+            continue;
+        };
+        let stays = now
+            .versions
+            .iter()
+            .any(|version| matches!(&version.called, Called::Version { version, .. } if version == gone));
+        let users = lineage
+            .version(gone)
+            .and_then(|revision| uses.by.get(revision.name()));
+        if let Some(users) = users.filter(|_| !stays) {
+            refused.push(Refused {
+                reason: reason::IN_USE,
+                message: format!(
                     "version {written:?} cannot be removed from spec.versions: it is in use by {users}"
-                );
-                refused.push(refuse(reason::IN_USE, message));
-            }
+                ),
+            });
         }
     }
     refused
-}
-
-/// What is to be said about a definition though it is accepted: fields of its new versions' templates that nobody reads, because they
-/// have almost the name of one that is read.
-pub fn definition_warnings(definition: &Value, shelf: Option<&Shelf>) -> Vec<String> {
-    let Some(artifact) = Artifact::of(definition) else {
-        return Vec::new();
-    };
-    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
-    let mut warnings = Vec::new();
-    for version in declared(definition).versions {
-        let next = lineage.map(|lineage| next(lineage, &version.content()));
-        if matches!(
-            next,
-            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_))
-        ) {
-            continue;
-        }
-        let read = read_definition(&artifact, &version.spec).ok();
-        let template = read.and_then(|definition| Template::compile(definition).ok());
-        let slips = template.map(|template| template.slips()).unwrap_or_default();
-        let told = slips.iter().map(|slip| one_line(&slip.to_string()));
-        warnings.extend(told.map(|slip| format!("{}{slip}", place(&version.called))));
-    }
-    warnings
 }
 
 /// Why a definition cannot be deleted now.
@@ -276,7 +279,7 @@ fn is_restored(application: &Value) -> bool {
 }
 
 /// A text in one line, as warnings must be: the places that stand in lines of their own below a problem follow it in parentheses.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::new();
     let mut places = Vec::new();
     for next in text.lines().filter(|next| !next.trim().is_empty()) {
@@ -486,22 +489,6 @@ fn api_version(written: WrittenAt) -> &'static str {
 
 fn name_annotation(object: &Value) -> Option<&Value> {
     object["metadata"]["annotations"].get(annotation::REVISION_NAME)
-}
-
-fn conflict(
-    definition: &str,
-    called: &Called,
-    published: &cambium_lineage::Revision,
-    offered: &str,
-) -> String {
-    match called {
-        // KubeVela's words.
-        Called::Name(_) => format!(
-            "the definition's spec is different with existing definitionRevision's spec: {}",
-            conflict_text(definition, published, offered)
-        ),
-        _ => conflict_text(definition, published, offered),
-    }
 }
 
 fn place(called: &Called) -> String {

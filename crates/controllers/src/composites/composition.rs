@@ -6,7 +6,7 @@ use crate::runtime::{Key, Outcome};
 use crate::write::{delete_judged, is_conflict, not_found, reference, still_there};
 use cambium_api::names::{FIELD_MANAGER, annotation};
 use cambium_compositions::Content;
-use cambium_compositions::revision::{Observed, Plan, plan, to_read};
+use cambium_compositions::revision::{Observed, Plan, plan, to_judge, to_read};
 use cambium_lineage::{Retention, RevisionName, Users};
 use cambium_objects::merge_patch;
 use k8s_openapi::api::core::v1::Namespace;
@@ -23,13 +23,17 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
         .get(&Key::cluster(&name))
         .map(|record| record.value());
     let issued = issued(&context, &name);
-    let unread = {
+    let (unread, unjudged) = {
         let catalogue = context.state.catalogue();
-        catalogue.get(&name).map(to_read).unwrap_or_default()
+        let shelf = catalogue.get(&name);
+        (shelf.map(to_read).unwrap_or_default(), shelf.and_then(to_judge))
     };
-    if !unread.is_empty() {
-        let read = move || unread.iter().for_each(Content::read);
-        if context.rendering.run_in_time(PAYER, read).await.is_err() {
+    if !unread.is_empty() || unjudged.is_some() {
+        let prepare = move || {
+            unread.iter().for_each(Content::read);
+            unjudged.iter().for_each(Content::judge);
+        };
+        if context.rendering.run_in_time(PAYER, prepare).await.is_err() {
             return Outcome::Retry;
         }
     }

@@ -7,7 +7,7 @@ use crate::write::{is_conflict, remove_finalizers};
 use cambium_api::crossplane::CompositeResourceDefinition;
 use cambium_api::names::{FIELD_MANAGER, finalizer};
 use cambium_compositions::definition::{
-    CrdState, Definition, Observed, claim_crd, composite_crd, crd_state, read, status,
+    Candidate, CrdState, Definition, Observed, claim_crd, composite_crd, crd_state, read, status,
 };
 use cambium_objects::is_within;
 use cambium_objects::merge_patch;
@@ -89,7 +89,9 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn keep(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
-        let meaning = read(source);
+        // What others define is admission's to know: of two that take one kind, it refuses the second.
+        let candidate = Candidate::new(None, &self.object, []);
+        let meaning = candidate.publish().map(|(definition, _)| definition);
         let (mut composite, mut claim) = (CrdState::Waiting, CrdState::Waiting);
         let mut seen = true;
         if let Ok(definition) = &meaning {
@@ -107,7 +109,7 @@ impl Run<'_> {
         }
         let after = status(&Observed {
             source,
-            meaning: meaning.as_ref(),
+            meaning: meaning.as_ref().map_err(Vec::as_slice),
             composite: &composite,
             claim: &claim,
             now: self.context.now(),

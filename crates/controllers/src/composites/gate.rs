@@ -78,8 +78,16 @@ impl Compositions {
     /// Judges a composition. Its expressions are compiled where nobody else has to wait for it.
     async fn check(&self, payer: &str, old: Option<&Value>, new: &Value) -> Verdict {
         let (before, offered) = (old.cloned(), new.clone());
+        let (name, edits) = (
+            new["metadata"]["name"].as_str().unwrap_or_default(),
+            self.0.state.edits(),
+        );
+        let lineage = {
+            let catalogue = self.0.state.catalogue();
+            catalogue.get(name).map(|shelf| shelf.lineage(name).clone())
+        };
         let check = move || {
-            let refused = check_composition(before.as_ref(), &offered);
+            let refused = check_composition(before.as_ref(), &offered, lineage.as_deref(), edits);
             let read = cambium_compositions_render::Composition::read(&offered["spec"]);
             (refused, read.ok())
         };
