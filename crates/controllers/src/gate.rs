@@ -16,7 +16,7 @@ use cambium_definitions::admission::{
 use cambium_definitions::application::{Observed, Recorded, resolved};
 use cambium_definitions::definition::{Templates, Uses};
 use cambium_definitions::identity::{Writer, record, with_author};
-use cambium_definitions::rehearsal::{additions, held_back, warning, with_additions};
+use cambium_definitions::rehearsal::{additions, held_back, warning};
 use cambium_definitions::{Artifact, Refused, Shelf, Stored};
 use cambium_lineage::Users;
 use cambium_webhooks::admission::{
@@ -167,7 +167,7 @@ impl Definitions {
         if additions.is_empty() {
             return None;
         }
-        let catalogue = with_additions(&context.state.catalogue(), &additions);
+        let catalogue = context.state.catalogue().proposing(&additions);
         let mut followers = context.state.consumers().concerned(&catalogue, artifact);
         followers.sort();
         let mut failed = Vec::new();
