@@ -11,7 +11,7 @@ use cambium_api::v1beta1::DefinitionType;
 use cambium_definitions::admission::{
     ApplicationCheck, cannot_create_revision, check_application_deletion,
     check_application_revision_deletion, check_definition, check_definition_deletion, check_resolved,
-    check_revision, check_revision_deletion, definition_warnings,
+    check_revision, check_revision_deletion, definition_warnings, is_to_be_accepted,
 };
 use cambium_definitions::application::{Observed, Recorded, resolved};
 use cambium_definitions::definition::{Templates, Uses};
@@ -330,6 +330,9 @@ impl Validator for Applications {
                 let refused = check_application_deletion(&request.options);
                 return refused.map_or_else(Verdict::allowed, Verdict::forbidden);
             };
+            if is_to_be_accepted(request.old_object.as_ref(), application) {
+                return Verdict::allowed();
+            }
             self.0.synced().await;
             let until = tokio::time::Instant::now() + MOMENT;
             let mut news = self.0.state.news();

@@ -180,26 +180,27 @@ pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> Applic
     check_resolved(old, resolved(observed))
 }
 
+/// Whether an application is accepted whatever it gets: it goes, or asks for what it asked for before.
+pub fn is_to_be_accepted(old: Option<&Value>, new: &Value) -> bool {
+    let asked = |object: &Value| {
+        let annotations = &object["metadata"]["annotations"];
+        [
+            annotation::AUTO_UPDATE,
+            annotation::PUBLISH_VERSION,
+            annotation::LOCK,
+            annotation::IGNORE_UNSUPPORTED,
+        ]
+        .map(|name| annotations[name].clone())
+    };
+    let same = |old: &Value| old["spec"] == new["spec"] && asked(old) == asked(new);
+    !new["metadata"]["deletionTimestamp"].is_null() || old.is_some_and(same)
+}
+
 /// Checks an application that is being created or changed, and whose references were resolved.
 pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCheck {
     let new = &to_render.application().clone();
     let mut check = ApplicationCheck::default();
-    let intent = |object: &Value| {
-        let annotations = object["metadata"]["annotations"].clone();
-        let of = |name: &str| annotations[name].clone();
-        (
-            object["spec"].clone(),
-            [
-                annotation::AUTO_UPDATE,
-                annotation::PUBLISH_VERSION,
-                annotation::LOCK,
-                annotation::IGNORE_UNSUPPORTED,
-            ]
-            .map(of),
-        )
-    };
-    let deleting = !new["metadata"]["deletionTimestamp"].is_null();
-    if deleting || old.is_some_and(|old| intent(old) == intent(new)) {
+    if is_to_be_accepted(old, new) {
         return check;
     }
     check.refused.extend(check_components(new));
