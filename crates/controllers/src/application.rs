@@ -14,8 +14,8 @@ use cambium_api::names::{FIELD_MANAGER, condition, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_definitions::Refused;
 use cambium_definitions::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, applied, deleting_status,
-    events, ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
+    Draft, Happened, Object, Plan, Record, Recorded, Scopes, Work, applied, deleting_status, events,
+    ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
     plan_deletion, resolved, status, stuck_status, superfluous, without_ignored_fields,
 };
 use cambium_definitions::identity::{forbidden, identity};
@@ -64,12 +64,12 @@ impl Run<'_> {
     /// Makes the world as the application says.
     async fn keep(&self) -> kube::Result<Outcome> {
         let recorded = Arc::new(self.recorded());
-        let to_render = resolved(&Observed {
-            application: &self.application,
-            recorded: &recorded,
-            catalogue: &self.context.state.catalogue(),
-            cluster_version: &self.context.cluster_version,
-        });
+        let to_render = resolved(
+            &self.application,
+            &recorded,
+            &self.context.state.catalogue(),
+            &self.context.cluster_version,
+        );
         let draft = Arc::new(self.rendering(move || to_render.render()).await?);
         let Ok(work) = &draft.outcome else {
             self.write_status(&draft, None, &Arc::default()).await?;

@@ -13,7 +13,7 @@ use cambium_definitions::admission::{
     check_application_revision_deletion, check_definition, check_definition_deletion, check_resolved,
     check_revision, check_revision_deletion, definition_warnings, is_to_be_accepted,
 };
-use cambium_definitions::application::{Observed, Recorded, resolved};
+use cambium_definitions::application::resolved;
 use cambium_definitions::definition::{Templates, Uses};
 use cambium_definitions::identity::{Writer, record, with_author};
 use cambium_definitions::rehearsal::{additions, held_back, warning};
@@ -177,14 +177,10 @@ impl Definitions {
             let Some(record) = context.caches.applications.get(&key) else {
                 continue;
             };
-            let application = record.value();
+            let application = Arc::new(record.value());
             let recorded = context.recorded(&key, application["metadata"]["uid"].as_str());
-            let to_render = resolved(&Observed {
-                application: &application,
-                recorded: &recorded,
-                catalogue: &catalogue,
-                cluster_version: &context.cluster_version,
-            });
+            let recorded = Arc::new(recorded);
+            let to_render = resolved(&application, &recorded, &catalogue, &context.cluster_version);
             // Whoever publishes pays for it.
             let render = context
                 .rendering
@@ -367,13 +363,13 @@ impl Applications {
         let key = Key::new(&request.namespace, &request.name);
         let mut application = application.clone();
         application["metadata"]["namespace"] = request.namespace.clone().into();
-        let recorded: Vec<Recorded> = context.recorded(&key, application["metadata"]["uid"].as_str());
-        let to_render = resolved(&Observed {
-            application: &application,
-            recorded: &recorded,
-            catalogue: &context.state.catalogue(),
-            cluster_version: &context.cluster_version,
-        });
+        let recorded = Arc::new(context.recorded(&key, application["metadata"]["uid"].as_str()));
+        let to_render = resolved(
+            &Arc::new(application),
+            &recorded,
+            &context.state.catalogue(),
+            &context.cluster_version,
+        );
         let old = request.old_object.clone();
         let check = move || check_resolved(old.as_ref(), to_render);
         context.rendering.run(&request.namespace, check).await

@@ -1,6 +1,6 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Draft, Observed, Recorded, Step, ToRender, resolved};
+use crate::application::{Draft, Observed, Recorded, Step, ToRender, draft};
 use crate::definition::{Called, Uses, check_template, conflict_text, declared};
 use crate::stored::read_definition;
 use crate::{Answer, Artifact, Catalogue, Refused, Shelf, Stored, resolve};
@@ -177,7 +177,7 @@ pub struct ApplicationCheck {
 
 /// Checks an application that is being created or changed.
 pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> ApplicationCheck {
-    check_resolved(old, resolved(observed))
+    check_drafted(old, observed.application, || draft(observed))
 }
 
 /// Whether an application is accepted whatever it gets: it goes, or asks for what it asked for before.
@@ -198,14 +198,18 @@ pub fn is_to_be_accepted(old: Option<&Value>, new: &Value) -> bool {
 
 /// Checks an application that is being created or changed, and whose references were resolved.
 pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCheck {
-    let new = &to_render.application().clone();
+    let new = to_render.application().clone();
+    check_drafted(old, &new, || to_render.render())
+}
+
+fn check_drafted(old: Option<&Value>, new: &Value, draft: impl FnOnce() -> Draft) -> ApplicationCheck {
     let mut check = ApplicationCheck::default();
     if is_to_be_accepted(old, new) {
         return check;
     }
     check.refused.extend(check_components(new));
     let restored = old.is_none() && is_restored(new);
-    let draft = to_render.render();
+    let draft = draft();
     check.warnings.extend(warnings(new, &draft));
     if let Err((step, problems)) = draft.outcome {
         let missing = [
