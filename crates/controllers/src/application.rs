@@ -14,8 +14,8 @@ use cambium_api::names::{FIELD_MANAGER, condition, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_definitions::Refused;
 use cambium_definitions::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, applied, deleting_status,
-    events, ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
+    Draft, Happened, Object, Plan, Record, Recorded, Scopes, Work, applied, deleting_status, events,
+    ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
     plan_deletion, resolved, status, stuck_status, superfluous, without_ignored_fields,
 };
 use cambium_definitions::identity::{forbidden, identity};
@@ -64,12 +64,12 @@ impl Run<'_> {
     /// Makes the world as the application says.
     async fn keep(&self) -> kube::Result<Outcome> {
         let recorded = Arc::new(self.recorded());
-        let to_render = resolved(&Observed {
-            application: &self.application,
-            recorded: &recorded,
-            catalogue: &self.context.state.catalogue(),
-            cluster_version: &self.context.cluster_version,
-        });
+        let to_render = resolved(
+            &self.application,
+            &recorded,
+            &self.context.state.catalogue(),
+            &self.context.cluster_version,
+        );
         let draft = Arc::new(self.rendering(move || to_render.render()).await?);
         let Ok(work) = &draft.outcome else {
             self.write_status(&draft, None, &Arc::default()).await?;
@@ -97,10 +97,9 @@ impl Run<'_> {
         }
         let acting = self.acting(&work.snapshot)?;
         let live = self.live(work, &kinds, acting.as_ref().ok()).await?;
-        // Which runs health policies.
         let compare = |application: Arc<Value>, live: BTreeMap<Object, Value>| {
             let (recorded, draft, scopes) = (recorded.clone(), draft.clone(), scopes.clone());
-            self.rendering(move || {
+            self.comparing(cost(&draft, &live), move || {
                 let work = draft.outcome.as_ref().ok();
                 let plan = work.map(|work| plan_objects(&application, &recorded, work, &scopes, &live));
                 (plan.unwrap_or_default(), live)
@@ -211,6 +210,18 @@ impl Run<'_> {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> kube::Result<T> {
         Ok(self.context.rendering.run_soon(&self.key.namespace, work).await?)
+    }
+
+    /// Runs what compares objects with what they should be, which may run health policies: here if handing it over would cost more than doing it.
+    async fn comparing<T: Send + 'static>(
+        &self,
+        cost: Cost,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> kube::Result<T> {
+        match cost {
+            Cost::Little => Ok(work()),
+            Cost::Unknown => self.rendering(work).await,
+        }
     }
 
     /// Whose rights this application's objects are written with, or why nobody's.
@@ -673,7 +684,9 @@ impl Run<'_> {
         let (application, draft, happened) = (self.application.clone(), draft.clone(), happened.clone());
         let now = self.context.now();
         let after = self
-            .rendering(move || status(&application, &draft, plan.as_deref(), &happened, now))
+            .comparing(cost(&draft, &happened.live), move || {
+                status(&application, &draft, plan.as_deref(), &happened, now)
+            })
             .await?;
         let before: ApplicationStatus =
             serde_json::from_value(self.application["status"].clone()).unwrap_or_default();
@@ -718,6 +731,24 @@ impl Run<'_> {
         Api::namespaced_with(self.context.client.clone(), &self.key.namespace, cache.resource())
     }
 }
+
+/// What it costs to compare objects with what they should be.
+enum Cost {
+    /// Next to nothing.
+    Little,
+    /// As much as templates and the number of objects make it cost.
+    Unknown,
+}
+
+fn cost(draft: &Draft, live: &BTreeMap<Object, Value>) -> Cost {
+    match draft.outcome.as_ref().map_or(true, Work::is_quickly_compared) && live.len() <= FEW {
+        true => Cost::Little,
+        false => Cost::Unknown,
+    }
+}
+
+/// How many objects are few.
+const FEW: usize = 64;
 
 /// What an application's objects were rendered from: the revision that it is frozen at, or what it is.
 fn current<'a>(application: &'a Value, recorded: &'a [Recorded]) -> &'a Value {

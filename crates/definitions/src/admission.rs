@@ -1,6 +1,6 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Draft, Observed, Recorded, Step, ToRender, resolved};
+use crate::application::{Draft, Observed, Recorded, Step, ToRender, draft};
 use crate::definition::{Called, Candidate, Declared, Templates, Uses, declared};
 use crate::{Answer, Artifact, Catalogue, Refused, Shelf, Stored, resolve};
 use cambium_api::names::{annotation, finalizer, label, reason};
@@ -180,34 +180,39 @@ pub struct ApplicationCheck {
 
 /// Checks an application that is being created or changed.
 pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> ApplicationCheck {
-    check_resolved(old, resolved(observed))
+    check_drafted(old, observed.application, || draft(observed))
+}
+
+/// Whether an application is accepted whatever it gets: it goes, or asks for what it asked for before.
+pub fn is_to_be_accepted(old: Option<&Value>, new: &Value) -> bool {
+    let asked = |object: &Value| {
+        let annotations = &object["metadata"]["annotations"];
+        [
+            annotation::AUTO_UPDATE,
+            annotation::PUBLISH_VERSION,
+            annotation::LOCK,
+            annotation::IGNORE_UNSUPPORTED,
+        ]
+        .map(|name| annotations[name].clone())
+    };
+    let same = |old: &Value| old["spec"] == new["spec"] && asked(old) == asked(new);
+    !new["metadata"]["deletionTimestamp"].is_null() || old.is_some_and(same)
 }
 
 /// Checks an application that is being created or changed, and whose references were resolved.
 pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCheck {
-    let new = &to_render.application().clone();
+    let new = to_render.application().clone();
+    check_drafted(old, &new, || to_render.render())
+}
+
+fn check_drafted(old: Option<&Value>, new: &Value, draft: impl FnOnce() -> Draft) -> ApplicationCheck {
     let mut check = ApplicationCheck::default();
-    let intent = |object: &Value| {
-        let annotations = object["metadata"]["annotations"].clone();
-        let of = |name: &str| annotations[name].clone();
-        (
-            object["spec"].clone(),
-            [
-                annotation::AUTO_UPDATE,
-                annotation::PUBLISH_VERSION,
-                annotation::LOCK,
-                annotation::IGNORE_UNSUPPORTED,
-            ]
-            .map(of),
-        )
-    };
-    let deleting = !new["metadata"]["deletionTimestamp"].is_null();
-    if deleting || old.is_some_and(|old| intent(old) == intent(new)) {
+    if is_to_be_accepted(old, new) {
         return check;
     }
     check.refused.extend(check_components(new));
     let restored = old.is_none() && is_restored(new);
-    let draft = to_render.render();
+    let draft = draft();
     check.warnings.extend(warnings(new, &draft));
     if let Err((step, problems)) = draft.outcome {
         let missing = [
