@@ -284,7 +284,7 @@ fn application(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Option<Val
 
 /// What the schema of a kind refuses, and the admission of components, with the places in the text.
 fn not_served(source: &Source, document: usize, object: &mut Value) -> Vec<Diagnostic> {
-    let mut crds = cambium_api::crds::all().into_iter();
+    let mut crds = cambium_api::crds::each();
     let Some(crd) = crds.find(|crd| object["kind"] == crd.spec.names.kind.as_str()) else {
         return Vec::new();
     };
