@@ -152,7 +152,21 @@ impl Acting {
         self.client.request(self.with_headers(request)).await
     }
 
-    pub(crate) async fn patch<P: Serialize + std::fmt::Debug>(
+    /// Changes an object that is there.
+    pub(crate) async fn merge(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        patch: Value,
+    ) -> kube::Result<DynamicObject> {
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        self.patch(kind, object, &params, &Patch::Merge(patch)).await
+    }
+
+    async fn patch<P: Serialize + std::fmt::Debug>(
         &self,
         kind: &Resource,
         object: &Object,

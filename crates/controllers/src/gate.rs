@@ -154,7 +154,7 @@ impl Definitions {
     ) -> Option<String> {
         let context = &self.0;
         let until = tokio::time::Instant::now() + REHEARSAL;
-        let (publisher, now) = (artifact.clone(), context.now());
+        let (publisher, now) = (artifact.clone(), context.cluster.now());
         let mut definition = definition.clone();
         definition["metadata"]["namespace"] = artifact.namespace.clone().into();
         if !context.state.consumers().is_named(artifact) {
@@ -252,7 +252,7 @@ impl Revisions {
         let user = &request.user_info;
         for resource in ["users", "groups"] {
             let impersonate = json!({"verb": "impersonate", "resource": resource});
-            if !may(&self.0.client, user, impersonate).await {
+            if !may(&self.0.cluster, user, impersonate).await {
                 let refused = cannot_create_revision(revision, &user.username);
                 return Verdict::forbidden(refused.message);
             }
