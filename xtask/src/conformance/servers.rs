@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use serde_json::json;
 
+use crate::cargo::cargo;
 use crate::kubernetes;
 
 /// Which server.
@@ -242,7 +243,7 @@ impl Server {
 /// `cambium`, as it is now.
 fn build() -> Result<PathBuf> {
     let build = ["build", "--package", "cambium"];
-    if !Command::new(env!("CARGO")).args(build).status()?.success() {
+    if !cargo().args(build).status()?.success() {
         bail!("the build failed");
     }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
