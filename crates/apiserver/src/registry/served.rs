@@ -64,7 +64,7 @@ impl Served {
     pub(crate) fn schema(&self) -> &Schema {
         match &self.origin {
             Origin::Builtin(row) => row.schema,
-            Origin::Custom(definition, index) => &definition.versions[*index].schema,
+            Origin::Custom(definition, index) => definition.versions[*index].pipeline.schema(),
         }
     }
 
@@ -151,7 +151,7 @@ impl Served {
     pub(crate) fn default(&self, object: &mut Value) {
         match &self.origin {
             Origin::Builtin(row) => cambium_builtin::default(row, object),
-            Origin::Custom(definition, index) => definition.versions[*index].default(object),
+            Origin::Custom(definition, index) => definition.versions[*index].pipeline.default(object),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cambium_schema::{FieldError, FieldPath, Malformed};
+use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -225,8 +225,7 @@ pub(super) fn validate_patched(
     duplicates: &[String],
     mut problems: Vec<String>,
 ) -> Result<()> {
-    let mut unknown = coerce_embedded(call, object)?;
-    unknown.extend(prune(&call.resource, object));
+    let unknown = decode(call, object)?;
     problems.extend(strict_problems(call, duplicates, &unknown));
     match call.options.field_validation {
         _ if problems.is_empty() => {}
@@ -284,20 +283,18 @@ fn strict_problems(call: &Call, duplicates: &[String], unknown: &[String]) -> Ve
     problems.into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// Gives the metadata of objects inside of custom objects its shape; answers with what does not belong there.
-fn coerce_embedded(call: &Call, object: &mut Value) -> Result<Vec<String>> {
-    let Origin::Custom(definition, index) = &call.resource.origin else {
-        return Ok(Vec::new());
+/// Gives metadata inside of a custom object its shape, and prunes; the paths of unknown fields.
+fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>> {
+    let pipeline = match &call.resource.origin {
+        Origin::Builtin(row) => return Ok(cambium_schema::prune(row.schema, object)),
+        Origin::Custom(definition, index) => &definition.versions[*index].pipeline,
     };
-    let schema = &definition.versions[*index].schema;
     let (kind, version) = (&call.resource.kind, &call.resource.version);
-    cambium_schema::coerce_embedded(schema, object, &FieldPath::root(), Malformed::Refuse).map_err(|why| {
-        match call.is_patch() {
-            true => Status::invalid_patch(&object.to_string(), &why.to_string()),
-            false => Status::bad_request(format!(
-                "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
-            )),
-        }
+    pipeline.decode(object).map_err(|why| match call.is_patch() {
+        true => Status::invalid_patch(&object.to_string(), &why.to_string()),
+        false => Status::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+        )),
     })
 }
 
@@ -305,8 +302,8 @@ fn coerce_embedded(call: &Call, object: &mut Value) -> Result<Vec<String>> {
 /// request, not an invalid object.
 fn check_types(call: &Call, object: &mut Value) -> Result<()> {
     let decoded = match &call.resource.origin {
-        Origin::Builtin(row) => cambium_builtin::decode(row, object).map_err(|why| why.to_string()),
-        Origin::Custom(..) => check_metadata(object),
+        Origin::Builtin(row) => cambium_builtin::decode(row, object),
+        Origin::Custom(..) => cambium_pipeline::decode_metadata(object).map_err(|why| why.to_string()),
     };
     let (kind, version) = (&call.resource.kind, &call.resource.version);
     decoded.map_err(|why| {
@@ -316,29 +313,15 @@ fn check_types(call: &Call, object: &mut Value) -> Result<()> {
     })
 }
 
-/// Any built-in kind has the metadata of all of them.
-fn check_metadata(object: &mut Value) -> Result<(), String> {
-    let Some(metadata) = object.get_mut("metadata") else {
-        return Ok(());
-    };
-    let row = cambium_builtin::find("", "v1", "configmaps").expect("every cluster has config maps");
-    let mut bare = json!({"metadata": metadata.take()});
-    let decoded = cambium_builtin::decode(row, &mut bare);
-    *metadata = bare["metadata"].take();
-    decoded.map_err(|why| why.to_string().replace("ObjectMeta.metadata.", "ObjectMeta."))
-}
-
-fn prune(resource: &Served, object: &mut Value) -> Vec<String> {
-    match &resource.origin {
-        Origin::Builtin(row) => cambium_schema::prune(row.schema, object),
-        Origin::Custom(definition, index) => definition.versions[*index].prune(object),
-    }
-}
-
 /// Brings an object that admission or a patch has changed back into shape.
 pub(super) fn normalise(resource: &Served, object: &mut Value) {
-    prune(resource, object);
-    resource.default(object);
+    match &resource.origin {
+        Origin::Builtin(row) => {
+            cambium_schema::prune(row.schema, object);
+            cambium_builtin::default(row, object);
+        }
+        Origin::Custom(definition, index) => drop(definition.versions[*index].pipeline.read(object)),
+    }
 }
 
 /// Lets admission change or refuse an object, and brings what it changed back into shape.
@@ -382,7 +365,7 @@ pub(super) fn validate(call: &Call, new: &Value, old: Option<&Value>) -> Vec<Fie
             errors
         }
         Origin::Custom(definition, index) => {
-            let judgement = definition.versions[*index].judge(new, old);
+            let judgement = definition.versions[*index].validate(new, old);
             for forgiven in judgement.warnings {
                 call.warnings.add(forgiven.to_string());
             }

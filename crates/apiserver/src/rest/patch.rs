@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::change::{self, Intent};
 use super::{Call, managed, present};
+use crate::object;
 use crate::registry::Origin as Kind;
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::wire::{self, Response};
-use crate::{crd, object};
 
 /// JSON patches have at most this many operations.
 const OPERATIONS: usize = 10_000;
@@ -111,7 +111,7 @@ fn decode(call: &Call) -> Result<Patch> {
             let mut object = yaml(call)?;
             change::identify_applied(call, &object)?;
             if !builtin {
-                crd::settle_numbers(&mut object);
+                cambium_pipeline::normalize_numbers(&mut object);
             }
             Ok(Patch::Apply(object))
         }
