@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use cambium_pipeline::{FieldPath, Judgement, Pipeline};
-use cambium_schema::names;
 use serde_json::{Value, json};
 
 use super::columns::{self, Column};
@@ -92,7 +91,6 @@ impl Definition {
             stored_as: format!("{}/{}", self.group, self.storage_version()).into(),
             status: version.status,
             scale: version.scale.clone(),
-            name_rule: names::dns1123_subdomain,
             origin: Origin::Custom(self.clone(), index),
         };
         self.versions

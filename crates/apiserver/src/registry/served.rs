@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cambium_builtin::{Resource, Subresource};
+use cambium_builtin::{Resource, Strategy, Subresource};
 use cambium_schema::Schema;
 use serde_json::Value;
 
 use crate::crd::{Definition, Version};
 use crate::store::Entry;
-use crate::validation::metadata::NameRule;
 
 /// One resource at one version: what the verbs need to know of it.
 pub(crate) struct Served {
@@ -31,7 +30,6 @@ pub(crate) struct Served {
     /// Whether `status` is written apart from the rest.
     pub(crate) status: bool,
     pub(crate) scale: Option<ScalePaths>,
-    pub(crate) name_rule: NameRule,
     pub(crate) origin: Origin,
 }
 
@@ -65,6 +63,14 @@ impl Served {
         match &self.origin {
             Origin::Builtin(row) => row.schema,
             Origin::Custom(definition, index) => definition.versions[*index].pipeline.schema(),
+        }
+    }
+
+    /// How its objects are treated, where kinds differ.
+    pub(crate) fn strategy(&self) -> &'static Strategy {
+        match &self.origin {
+            Origin::Builtin(row) => &row.strategy,
+            Origin::Custom(..) => &Strategy::CUSTOM,
         }
     }
 
