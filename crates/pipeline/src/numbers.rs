@@ -6,15 +6,15 @@ use serde_json::{Number, Value};
 const BOUND: f64 = 9_223_372_036_854_775_808.0;
 
 /// Writes whole numbers without a fraction, as Go does; what is too large for an integer stays as it is.
-pub(crate) fn settle(value: &mut Value) {
+pub fn normalize_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {
             if let Some(whole) = whole(number) {
                 *number = whole.into();
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(settle),
-        Value::Object(fields) => fields.values_mut().for_each(settle),
+        Value::Array(items) => items.iter_mut().for_each(normalize_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(normalize_numbers),
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
@@ -42,11 +42,11 @@ mod tests {
             ("9223372036854775807", "9223372036854775807"),
         ] {
             let mut value: Value = serde_json::from_str(given).unwrap();
-            settle(&mut value);
+            normalize_numbers(&mut value);
             assert_eq!(value.to_string(), expected);
         }
         let mut large = json!({"a": [1e300, 1e19]});
-        settle(&mut large);
+        normalize_numbers(&mut large);
         assert_eq!(large, json!({"a": [1e300, 1e19]}));
     }
 }
