@@ -270,12 +270,22 @@ pub(crate) struct Asking {
     pub(crate) output: Option<Format>,
 }
 
+impl Asking {
+    /// How the answer is printed for a program; none for a person.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.output
+    }
+}
+
 /// `cambium history`.
 #[derive(Debug, Args)]
 pub(crate) struct History {
-    /// What, as in componentdefinition/web or application/shop.
+    /// What, as in compdef/web, compdef web, or web alone if nothing else has that name.
     #[arg(value_name = "KIND/NAME")]
     pub(crate) subject: String,
+    /// The name, if KIND and NAME are two words.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) asking: Asking,
 }
@@ -371,9 +381,12 @@ pub(crate) struct Rollback {
 /// `cambium pin`.
 #[derive(Debug, Args)]
 pub(crate) struct Pin {
-    /// The composite resource, as in xdatabase/orders.
+    /// The composite resource or its claim, as in xdatabase/orders, xdatabase orders, or orders alone if nothing else has that name.
     #[arg(value_name = "KIND/NAME")]
     pub(crate) subject: String,
+    /// The name, if KIND and NAME are two words.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
     /// To which revision, by name or number [default: the one that it uses]
     #[arg(long, value_name = "REVISION")]
     pub(crate) to: Option<String>,
@@ -387,9 +400,12 @@ pub(crate) struct Pin {
 /// `cambium follow`.
 #[derive(Debug, Args)]
 pub(crate) struct Follow {
-    /// The composite resource, as in xdatabase/orders.
+    /// The composite resource or its claim, as in xdatabase/orders, xdatabase orders, or orders alone if nothing else has that name.
     #[arg(value_name = "KIND/NAME")]
     pub(crate) subject: String,
+    /// The name, if KIND and NAME are two words.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
     /// Ask the server whether it would accept it, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -442,6 +458,8 @@ pub(crate) struct Gc {
     /// What the manager was told.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) composition_revision_limit: usize,
+    #[command(flatten)]
+    pub(crate) features: Features,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
     /// Only what is in this namespace [default: all]

@@ -2,28 +2,43 @@
 
 use serde_json::Value;
 
-/// Rows, the first of which is the heading.
-pub(crate) fn print(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let padded: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        text.push_str(padded.join("   ").trim_end());
-        text.push('\n');
+/// Rows under headings.
+pub(crate) struct Table {
+    /// The first is the heading.
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new<H: AsRef<str>>(headings: &[H]) -> Self {
+        let headings = headings.iter().map(|heading| heading.as_ref().to_owned());
+        Self {
+            rows: vec![headings.collect()],
+        }
     }
-    text
+
+    /// Adds a row.
+    pub(crate) fn add(&mut self, row: impl Into<Vec<String>>) {
+        self.rows.push(row.into());
+    }
+
+    /// As it is printed.
+    pub(crate) fn text(&self) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let cells = row.iter().zip(&widths);
+            let padded: Vec<String> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
+            text.push_str(padded.join("   ").trim_end());
+            text.push('\n');
+        }
+        text
+    }
 }
 
 /// A `Table` that an API server answered. Wide ones have all columns.
@@ -38,16 +53,16 @@ pub(crate) fn of_server(table: &Value, wide: bool) -> String {
             .unwrap_or_default()
             .to_uppercase()
     });
-    let mut rows: Vec<Vec<String>> = vec![heading.collect()];
+    let mut printed = Table::new(&heading.collect::<Vec<String>>());
     for row in table["rows"].as_array().into_iter().flatten() {
         let cell = |index: &usize| match &row["cells"][*index] {
             Value::String(text) => text.clone(),
             Value::Null => "<none>".to_owned(),
             other => other.to_string(),
         };
-        rows.push(shown.iter().map(cell).collect());
+        printed.add(shown.iter().map(cell).collect::<Vec<_>>());
     }
-    print(&rows)
+    printed.text()
 }
 
 #[cfg(test)]

@@ -849,8 +849,8 @@ async fn compositions_have_a_history_and_composite_resources_are_pinned_and_foll
             &json!("keep"),
             &json!([
                 "used by Database default/manual, Database default/stable",
-                "it is what channel=stable gets",
-                "it is new"
+                "newest with the labels channel=stable",
+                "issued a moment ago"
             ])
         )
     );
