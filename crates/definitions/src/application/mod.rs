@@ -14,6 +14,7 @@ mod order;
 mod plan;
 mod recorded;
 mod references;
+mod revision;
 mod status;
 mod stuck;
 mod unsupported;
@@ -28,6 +29,7 @@ pub use plan::{
     plan_deletion, superfluous, without_ignored_fields,
 };
 pub use recorded::{Record, Recorded, snapshot};
+pub use revision::{Naming, RenderedRevision, render_revision};
 pub use status::{Happened, deleting_status, status};
 pub use stuck::stuck_status;
 pub use work::Work;
