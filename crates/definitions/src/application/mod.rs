@@ -7,6 +7,7 @@
 //! ```
 
 mod before;
+mod direction;
 mod draft;
 mod events;
 mod object;
@@ -21,6 +22,7 @@ mod unsupported;
 mod work;
 
 pub use cambium_objects::Object;
+pub use direction::Direction;
 pub use draft::{Answers, Draft, Observed, Step, ToRender, answers, draft, resolved, restore};
 pub use events::{Events, events};
 pub use object::is_made_by;
