@@ -174,7 +174,7 @@ fn code_of_answer(error: &kube::Error) -> u8 {
 fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     match error.downcast_ref::<kube::Error>() {
         Some(kube::Error::Api(status)) => status.message.clone(),
-        Some(kube::Error::HyperError(_) | kube::Error::Service(_)) => "nobody answers".to_owned(),
+        Some(kube::Error::HyperError(_) | kube::Error::Service(_)) => "connection failed".to_owned(),
         _ => error.to_string(),
     }
 }

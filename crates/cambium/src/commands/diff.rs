@@ -28,7 +28,7 @@ pub(crate) async fn diff(options: &Diff) -> Result<()> {
     note_not_listed(&reading.inventory);
     let pair = (options.from.as_str(), options.to.as_str());
     let diff = diff::definitions(&reading.inventory, &namespace, type_, pair)?;
-    if let Some(format) = options.asking.format() {
+    if let Some(format) = options.asking.printed.format() {
         return print(&diff, format);
     }
     let (from, to) = (diff.from.revision.as_str(), diff.to.revision.as_str());
@@ -53,7 +53,7 @@ async fn of_compositions(from: &str, to: &str, options: &Diff) -> Result<()> {
     let mut reading = Reading::of(&client);
     reading.compositions().await?;
     let diff = diff::compositions(&reading.inventory, from, to)?;
-    if let Some(format) = options.asking.format() {
+    if let Some(format) = options.asking.printed.format() {
         return print(&diff, format);
     }
     tell(from, to, &unified((from, &diff.from.spec), (to, &diff.to.spec)))

@@ -12,7 +12,7 @@ use kube::Client;
 
 use super::reading::{Reach, Reading, note_not_listed};
 use super::{answer, or_none};
-use crate::cli::{Gate, Gc};
+use crate::cli::{Gate, Gc, Names};
 use crate::client;
 use crate::exit::WrongUse;
 use crate::table::Table;
@@ -34,7 +34,11 @@ pub(crate) async fn gc(options: &Gc) -> Result<()> {
         grace: Settings::default().revision_grace,
     };
     let revisions = fates(&inventory, namespace, &limits, Timestamp::now());
-    answer(&[table(&revisions)], &revisions, options.output)
+    answer(
+        &[table(&revisions, options.printed.names())],
+        &revisions,
+        options.printed,
+    )
 }
 
 async fn read(client: &Client, namespace: Option<&str>, options: &Gc) -> Result<Inventory> {
@@ -64,7 +68,7 @@ async fn read(client: &Client, namespace: Option<&str>, options: &Gc) -> Result<
     }
 }
 
-fn table(revisions: &[Revision]) -> Table {
+fn table(revisions: &[Revision], names: Names) -> Table {
     let mut table = Table::new(&["NAMESPACE", "REVISION", "VERSION", "ACTION", "WHY"]);
     for one in revisions {
         let version = one.version.as_ref().map(ToString::to_string);
@@ -73,7 +77,10 @@ fn table(revisions: &[Revision]) -> Table {
             one.revision.to_string(),
             or_none(version.as_deref()),
             one.action.text().to_owned(),
-            one.why.join("; "),
+            match names {
+                Names::Counted => one.why_in_short().join("; "),
+                Names::Listed => one.why.join("; "),
+            },
         ]);
     }
     table

@@ -8,7 +8,7 @@ use kube::Client;
 
 use super::reading::{Reach, Reading, is_forbidden, note_not_listed};
 use super::{age, answer, ask};
-use crate::cli::History;
+use crate::cli::{History, Names};
 use crate::exit::said;
 use crate::output;
 use crate::table::Table;
@@ -16,7 +16,8 @@ use crate::table::Table;
 pub(crate) async fn history(options: &History) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
     let asked = Asked::of(&options.subject, options.name.as_deref());
-    let format = options.asking.output;
+    let printed = options.asking.printed;
+    let names = printed.names();
     let kind = match &asked.kind {
         Some(kind) => Kind::called(kind)?,
         None => find(&client, &namespace, &asked.name).await?,
@@ -26,20 +27,20 @@ pub(crate) async fn history(options: &History) -> Result<()> {
         Kind::Application => {
             reading.applications(Reach::In(&namespace)).await?;
             let history = history::of_application(&reading.inventory, &namespace, &asked.name)?;
-            answer(&[of_application(&history)], &history, format)
+            answer(&[of_application(&history)], &history, printed)
         }
         Kind::Composition => {
             reading.compositions().await?;
             reading.composites_if_allowed().await?;
             let history = history::of_composition(&reading.inventory, &asked.name)?;
-            answer(&[of_composition(&history)], &history, format)
+            answer(&[of_composition(&history, names)], &history, printed)
         }
         Kind::Definition(type_) => {
             reading.definitions(Reach::From(&namespace), &[type_]).await?;
             note_not_listed(&reading.inventory);
             reading.users(&namespace).await?;
             let history = history::of_definition(&reading.inventory, &namespace, type_, &asked.name)?;
-            answer(&[of_definition(&history)], &history, format)
+            answer(&[of_definition(&history, names)], &history, printed)
         }
     }
 }
@@ -68,7 +69,7 @@ fn forgiving(listed: Result<()>) -> Result<()> {
     }
 }
 
-fn of_definition(history: &DefinitionHistory) -> Table {
+fn of_definition(history: &DefinitionHistory, names: Names) -> Table {
     let mut table = Table::new(&[
         "REVISION", "VERSION", "NUMBER", "DIGEST", "AGE", "RUN BY", "USED BY",
     ]);
@@ -80,25 +81,23 @@ fn of_definition(history: &DefinitionHistory) -> Table {
             one.number.to_string(),
             one.digest.short(),
             age(one.created),
-            some_of(one.run_by.as_deref()),
-            some_of(
-                one.used_by
-                    .as_ref()
-                    .map(|users| users.iter().cloned().collect::<Vec<_>>())
-                    .as_deref(),
-            ),
+            users(one.run_by.iter().flatten(), one.run_by.is_some(), names),
+            users(one.used_by.iter().flatten(), one.used_by.is_some(), names),
         ]);
     }
     table
 }
 
-/// The first of several, and how many more there are.
-fn some_of(users: Option<&[String]>) -> String {
-    match users {
-        None => "<unknown>".to_owned(),
-        Some([]) => "<none>".to_owned(),
-        Some([one]) => one.clone(),
-        Some([first, rest @ ..]) => format!("{first} and {} more", rest.len()),
+/// How many there are, or all of them by name.
+fn users<'u>(users: impl Iterator<Item = &'u String>, is_known: bool, names: Names) -> String {
+    if !is_known {
+        return "<unknown>".to_owned();
+    }
+    let users: Vec<&str> = users.map(String::as_str).collect();
+    match names {
+        Names::Counted => users.len().to_string(),
+        Names::Listed if users.is_empty() => "<none>".to_owned(),
+        Names::Listed => users.join(", "),
     }
 }
 
@@ -124,13 +123,12 @@ fn of_application(history: &ApplicationHistory) -> Table {
     table
 }
 
-fn of_composition(history: &CompositionHistory) -> Table {
+fn of_composition(history: &CompositionHistory, names: Names) -> Table {
     let mut table = Table::new(&[
         "REVISION", "NUMBER", "DIGEST", "AGE", "CURRENT", "LABELS", "USED BY",
     ]);
     for one in &history.revisions {
         let labels = one.own_labels();
-        let users: Option<Vec<String>> = one.used_by.as_ref().map(|users| users.iter().cloned().collect());
         table.add([
             one.revision.to_string(),
             one.number.to_string(),
@@ -141,7 +139,7 @@ fn of_composition(history: &CompositionHistory) -> Table {
                 true => "<none>".to_owned(),
                 false => labels.join(","),
             },
-            some_of(Some(&users.unwrap_or_default())),
+            users(one.used_by.iter().flatten(), true, names),
         ]);
     }
     table

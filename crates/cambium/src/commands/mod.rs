@@ -15,7 +15,7 @@ use anyhow::Result;
 use kube::Client;
 use serde::Serialize;
 
-use crate::cli::{Asking, Format};
+use crate::cli::{Asking, Format, Names, Printed};
 use crate::client;
 use crate::output;
 use crate::table::Table;
@@ -49,10 +49,14 @@ pub(crate) async fn ask(asking: &Asking) -> Result<(Client, String)> {
 }
 
 /// Prints tables for a person, or the answer as it is for a program.
-fn answer(tables: &[Table], answer: &impl Serialize, output: Option<Format>) -> Result<()> {
-    match output {
+fn answer(tables: &[Table], answer: &impl Serialize, printed: Printed) -> Result<()> {
+    match printed.format() {
         None => {
-            let texts: Vec<String> = tables.iter().map(Table::text).collect();
+            let tables = tables.iter().filter(|table| !table.is_empty());
+            let texts: Vec<String> = match printed.names() {
+                Names::Counted => tables.map(Table::text).collect(),
+                Names::Listed => tables.map(Table::wide_text).collect(),
+            };
             output::write(&texts.join("\n"))
         }
         Some(format) => print(answer, format),

@@ -35,7 +35,7 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
         let components = components(application);
         if !components.contains(&component.as_str()) {
             let there = components.join(", ");
-            return Err(NotFound(format!("there is no component {component:?}; there are {there}")).into());
+            return Err(NotFound(format!("no component {component:?}; components are {there}")).into());
         }
     }
     let plan = plan_upgrade(application, definitions.catalogue(), &wishes).map_err(Refusals::from)?;
@@ -44,7 +44,7 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
         application,
         &plan,
         options.dry_run,
-        options.asking.format(),
+        options.asking.printed.format(),
     )
     .await
 }
@@ -101,7 +101,7 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
         application,
         &plan,
         options.dry_run,
-        options.asking.format(),
+        options.asking.printed.format(),
     )
     .await
 }
@@ -119,7 +119,7 @@ async fn carry_out(
     let frozen = application["metadata"]["annotations"][annotation::PUBLISH_VERSION].as_str();
     if let Some(version) = frozen {
         return Err(WrongUse(format!(
-            "application/{name} is frozen by {}={version}; change or remove that first",
+            "application/{name} is frozen by {}={version}; change or remove that annotation first",
             annotation::PUBLISH_VERSION
         ))
         .into());
@@ -135,7 +135,10 @@ async fn carry_out(
     let mut object = api.get(name).await?;
     let version = &application["metadata"]["resourceVersion"];
     if json!(object.metadata.resource_version) != *version && object.data["spec"] != application["spec"] {
-        return Err(WrongUse(format!("application/{name} was changed meanwhile; try again")).into());
+        return Err(WrongUse(format!(
+            "application/{name} was modified by another client; try again"
+        ))
+        .into());
     }
     object.data["spec"] = plan.spec.clone();
     if let Some(lock) = &plan.lock {
@@ -150,7 +153,7 @@ async fn carry_out(
     };
     api.replace(name, &params, &object)
         .await
-        .with_context(|| format!("application/{name} was not changed"))?;
+        .with_context(|| format!("failed to update application/{name}"))?;
     output::note(&match dry_run {
         true => format!("application/{name}: not changed (dry run)"),
         false => format!("application/{name} changed"),

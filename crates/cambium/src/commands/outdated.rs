@@ -5,7 +5,7 @@ use cambium_reports::outdated::{self, Outdated as Row};
 
 use super::reading::{Reach, Reading, is_forbidden};
 use super::{answer, ask, or_none};
-use crate::cli::Outdated;
+use crate::cli::{Names, Outdated};
 use crate::exit::said;
 use crate::output;
 use crate::table::Table;
@@ -33,17 +33,26 @@ pub(crate) async fn outdated(options: &Outdated) -> Result<()> {
             rows.extend(outdated::composites(&reading.inventory, only));
         }
     }
-    if rows.is_empty() && options.asking.output.is_none() {
-        output::note("nothing could move to something newer");
+    if rows.is_empty() && options.asking.printed.format().is_none() {
+        output::note("everything is at the newest revision");
         return Ok(());
     }
-    answer(&[table(&rows)], &rows, options.asking.output)
+    let (applications, composites): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.application.is_some());
+    let mut tables = [of_applications(&applications), of_composites(&composites)];
+    if options.asking.printed.names() == Names::Counted {
+        tables = tables.map(|table| match options.all_namespaces {
+            true => table.without("COMPOSITION"),
+            false => table.without("COMPOSITION").without("NAMESPACE"),
+        });
+    }
+    answer(&tables, &rows, options.asking.printed)
 }
 
-fn table(rows: &[Row]) -> Table {
+fn of_applications(rows: &[&Row]) -> Table {
     let mut table = Table::new(&[
         "NAMESPACE",
-        "CONSUMER",
+        "APPLICATION",
         "PLACE",
         "ASKED",
         "AT",
@@ -51,15 +60,20 @@ fn table(rows: &[Row]) -> Table {
         "WHY NOT",
     ]);
     for row in rows {
-        table.add([
-            or_none(row.namespace.as_deref()),
-            row.consumer(),
-            row.place().to_owned(),
-            or_none(row.asked.as_deref()),
-            or_none(row.at.as_deref()),
-            or_none(row.newest.as_deref()),
-            row.why_not.clone(),
-        ]);
+        let [namespace, asked, at, newest] =
+            [&row.namespace, &row.asked, &row.at, &row.newest].map(|text| or_none(text.as_deref()));
+        let (consumer, place) = (row.consumer(), row.place().to_owned());
+        table.add([namespace, consumer, place, asked, at, newest, row.why_not.clone()]);
+    }
+    table
+}
+
+fn of_composites(rows: &[&Row]) -> Table {
+    let mut table = Table::new(&["NAMESPACE", "COMPOSITE", "COMPOSITION", "AT", "NEWEST", "WHY NOT"]);
+    for row in rows {
+        let [namespace, asked, at, newest] =
+            [&row.namespace, &row.asked, &row.at, &row.newest].map(|text| or_none(text.as_deref()));
+        table.add([namespace, row.consumer(), asked, at, newest, row.why_not.clone()]);
     }
     table
 }

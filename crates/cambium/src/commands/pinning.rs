@@ -46,7 +46,7 @@ pub(crate) async fn pin(options: &Pin) -> Result<()> {
         revision,
         dry_run: options.dry_run,
     };
-    tell(&followed, &what, options.asking.format())
+    tell(&followed, &what, options.asking.printed.format())
 }
 
 pub(crate) async fn follow(options: &Follow) -> Result<()> {
@@ -71,7 +71,7 @@ pub(crate) async fn follow(options: &Follow) -> Result<()> {
         revision,
         dry_run: options.dry_run,
     };
-    tell(&followed, &what, options.asking.format())
+    tell(&followed, &what, options.asking.printed.format())
 }
 
 async fn read(client: &Client) -> Result<Compositions> {
@@ -176,5 +176,5 @@ async fn change(client: &Client, subject: &Subject<'_>, mut patch: Value, dry_ru
     let patched = api.patch(name, &params, &Patch::Merge(patch)).await;
     patched
         .map(drop)
-        .with_context(|| format!("{name} was not changed"))
+        .with_context(|| format!("failed to update {name}"))
 }

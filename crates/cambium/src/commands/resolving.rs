@@ -37,7 +37,7 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
         false => Detail::Answer,
     };
     let references = answers(&inventory, &namespace, application, detail)?;
-    match options.asking.format() {
+    match options.asking.printed.format() {
         Some(format) => print(&references, format)?,
         None => output::write(&(table(&references).text() + &explained(&references)))?,
     }

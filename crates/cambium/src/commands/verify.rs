@@ -37,8 +37,8 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
     let versions = verification.versions();
     let is_shown = |one: &&Compared| one.verdict != Verdict::Same || options.all;
     let shown: Vec<&Compared> = versions.iter().filter(is_shown).collect();
-    if !shown.is_empty() || options.output.is_some() {
-        answer(&[table(&shown, &options.contexts)], &versions, options.output)?;
+    if !shown.is_empty() || options.printed.format().is_some() {
+        answer(&[table(&shown, &options.contexts)], &versions, options.printed)?;
     }
     let same = versions.iter().filter(|one| one.verdict == Verdict::Same).count();
     output::note(&format!(
@@ -53,7 +53,7 @@ pub(crate) async fn verify(options: &Verify) -> Result<()> {
         ));
     }
     for line in &verification.altered {
-        tracing::warn!("{line}, which is not what was published");
+        tracing::warn!("{line}, not what was published: it was edited");
     }
     let differs = |one: &&Compared| match one.verdict {
         Verdict::Same => false,

@@ -4,7 +4,7 @@
 
 use super::{Observed, Plan, Templates, Uses, plan};
 use crate::{Artifact, Catalogue, Consumers, Stored};
-use cambium_lineage::{Retention, Users};
+use cambium_lineage::{Retention, RevisionName, Users};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -44,6 +44,11 @@ impl Seen {
     /// Its revisions.
     pub fn stored(&self) -> &[Arc<Stored>] {
         &self.stored
+    }
+
+    /// Who uses a revision.
+    pub fn users(&self, revision: &RevisionName) -> Option<&Users> {
+        self.uses.by.get(revision)
     }
 
     /// Decides about the definition.

@@ -75,6 +75,7 @@ fn of_application(
             revision: one.revision.name().clone(),
             number: one.revision.number(),
             version: None,
+            users: 0,
             action,
             why,
         }

@@ -73,6 +73,7 @@ fn of_composition(
             revision: stored.revision.name().clone(),
             number: stored.revision.number(),
             version: None,
+            users: uses.by.get(stored.revision.name()).map_or(0, Users::count),
             action,
             why,
         }

@@ -4,7 +4,7 @@ use super::{Action, Fate, Limits, Revision, judged};
 use crate::Inventory;
 use cambium_definitions::definition::{Plan, Seen, Templates};
 use cambium_definitions::{Artifact, Shelf, Stored};
-use cambium_lineage::Retention;
+use cambium_lineage::{Retention, Users};
 use jiff::{SignedDuration, Timestamp};
 
 /// What becomes of the revisions of all definitions. Those whose definitions may not be listed are left out: whether their definition is there is
@@ -49,6 +49,7 @@ fn of_definition(
             revision: name.clone(),
             number: stored.revision.number(),
             version: stored.revision.version().cloned(),
+            users: seen.users(name).map_or(0, Users::count),
             action,
             why,
         }

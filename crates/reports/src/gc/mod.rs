@@ -49,11 +49,27 @@ pub struct Revision {
     /// Its version, of a definition that has versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
+    /// How many use it.
+    pub users: usize,
     /// What becomes of it.
     pub action: Action,
     /// Everything that keeps it, or why it is deleted.
     pub why: Vec<String>,
 }
+
+impl Revision {
+    /// Why, with the number of its users instead of their names.
+    pub fn why_in_short(&self) -> Vec<String> {
+        let short = |why: &String| match why.starts_with(USED_BY) {
+            true => format!("{USED_BY}{}", self.users),
+            false => why.clone(),
+        };
+        self.why.iter().map(short).collect()
+    }
+}
+
+/// What stands before the names of users.
+const USED_BY: &str = "used by ";
 
 /// What becomes of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -113,7 +129,7 @@ fn text(reason: &KeepReason, publisher: &str) -> String {
         KeepReason::Declared => format!("declared by its {publisher}"),
         KeepReason::Used { by } => {
             let by: Vec<&str> = by.iter().map(String::as_str).collect();
-            format!("used by {}", by.join(", "))
+            format!("{USED_BY}{}", by.join(", "))
         }
         KeepReason::Newest { of } if publisher == "composition" => format!("newest with the labels {of}"),
         KeepReason::Newest { of } => format!("{of} resolves to it"),
