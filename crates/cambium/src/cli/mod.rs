@@ -3,6 +3,8 @@
 mod asking;
 mod examples;
 mod offline;
+#[cfg(test)]
+mod reference;
 mod running;
 
 pub(crate) use asking::{
