@@ -14,6 +14,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     WebhookConversion,
 };
 use kube::CustomResourceExt;
+use serde::Deserialize;
 
 use crate::tidy::tidy;
 use crate::{v1beta1, v2beta1};
@@ -33,15 +34,86 @@ const COMMITTED: [&str; 11] = [
     include_str!("../crds/functions.json"),
 ];
 
+/// One of them as it is committed: as types, all of them take 3 MB.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    name: String,
+    needs_conversion: bool,
+    text: &'static str,
+}
+
+impl Committed {
+    fn of(text: &'static str) -> Self {
+        let head: Head = serde_json::from_str(text).expect(READABLE);
+        Self {
+            needs_conversion: head.spec.versions.iter().any(|version| !version.served),
+            name: head.metadata.name,
+            text,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it has a version that is not served without a webhook.
+    pub fn needs_conversion(&self) -> bool {
+        self.needs_conversion
+    }
+
+    /// The CRD itself.
+    pub fn read(&self) -> CustomResourceDefinition {
+        read(self.text)
+    }
+}
+
+/// What is kept of a CRD beside its text.
+#[derive(Deserialize)]
+struct Head {
+    metadata: HeadMetadata,
+    spec: HeadSpec,
+}
+
+#[derive(Deserialize)]
+struct HeadMetadata {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct HeadSpec {
+    versions: Vec<HeadVersion>,
+}
+
+#[derive(Deserialize)]
+struct HeadVersion {
+    served: bool,
+}
+
+const READABLE: &str = "a test reads what is committed";
+
+fn read(text: &str) -> CustomResourceDefinition {
+    serde_json::from_str(text).expect(READABLE)
+}
+
 /// All of them, in the order in which they should be applied.
 pub fn all() -> Vec<CustomResourceDefinition> {
-    let read = |text: &&str| serde_json::from_str(text).expect("a test reads what is committed");
-    COMMITTED.iter().map(read).collect()
+    each().collect()
+}
+
+/// The same one after the other, for whoever needs none of them any longer than that.
+pub fn each() -> impl Iterator<Item = CustomResourceDefinition> {
+    COMMITTED.into_iter().map(read)
+}
+
+/// All of them, for whoever keeps them.
+pub fn committed() -> Vec<Committed> {
+    COMMITTED.into_iter().map(Committed::of).collect()
 }
 
 /// Those of the definition kinds, which have two versions.
 pub fn definitions() -> Vec<CustomResourceDefinition> {
-    all().into_iter().filter(needs_conversion).collect()
+    each().filter(needs_conversion).collect()
 }
 
 /// All of them, from the types.

@@ -7,6 +7,7 @@ use cambium_compositions::admission::check_composition;
 use cambium_compositions::composite::{Wanted, wanted};
 use cambium_compositions::definition::{composite_crd, read};
 use cambium_compositions::pipeline::{self, Next};
+use cambium_compositions::revision::LabelEdits;
 use cambium_compositions_render::{ObservedResource, observe};
 use cambium_cue::Diagnostics;
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ pub(crate) fn run(options: &Compose) -> Result<()> {
     if let Some(file) = &options.definition {
         check(only(file, Some("CompositeResourceDefinition"))?, &mut composite)?;
     }
-    let refused: Vec<String> = check_composition(None, &composition)
+    let refused: Vec<String> = check_composition(None, &composition, None, LabelEdits::Follow)
         .iter()
         .map(ToString::to_string)
         .collect();

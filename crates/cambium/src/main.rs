@@ -1,5 +1,6 @@
 //! The `cambium` program: argv, output, exit codes, wiring.
 
+mod arenas;
 mod caret;
 mod cli;
 mod client;
@@ -26,6 +27,9 @@ use crate::log::Stamps;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if matches!(cli.command, Command::Manager(_)) {
+        arenas::limit();
+    }
     let format = cli.log_format;
     if let Command::Complete(options) = &cli.command {
         // Whoever types does not want to read why there is nothing to complete.

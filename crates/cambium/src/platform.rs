@@ -138,7 +138,7 @@ pub(crate) async fn ensure_namespace(client: &Client, name: &str) -> anyhow::Res
 async fn install(client: &Client) -> anyhow::Result<()> {
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    for crd in cambium_api::crds::all() {
+    for crd in cambium_api::crds::each() {
         let name = crd.metadata.name.clone().unwrap_or_default();
         // Whoever serves v2beta1 does so for good: what is there is left as it is.
         if api.get_opt(&name).await?.is_none() {

@@ -7,7 +7,7 @@ use cambium_api::names::reason;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Data, Diagnostic, Diagnostics, Source, syntax};
-use cambium_definitions::admission::{check_components, check_definition, definition_warnings, warnings};
+use cambium_definitions::admission::{check_components, check_definition, warnings};
 use cambium_definitions::application::{Observed, Step, draft};
 use cambium_definitions::definition::{Called, Declared, Templates, Uses, declared};
 use cambium_definitions::rehearsal::additions;
@@ -16,6 +16,7 @@ use cambium_definitions_render::{
     Application, ClusterVersion, Definition, DefinitionKind, Definitions, Environment, Failure, Reason,
     Template,
 };
+use cambium_lineage::Findings;
 use cambium_schema::names::dns1123_subdomain;
 use cambium_schema::{FieldError, FieldPath, validate_object};
 use serde_json::Value;
@@ -126,11 +127,11 @@ fn published(paths: &[PathBuf], namespace: &str, problems: &mut Vec<Diagnostic>)
             let declared = declared(&document);
             // In a cluster, a file with the same definition again publishes a further version, or a further revision.
             let shelf = catalogue.get(&artifact);
-            let refused = check_definition(None, &document, shelf, &Uses::default());
+            let Findings { refused, warnings } = check_definition(None, &document, shelf, &Uses::default());
             for one in &refused {
                 problems.extend(not_published(&artifact, &declared, one, &file));
             }
-            for warning in definition_warnings(&document, shelf) {
+            for warning in warnings {
                 let (kind, name) = (artifact.type_.kind(), &artifact.name);
                 output::note(&format!("Warning: {kind} {name:?}: {warning}"));
             }
@@ -283,7 +284,7 @@ fn application(file: &Path, problems: &mut Vec<Diagnostic>) -> Result<Option<Val
 
 /// What the schema of a kind refuses, and the admission of components, with the places in the text.
 fn not_served(source: &Source, document: usize, object: &mut Value) -> Vec<Diagnostic> {
-    let mut crds = cambium_api::crds::all().into_iter();
+    let mut crds = cambium_api::crds::each();
     let Some(crd) = crds.find(|crd| object["kind"] == crd.spec.names.kind.as_str()) else {
         return Vec::new();
     };

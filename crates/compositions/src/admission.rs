@@ -1,16 +1,15 @@
 //! What is refused before it is stored. Everything that gets past, because nobody asked, is refused again by whoever would use it.
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Live};
 use crate::claim::{ATTEMPTS, generated_name, is_claim_of};
 use crate::consumers::{Consumers, Consuming};
 use crate::definition::{self, Definition};
-use crate::revision::{self, LabelEdits, Stored};
+use crate::revision::{self, Candidate, LabelEdits, Stored};
 use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
-use crate::unknown;
 use crate::{Field, Layout};
-use cambium_api::crossplane::{CompositeResourceDefinition, TypeReference, UpdatePolicy};
+use cambium_api::crossplane::{TypeReference, UpdatePolicy};
 use cambium_api::names::annotation;
-use cambium_lineage::{Digest, Users};
+use cambium_lineage::{Digest, Lineage, Scheme, Users, publish};
 use serde_json::Value;
 
 /// Why something is refused. The texts begin with the field's path, where it is about a field.
@@ -52,6 +51,12 @@ pub enum Refused {
         /// What is written.
         value: String,
     },
+    /// No number for a revision is left.
+    #[error("no revision number is left")]
+    Exhausted,
+    /// What it says is called like something else.
+    #[error("CompositionRevision {0:?} holds something else")]
+    RevisionTaken(String),
     /// Content of a revision that changed.
     #[error("spec: {0}")]
     RevisionContent(String),
@@ -193,8 +198,14 @@ pub enum Refused {
     },
 }
 
-/// Everything that is wrong with a Composition that is created or changed. What was there before and stays as it is, is let be.
-pub fn check_composition(old: Option<&Value>, new: &Value) -> Vec<Refused> {
+/// Everything that is wrong with a Composition that is created or changed, given what was published under its name. What was there before and stays as it
+/// is, is let be.
+pub fn check_composition(
+    old: Option<&Value>,
+    new: &Value,
+    lineage: Option<&Lineage>,
+    edits: LabelEdits,
+) -> Vec<Refused> {
     let mut refused = Vec::new();
     if is_going(new) {
         return refused;
@@ -211,17 +222,13 @@ pub fn check_composition(old: Option<&Value>, new: &Value) -> Vec<Refused> {
     if old.is_some_and(|old| old["spec"] == new["spec"]) {
         return refused;
     }
-    let spec = &new["spec"];
-    if spec.get("revision").is_some() {
-        refused.push(Refused::RevisionNumber);
-    }
-    let unknown = unknown::fields(spec).into_iter();
-    refused.extend(unknown.map(|(path, meant)| Refused::UnknownField { path, meant }));
-    refused.extend(
-        cambium_compositions_render::validate(spec)
-            .into_iter()
-            .map(Refused::Composition),
-    );
+    let live = Live::read(new);
+    let candidate = Candidate {
+        content: &live.content,
+        digest: live.identity(edits),
+    };
+    let nothing = Lineage::empty(String::new(), Scheme::ContentAddressed);
+    refused.extend(publish(lineage.unwrap_or(&nothing), &candidate).findings.refused);
     refused
 }
 
@@ -369,55 +376,15 @@ fn allows_orphans(object: &Value) -> bool {
 
 /// Everything that is wrong with a CompositeResourceDefinition that is created or changed; or else what it says in vain.
 pub fn check_definition<'d>(
-    old: Option<&Value>,
-    new: &Value,
+    old: Option<&'d Value>,
+    new: &'d Value,
     others: impl IntoIterator<Item = &'d Definition>,
 ) -> Result<Vec<String>, Vec<Refused>> {
     if is_going(new) || old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Ok(Vec::new());
     }
-    let typed: CompositeResourceDefinition =
-        serde_json::from_value(new.clone()).map_err(|error| vec![Refused::Shape(error.to_string())])?;
-    let definition = definition::read(&typed)
-        .map_err(|problems| -> Vec<_> { problems.0.into_iter().map(Refused::Definition).collect() })?;
-    let mut refused = Vec::new();
-    let offered_before = old.is_some_and(|old| !old["spec"]["claimNames"].is_null());
-    if offered_before && definition.claim_names().is_none() {
-        refused.push(Refused::ClaimsTakenAway);
-    }
-    let others: Vec<&Definition> = others
-        .into_iter()
-        .filter(|other| other.name() != definition.name() && other.group() == definition.group())
-        .collect();
-    for (path, pointer, names) in [
-        ("spec.names.kind", "/spec/names/kind", Some(definition.names())),
-        (
-            "spec.claimNames.kind",
-            "/spec/claimNames/kind",
-            definition.claim_names(),
-        ),
-    ] {
-        let is_new = old.is_none_or(|old| old.pointer(pointer) != new.pointer(pointer));
-        let Some(names) = names.filter(|_| is_new) else {
-            continue;
-        };
-        let has = |other: &Definition| {
-            let mut kinds = [Some(other.names()), other.claim_names()].into_iter().flatten();
-            kinds.any(|theirs| theirs.kind == names.kind)
-        };
-        if let Some(other) = others.iter().find(|other| has(other)) {
-            refused.push(Refused::KindTaken {
-                path,
-                other: other.name().to_owned(),
-                kind: names.kind.clone(),
-                group: definition.group().to_owned(),
-            });
-        }
-    }
-    match refused.is_empty() {
-        true => Ok(definition.warnings().to_vec()),
-        false => Err(refused),
-    }
+    let candidate = definition::Candidate::new(old, new, others);
+    candidate.publish().map(|(_, warnings)| warnings)
 }
 
 /// Why a CompositeResourceDefinition cannot be deleted: there are these of the kinds that it defines. Those that are going themselves are not among

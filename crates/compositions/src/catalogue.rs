@@ -2,7 +2,7 @@
 
 use crate::consumers::Consuming;
 use crate::content::Content;
-use crate::revision::{Labels, Owner, Stored};
+use crate::revision::{LabelEdits, Labels, Owner, Stored, copied, identity};
 use cambium_api::crossplane::TypeReference;
 use cambium_lineage::{Closures, Digest, Lineage, RevisionName, Scheme};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub struct Shelf {
     live: Option<Arc<Live>>,
     stored: BTreeMap<RevisionName, Arc<Stored>>,
     /// Put together when somebody asks, and again after a change.
-    lineage: OnceLock<Lineage>,
+    lineage: OnceLock<Arc<Lineage>>,
 }
 
 /// A composition, as it is now.
@@ -61,6 +61,11 @@ impl Live {
             content: Content::new(spec),
             deleting: !metadata["deletionTimestamp"].is_null(),
         }
+    }
+
+    /// What a revision of it is known by.
+    pub fn identity(&self, edits: LabelEdits) -> Digest {
+        identity(self.digest, &copied(&self.labels), edits)
     }
 }
 
@@ -174,7 +179,7 @@ impl Shelf {
     /// Numbers are unique in a lineage, and are not always unique in a cluster: a composition whose revisions were left behind, or restored,
     /// may have several with one number. The one with the composition's content counts, or else the youngest; the others can only be
     /// named.
-    pub fn lineage(&self, name: &str) -> &Lineage {
+    pub fn lineage(&self, name: &str) -> &Arc<Lineage> {
         self.lineage.get_or_init(|| {
             let own = self.stored.values().filter(|stored| self.is_own(stored));
             let mut own: Vec<&Arc<Stored>> = own.collect();
@@ -187,12 +192,13 @@ impl Shelf {
                 .into_iter()
                 .partition(|stored| numbers.insert(stored.revision.number()));
             let revision = |stored: &Arc<Stored>| stored.revision.clone();
-            Lineage::builder(name, Scheme::ContentAddressed)
+            let lineage = Lineage::builder(name, Scheme::ContentAddressed)
                 .revisions(revisions.into_iter().map(revision))
                 .aside(aside.into_iter().map(revision))
                 .current(current)
                 .build()
-                .expect("numbers are positive, and each number and each name is there once")
+                .expect("numbers are positive, and each number and each name is there once");
+            Arc::new(lineage)
         })
     }
 

@@ -1,6 +1,8 @@
 //! What a composition says, read once for all who use it.
 
+use crate::admission::Refused;
 use crate::pipeline::{self, Step};
+use crate::revision::candidate;
 use cambium_api::crossplane::Mode;
 use cambium_compositions_render::Composition;
 use serde_json::Value;
@@ -15,6 +17,7 @@ struct Inner {
     spec: Value,
     templates: OnceLock<Result<Arc<Composition>, String>>,
     steps: OnceLock<Result<Vec<Step>, String>>,
+    problems: OnceLock<Vec<Refused>>,
 }
 
 impl Content {
@@ -24,6 +27,7 @@ impl Content {
             spec,
             templates: OnceLock::new(),
             steps: OnceLock::new(),
+            problems: OnceLock::new(),
         }))
     }
 
@@ -75,6 +79,21 @@ impl Content {
         let read = || pipeline::read(&self.0.spec).map_err(|problems| problems.to_string());
         let steps = self.0.steps.get_or_init(read).as_ref();
         steps.map(Vec::as_slice).map_err(String::as_str)
+    }
+
+    /// Finds out what speaks against publishing it, unless that was done. It may take long: expressions are compiled.
+    pub fn judge(&self) {
+        let _ = self.problems();
+    }
+
+    /// Whether that was found out.
+    pub fn is_judged(&self) -> bool {
+        self.0.problems.get().is_some()
+    }
+
+    /// Everything that speaks against publishing it.
+    pub fn problems(&self) -> &[Refused] {
+        self.0.problems.get_or_init(|| candidate::check(&self.0.spec))
     }
 
     /// Where the connection secrets of composite resources go, if it says so.

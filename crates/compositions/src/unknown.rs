@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 /// The schema of a Composition's spec.
 static SCHEMA: LazyLock<Option<JSONSchemaProps>> = LazyLock::new(|| {
-    let mut kinds = crds::all().into_iter();
+    let mut kinds = crds::each();
     let crd = kinds.find(|crd| crd.spec.names.kind == "Composition")?;
     let version = crd.spec.versions.into_iter().next()?;
     let mut schema = version.schema?.open_api_v3_schema?;

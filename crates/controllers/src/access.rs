@@ -1,19 +1,20 @@
 //! Whether somebody may do something, as the API server's authorizer says.
 
+use crate::cluster::Cluster;
 use cambium_webhooks::admission::UserInfo;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
+use kube::Error;
 use kube::api::{Api, PostParams};
-use kube::{Client, Error};
 use serde_json::{Value, json};
 
 /// Whether a user may do this, in the words of a `SubjectAccessReview`'s `resourceAttributes`. Nobody may if that cannot be found out.
-pub(crate) async fn may(client: &Client, user: &UserInfo, resource_attributes: Value) -> bool {
+pub(crate) async fn may(cluster: &Cluster, user: &UserInfo, resource_attributes: Value) -> bool {
     let review = json!({"spec": {
         "user": user.username, "uid": user.uid, "groups": user.groups, "resourceAttributes": resource_attributes,
     }});
     let allowed = async {
         let review = serde_json::from_value(review).map_err(Error::SerdeError)?;
-        let api: Api<SubjectAccessReview> = Api::all(client.clone());
+        let api: Api<SubjectAccessReview> = cluster.all();
         let answer = api.create(&PostParams::default(), &review).await?;
         Ok::<_, Error>(answer.status.is_some_and(|status| status.allowed))
     };

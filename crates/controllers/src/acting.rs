@@ -52,14 +52,35 @@ impl Acting {
         }
     }
 
-    /// Makes an object that is not there; a conflict if somebody was faster. From then on its fields are ours as if it had been applied, so
-    /// that a later apply takes away what is no longer wanted.
+    /// Makes an object that is not there; a conflict if somebody was faster.
+    ///
+    /// An apply creates what is not there, and changes what is. With a resource version that no object has it only creates: the API server
+    /// compares the version with that of the object that it finds, if it finds one.
     async fn create(
         &self,
         kind: &Resource,
         object: &Object,
         manifest: &Value,
     ) -> kube::Result<DynamicObject> {
+        if !manifest["metadata"]["resourceVersion"].is_null() {
+            // A template that asks for a version is told that nothing can be created with one.
+            return self.post(kind, object, manifest).await;
+        }
+        let mut new = manifest.clone();
+        new["metadata"]["resourceVersion"] = NO_OBJECTS_VERSION.into();
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        match self.patch(kind, object, &params, &Patch::Apply(new)).await {
+            // It is there; or it is something else, or this server creates nothing so. That is told by a POST, which never changes anything.
+            Err(kube::Error::Api(status)) if status.is_conflict() || is_about_version(&status) => {
+                self.post(kind, object, manifest).await
+            }
+            created => created,
+        }
+    }
+
+    /// The same without an apply. From then on its fields are ours as if it had been applied, so that a later apply takes away what is no
+    /// longer wanted.
+    async fn post(&self, kind: &Resource, object: &Object, manifest: &Value) -> kube::Result<DynamicObject> {
         let body = serde_json::to_vec(manifest).map_err(kube::Error::SerdeError)?;
         let path = requests(kind, object).url_path;
         // An apply refuses fields that the kind does not know, too.
@@ -131,7 +152,21 @@ impl Acting {
         self.client.request(self.with_headers(request)).await
     }
 
-    pub(crate) async fn patch<P: Serialize + std::fmt::Debug>(
+    /// Changes an object that is there.
+    pub(crate) async fn merge(
+        &self,
+        kind: &Resource,
+        object: &Object,
+        patch: Value,
+    ) -> kube::Result<DynamicObject> {
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        self.patch(kind, object, &params, &Patch::Merge(patch)).await
+    }
+
+    async fn patch<P: Serialize + std::fmt::Debug>(
         &self,
         kind: &Resource,
         object: &Object,
@@ -207,6 +242,14 @@ fn owned(object: &DynamicObject) -> Option<Value> {
         None => patch.push(replace),
     }
     Some(Value::Array(patch))
+}
+
+/// A resource version that no object has: versions are numbers of 64 bits, and count writes.
+const NO_OBJECTS_VERSION: &str = "18446744073709551615";
+
+/// Whether a server refuses to create an object because of its resource version.
+fn is_about_version(status: &Status) -> bool {
+    status.message.contains("resourceVersion")
 }
 
 /// Whether entries of managed fields are not where they were: a test of a JSON patch has failed, or somebody else was faster.

@@ -1,28 +1,23 @@
 //! Applications: resolves, renders, records, applies, prunes, and says how it went.
 
 use crate::acting::{Acting, Left};
+use crate::cluster::Kind;
 use crate::kinds::{Kinds, PASSING, Unknown, find};
 use crate::manager::Context;
-use crate::runtime::events::{Event, Severity};
+use crate::runtime::events::Severity;
 use crate::runtime::pool::{CROWDED, NoResult};
 use crate::runtime::{Key, Outcome, Resource};
-use crate::write::{
-    apply_known_fields, conflict, delete_judged, is_conflict, is_denied, is_refusal, is_verdict, not_found,
-    reference, remove_finalizers, still_there,
-};
-use cambium_api::names::{FIELD_MANAGER, condition, finalizer, label, reason};
+use crate::write::{apply_known_fields, conflict, is_conflict, is_denied, is_refusal, is_verdict, not_found};
+use cambium_api::names::{condition, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_definitions::Refused;
 use cambium_definitions::application::{
-    Draft, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Work, applied, deleting_status,
-    events, ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
+    Draft, Happened, Object, Plan, Record, Recorded, Scopes, Work, applied, deleting_status, events,
+    ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
     plan_deletion, resolved, status, stuck_status, superfluous, without_ignored_fields,
 };
 use cambium_definitions::identity::{forbidden, identity};
-use cambium_lineage::RevisionName;
 use cambium_objects::{fit_to_show, merge_patch};
-use kube::Api;
-use kube::api::{DynamicObject, Patch, PostParams};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -64,12 +59,12 @@ impl Run<'_> {
     /// Makes the world as the application says.
     async fn keep(&self) -> kube::Result<Outcome> {
         let recorded = Arc::new(self.recorded());
-        let to_render = resolved(&Observed {
-            application: &self.application,
-            recorded: &recorded,
-            catalogue: &self.context.state.catalogue(),
-            cluster_version: &self.context.cluster_version,
-        });
+        let to_render = resolved(
+            &self.application,
+            &recorded,
+            &self.context.state.catalogue(),
+            &self.context.cluster_version,
+        );
         let draft = Arc::new(self.rendering(move || to_render.render()).await?);
         let Ok(work) = &draft.outcome else {
             self.write_status(&draft, None, &Arc::default()).await?;
@@ -97,10 +92,9 @@ impl Run<'_> {
         }
         let acting = self.acting(&work.snapshot)?;
         let live = self.live(work, &kinds, acting.as_ref().ok()).await?;
-        // Which runs health policies.
         let compare = |application: Arc<Value>, live: BTreeMap<Object, Value>| {
             let (recorded, draft, scopes) = (recorded.clone(), draft.clone(), scopes.clone());
-            self.rendering(move || {
+            self.comparing(cost(&draft, &live), move || {
                 let work = draft.outcome.as_ref().ok();
                 let plan = work.map(|work| plan_objects(&application, &recorded, work, &scopes, &live));
                 (plan.unwrap_or_default(), live)
@@ -184,7 +178,7 @@ impl Run<'_> {
         }
         let left = plan_deletion(&self.application, &recorded, &self.made());
         if !left.is_empty() {
-            let status = deleting_status(&self.application, left.len(), self.context.now());
+            let status = deleting_status(&self.application, left.len(), self.context.cluster.now());
             self.patch_status(json!(status)).await?;
             return Ok(Outcome::Done);
         }
@@ -200,8 +194,7 @@ impl Run<'_> {
         }
         // As it was when this was decided: whoever changed it since is asked again.
         let judged = serde_json::from_value(metadata.clone()).map_err(kube::Error::SerdeError)?;
-        let applications = &self.context.caches.applications;
-        remove_finalizers(&self.applications(), applications, &self.key, &judged, &ours).await?;
+        self.applications().release(&judged, &ours).await?;
         Ok(Outcome::Done)
     }
 
@@ -213,11 +206,23 @@ impl Run<'_> {
         Ok(self.context.rendering.run_soon(&self.key.namespace, work).await?)
     }
 
+    /// Runs what compares objects with what they should be, which may run health policies: here if handing it over would cost more than doing it.
+    async fn comparing<T: Send + 'static>(
+        &self,
+        cost: Cost,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> kube::Result<T> {
+        match cost {
+            Cost::Little => Ok(work()),
+            Cost::Unknown => self.rendering(work).await,
+        }
+    }
+
     /// Whose rights this application's objects are written with, or why nobody's.
     fn acting(&self, rendered: &Value) -> kube::Result<Result<Acting, Refused>> {
         let rules = &self.context.settings.identities;
         match identity(&self.application, rendered, rules) {
-            Ok(identity) => Acting::new(self.context.client.clone(), identity).map(Ok),
+            Ok(identity) => self.context.cluster.acting(identity).map(Ok),
             Err(refused) => Ok(Err(refused)),
         }
     }
@@ -261,7 +266,7 @@ impl Run<'_> {
 
     /// Says that what a deleted application made may not be removed. It is tried again: rights can be given back.
     async fn stuck(&self, refused: &[Refused]) -> kube::Result<Outcome> {
-        let status = stuck_status(&self.application, refused, self.context.now());
+        let status = stuck_status(&self.application, refused, self.context.cluster.now());
         let ready = |status: &Value| {
             let mut all = status["conditions"].as_array().into_iter().flatten();
             all.find(|one| one["type"] == condition::READY)
@@ -269,18 +274,11 @@ impl Run<'_> {
         };
         let told = json!(status);
         if ready(&told) != ready(&self.application["status"]) {
-            self.context.events.record(Event {
-                regarding: reference(&self.application),
-                severity: Severity::Warning,
-                reason: refused
-                    .first()
-                    .map_or(reason::FORBIDDEN, |one| one.reason)
-                    .to_owned(),
-                action: "Delete".to_owned(),
-                note: ready(&told)
-                    .and_then(|message| message.as_str().map(str::to_owned))
-                    .unwrap_or_default(),
-            });
+            let reason = refused.first().map_or(reason::FORBIDDEN, |one| one.reason);
+            let note = ready(&told);
+            let note = note.as_ref().and_then(Value::as_str).unwrap_or_default();
+            let cluster = &self.context.cluster;
+            cluster.tell(&self.application, Severity::Warning, reason, "Delete", note);
         }
         self.patch_status(told).await?;
         Ok(Outcome::Retry)
@@ -303,7 +301,13 @@ impl Run<'_> {
     /// Finds out about kinds, and begins to watch those that are there.
     async fn kinds(&self, wanted: BTreeSet<(String, String)>) -> Kinds {
         let misses = |group: &str| self.context.state.misses(&self.key, group);
-        find(&self.context.mapper, &self.context.children, wanted, misses).await
+        find(
+            &self.context.cluster.mapper,
+            &self.context.children,
+            wanted,
+            misses,
+        )
+        .await
     }
 
     /// Everything that is wanted and exists, whoever made it, and everything else that this application made. What somebody else
@@ -358,7 +362,7 @@ impl Run<'_> {
             let Some(Ok(resource)) = kinds.get(&kind) else {
                 continue;
             };
-            let api = resource.api(self.context.client.clone(), &object.namespace);
+            let api = self.context.cluster.objects(resource, &object.namespace);
             let Some(found) = api.get_opt(&object.name).await? else {
                 continue;
             };
@@ -482,7 +486,7 @@ impl Run<'_> {
             current,
             self.context.settings.application_revision_limit,
         ) {
-            self.trim(&name, &uid).await?;
+            self.revisions().delete(name.as_str(), &uid).await?;
         }
         Ok(happened)
     }
@@ -495,42 +499,26 @@ impl Run<'_> {
 
     /// Adds our finalizer, so that the application cannot go before what it made.
     async fn hold(&self) -> kube::Result<()> {
-        let metadata = &self.application["metadata"];
-        let mut names: Vec<Value> = metadata["finalizers"].as_array().cloned().unwrap_or_default();
-        names.push(json!(finalizer::APPLICATION));
-        let patch = json!({"metadata": {
-            "finalizers": names, "resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"],
-        }});
-        let params = self.context.merge_params();
-        let written = self
-            .applications()
-            .patch(&self.key.name, &params, &Patch::Merge(patch))
-            .await?;
-        self.context.caches.applications.learn(written);
-        Ok(())
+        let metadata = serde_json::from_value(self.application["metadata"].clone());
+        let metadata = metadata.map_err(kube::Error::SerdeError)?;
+        self.applications()
+            .hold(&metadata, &[finalizer::APPLICATION])
+            .await
     }
 
     /// Before something is created for an application, it must be there: nobody would delete it again.
     async fn ensure_still_there(&self) -> kube::Result<()> {
-        let applications = &self.context.caches.applications;
-        still_there(
-            &self.applications(),
-            applications,
-            &self.key.name,
-            &self.application,
-        )
-        .await
+        self.applications().still_there(&self.application).await
     }
 
     async fn record(&self, work: &Work, plan: &Plan) -> kube::Result<()> {
-        let api = self.api(&self.context.caches.recorded);
+        let revisions = self.revisions();
         let objects: Vec<Object> = plan.wanted.iter().map(|wanted| wanted.object.clone()).collect();
-        let written = match &work.record {
-            Record::Keep(_) => return Ok(()),
+        match &work.record {
+            Record::Keep(_) => Ok(()),
             Record::Renumber { name, number } => {
                 let patch = json!({"spec": {"revision": number}});
-                let params = self.context.merge_params();
-                api.patch(name.as_str(), &params, &Patch::Merge(patch)).await?
+                revisions.patch(name.as_str(), patch).await
             }
             Record::Restore { name, .. } => {
                 let key = Key::new(&self.key.namespace, name.as_str());
@@ -540,58 +528,32 @@ impl Run<'_> {
                 ) else {
                     return Ok(());
                 };
-                let metadata = edited.metadata();
-                let patch = json!({
-                    "metadata": {"resourceVersion": metadata.resource_version, "uid": metadata.uid},
-                    "spec": merge_patch(&edited.value()["spec"], &object["spec"]),
-                });
-                let params = self.context.merge_params();
-                api.patch(name.as_str(), &params, &Patch::Merge(patch)).await?
+                let patch = json!({"spec": merge_patch(&edited.value()["spec"], &object["spec"])});
+                revisions.change(&edited.metadata(), patch).await
             }
             Record::Issue { .. } => {
-                self.latest_is_seen(&api).await?;
-                let Some(object) = work.revision_object(&self.application, &objects) else {
-                    return Ok(());
-                };
-                let object: DynamicObject =
-                    serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
-                let params = PostParams {
-                    field_manager: Some(FIELD_MANAGER.to_owned()),
-                    ..Default::default()
-                };
-                match api.create(&params, &object).await {
-                    Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                        // It was created, and the answer was lost; or the watch is late. Then it is looked at again.
-                        let name = object.metadata.name.clone().unwrap_or_default();
-                        if let Some(found) = api.get_opt(&name).await? {
-                            self.context.caches.recorded.learn(found);
-                        }
-                        return Err(kube::Error::Api(status));
-                    }
-                    created => created?,
+                self.latest_is_seen().await?;
+                match work.revision_object(&self.application, &objects) {
+                    Some(object) => revisions.create(object).await,
+                    None => Ok(()),
                 }
             }
-        };
-        self.context.caches.recorded.learn(written);
-        Ok(())
+        }
     }
 
     /// Refuses, as a conflict, to issue a revision while the newest one that the status names has not been seen: its watch is later than that of
     /// the Application, and what it recorded would be recorded twice.
-    async fn latest_is_seen(&self, api: &Api<DynamicObject>) -> kube::Result<()> {
-        let recorded = &self.context.caches.recorded;
+    async fn latest_is_seen(&self) -> kube::Result<()> {
         let Some(name) = self.application["status"]["latestRevision"]["name"].as_str() else {
             return Ok(());
         };
+        let recorded = &self.context.caches.recorded;
         if recorded.get(&Key::new(&self.key.namespace, name)).is_some() {
             return Ok(());
         }
-        match api.get_opt(name).await? {
-            Some(found) => {
-                recorded.learn(found);
-                Err(conflict(format!("{name} was not seen yet")))
-            }
-            None => Ok(()),
+        match self.revisions().ask(name).await? {
+            true => Err(conflict(format!("{name} was not seen yet"))),
+            false => Ok(()),
         }
     }
 
@@ -641,11 +603,7 @@ impl Run<'_> {
         let patch = json!({"metadata": {"uid": uid, "labels": {
             (label::APPLICATION): null, (label::APPLICATION_NAMESPACE): null,
         }}});
-        let params = self.context.merge_params();
-        match acting
-            .patch(resource, object, &params, &Patch::Merge(patch))
-            .await
-        {
+        match acting.merge(resource, object, patch).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => {
                 let key = Key::new(&object.namespace, &object.name);
                 let cache = self.context.children.get(&resource.gvk());
@@ -657,12 +615,6 @@ impl Run<'_> {
         }
     }
 
-    async fn trim(&self, name: &RevisionName, uid: &str) -> kube::Result<()> {
-        let recorded = &self.context.caches.recorded;
-        let key = Key::new(&self.key.namespace, name.as_str());
-        delete_judged(&self.api(recorded), Some(recorded), &key, uid).await
-    }
-
     /// Writes the status once, if it has changed, and tells of references that moved.
     async fn write_status(
         &self,
@@ -671,9 +623,11 @@ impl Run<'_> {
         happened: &Arc<Happened>,
     ) -> kube::Result<ApplicationStatus> {
         let (application, draft, happened) = (self.application.clone(), draft.clone(), happened.clone());
-        let now = self.context.now();
+        let now = self.context.cluster.now();
         let after = self
-            .rendering(move || status(&application, &draft, plan.as_deref(), &happened, now))
+            .comparing(cost(&draft, &happened.live), move || {
+                status(&application, &draft, plan.as_deref(), &happened, now)
+            })
             .await?;
         let before: ApplicationStatus =
             serde_json::from_value(self.application["status"].clone()).unwrap_or_default();
@@ -685,39 +639,44 @@ impl Run<'_> {
         let warnings = told.warnings.into_iter();
         let warnings = warnings.map(|(reason, note)| (Severity::Warning, reason, note));
         for (severity, reason, note) in normal.chain(warnings) {
-            self.context.events.record(Event {
-                regarding: reference(&self.application),
-                severity,
-                reason,
-                action: "Reconcile".to_owned(),
-                note,
-            });
+            let cluster = &self.context.cluster;
+            cluster.tell(&self.application, severity, reason, "Reconcile", note);
         }
         Ok(after)
     }
 
     async fn patch_status(&self, status: Value) -> kube::Result<()> {
-        let Some(change) = merge_patch(&self.application["status"], &status) else {
-            return Ok(());
-        };
-        let patch = json!({"metadata": {"uid": self.application["metadata"]["uid"]}, "status": change});
-        let params = self.context.merge_params();
-        let written = self
-            .applications()
-            .patch_status(&self.key.name, &params, &Patch::Merge(patch))
-            .await?;
-        self.context.caches.applications.learn(written);
-        Ok(())
+        self.applications().write_status(&self.application, &status).await
     }
 
-    fn applications(&self) -> Api<DynamicObject> {
-        self.api(&self.context.caches.applications)
+    fn applications(&self) -> Kind<'_> {
+        let cluster = &self.context.cluster;
+        cluster.kind_in(&self.context.caches.applications, &self.key.namespace)
     }
 
-    fn api(&self, cache: &crate::runtime::Cache) -> Api<DynamicObject> {
-        Api::namespaced_with(self.context.client.clone(), &self.key.namespace, cache.resource())
+    fn revisions(&self) -> Kind<'_> {
+        let cluster = &self.context.cluster;
+        cluster.kind_in(&self.context.caches.recorded, &self.key.namespace)
     }
 }
+
+/// What it costs to compare objects with what they should be.
+enum Cost {
+    /// Next to nothing.
+    Little,
+    /// As much as templates and the number of objects make it cost.
+    Unknown,
+}
+
+fn cost(draft: &Draft, live: &BTreeMap<Object, Value>) -> Cost {
+    match draft.outcome.as_ref().map_or(true, Work::is_quickly_compared) && live.len() <= FEW {
+        true => Cost::Little,
+        false => Cost::Unknown,
+    }
+}
+
+/// How many objects are few.
+const FEW: usize = 64;
 
 /// What an application's objects were rendered from: the revision that it is frozen at, or what it is.
 fn current<'a>(application: &'a Value, recorded: &'a [Recorded]) -> &'a Value {

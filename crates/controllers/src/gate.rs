@@ -11,12 +11,12 @@ use cambium_api::v1beta1::DefinitionType;
 use cambium_definitions::admission::{
     ApplicationCheck, cannot_create_revision, check_application_deletion,
     check_application_revision_deletion, check_definition, check_definition_deletion, check_resolved,
-    check_revision, check_revision_deletion, definition_warnings,
+    check_revision, check_revision_deletion, is_to_be_accepted,
 };
-use cambium_definitions::application::{Observed, Recorded, resolved};
+use cambium_definitions::application::resolved;
 use cambium_definitions::definition::{Templates, Uses};
 use cambium_definitions::identity::{Writer, record, with_author};
-use cambium_definitions::rehearsal::{additions, held_back, warning, with_additions};
+use cambium_definitions::rehearsal::{additions, held_back, warning};
 use cambium_definitions::{Artifact, Refused, Shelf, Stored};
 use cambium_lineage::Users;
 use cambium_webhooks::admission::{
@@ -126,16 +126,15 @@ impl Validator for Definitions {
                 (_, Some(new)) => {
                     let (old, offered) = (request.old_object.clone(), new.clone());
                     let known = shelf.clone();
-                    let check = move || {
-                        let refused = check_definition(old.as_ref(), &offered, known.as_ref(), &uses);
-                        (refused, definition_warnings(&offered, known.as_ref()))
-                    };
+                    let check = move || check_definition(old.as_ref(), &offered, known.as_ref(), &uses);
                     match self.0.rendering.run(&request.namespace, check).await {
-                        Ok((refused, mut warnings)) if refused.is_empty() => {
-                            warnings.extend(self.rehearse(&artifact, new, shelf).await);
-                            Verdict::Allowed { warnings }
+                        Ok(mut found) if found.refused.is_empty() => {
+                            found.warnings.extend(self.rehearse(&artifact, new, shelf).await);
+                            Verdict::Allowed {
+                                warnings: found.warnings,
+                            }
                         }
-                        checked => checked.map_or_else(lost, |(refused, _)| verdict(refused)),
+                        checked => checked.map_or_else(lost, |found| verdict(found.refused)),
                     }
                 }
                 (_, None) => Verdict::allowed(),
@@ -155,7 +154,7 @@ impl Definitions {
     ) -> Option<String> {
         let context = &self.0;
         let until = tokio::time::Instant::now() + REHEARSAL;
-        let (publisher, now) = (artifact.clone(), context.now());
+        let (publisher, now) = (artifact.clone(), context.cluster.now());
         let mut definition = definition.clone();
         definition["metadata"]["namespace"] = artifact.namespace.clone().into();
         if !context.state.consumers().is_named(artifact) {
@@ -167,7 +166,7 @@ impl Definitions {
         if additions.is_empty() {
             return None;
         }
-        let catalogue = with_additions(&context.state.catalogue(), &additions);
+        let catalogue = context.state.catalogue().proposing(&additions);
         let mut followers = context.state.consumers().concerned(&catalogue, artifact);
         followers.sort();
         let mut failed = Vec::new();
@@ -177,14 +176,10 @@ impl Definitions {
             let Some(record) = context.caches.applications.get(&key) else {
                 continue;
             };
-            let application = record.value();
+            let application = Arc::new(record.value());
             let recorded = context.recorded(&key, application["metadata"]["uid"].as_str());
-            let to_render = resolved(&Observed {
-                application: &application,
-                recorded: &recorded,
-                catalogue: &catalogue,
-                cluster_version: &context.cluster_version,
-            });
+            let recorded = Arc::new(recorded);
+            let to_render = resolved(&application, &recorded, &catalogue, &context.cluster_version);
             // Whoever publishes pays for it.
             let render = context
                 .rendering
@@ -257,7 +252,7 @@ impl Revisions {
         let user = &request.user_info;
         for resource in ["users", "groups"] {
             let impersonate = json!({"verb": "impersonate", "resource": resource});
-            if !may(&self.0.client, user, impersonate).await {
+            if !may(&self.0.cluster, user, impersonate).await {
                 let refused = cannot_create_revision(revision, &user.username);
                 return Verdict::forbidden(refused.message);
             }
@@ -330,6 +325,9 @@ impl Validator for Applications {
                 let refused = check_application_deletion(&request.options);
                 return refused.map_or_else(Verdict::allowed, Verdict::forbidden);
             };
+            if is_to_be_accepted(request.old_object.as_ref(), application) {
+                return Verdict::allowed();
+            }
             self.0.synced().await;
             let until = tokio::time::Instant::now() + MOMENT;
             let mut news = self.0.state.news();
@@ -364,13 +362,13 @@ impl Applications {
         let key = Key::new(&request.namespace, &request.name);
         let mut application = application.clone();
         application["metadata"]["namespace"] = request.namespace.clone().into();
-        let recorded: Vec<Recorded> = context.recorded(&key, application["metadata"]["uid"].as_str());
-        let to_render = resolved(&Observed {
-            application: &application,
-            recorded: &recorded,
-            catalogue: &context.state.catalogue(),
-            cluster_version: &context.cluster_version,
-        });
+        let recorded = Arc::new(context.recorded(&key, application["metadata"]["uid"].as_str()));
+        let to_render = resolved(
+            &Arc::new(application),
+            &recorded,
+            &context.state.catalogue(),
+            &context.cluster_version,
+        );
         let old = request.old_object.clone();
         let check = move || check_resolved(old.as_ref(), to_render);
         context.rendering.run(&request.namespace, check).await

@@ -7,16 +7,17 @@ use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Children, Mapper, Resource};
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Client};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Follows CustomResourceDefinitions, of which only metadata is sent: a definition that changes makes its group be asked for again.
-pub(crate) async fn follow(client: Client, context: Arc<Context>, composites: Arc<composites::Context>) {
-    let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
+pub(crate) async fn follow(context: Arc<Context>, composites: Arc<composites::Context>) {
+    let mapper = &context.cluster.mapper;
+    let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = context.cluster.all();
     let mut events = watcher(definitions, watcher::Config::default())
         .default_backoff()
         .boxed();
@@ -24,14 +25,14 @@ pub(crate) async fn follow(client: Client, context: Arc<Context>, composites: Ar
         match event {
             Ok(Event::Apply(definition) | Event::InitApply(definition)) => {
                 if let Some((name, group)) = named(&definition) {
-                    context.mapper.forget(group);
+                    mapper.forget(group);
                     context.state.kind_changed(group);
                     composites.kind_changed(name, group, false);
                 }
             }
             Ok(Event::Delete(definition)) => {
                 if let Some((name, group)) = named(&definition) {
-                    context.mapper.forget(group);
+                    mapper.forget(group);
                     context.children.forget(group);
                     context.state.kind_changed(group);
                     composites.kind_changed(name, group, true);

@@ -13,6 +13,7 @@
 mod access;
 mod acting;
 mod application;
+mod cluster;
 mod composites;
 mod definition;
 mod gate;

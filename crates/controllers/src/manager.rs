@@ -1,12 +1,11 @@
 //! Everything together: what is watched, what is known, and who works.
 
+use crate::cluster::Cluster;
 use crate::runtime::watch::Watching;
-use crate::runtime::{
-    Cache, Change, Children, Events, Key, Leadership, Mapper, Pool, Watch, patience, run_while_leader,
-};
+use crate::runtime::{Cache, Change, Children, Key, Leadership, Pool, run_while_leader};
 use crate::state::{State, consuming};
 use crate::{application, composites, definition, gate, kinds};
-use cambium_api::names::{FIELD_MANAGER, SYSTEM_NAMESPACE, label};
+use cambium_api::names::{SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
 use cambium_compositions::revision::LabelEdits;
 use cambium_definitions::LocalDefinitions;
@@ -18,7 +17,7 @@ use cambium_lineage::Retention;
 use cambium_webhooks::admission::Admission;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
-use kube::api::{ApiResource, PatchParams};
+use kube::api::ApiResource;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
@@ -116,13 +115,11 @@ pub struct Manager {
 
 /// What a reconciler needs.
 pub(crate) struct Context {
-    /// Whose requests end, and whose watches begin, in time.
-    pub(crate) client: Client,
+    pub(crate) cluster: Cluster,
     pub(crate) state: Arc<State>,
     pub(crate) caches: Caches,
+    /// What applications are made of, by kind.
     pub(crate) children: Children,
-    pub(crate) mapper: Mapper,
-    pub(crate) events: Events,
     pub(crate) cluster_version: ClusterVersion,
     /// Where templates are evaluated: outside locks and async workers.
     pub(crate) rendering: Arc<Pool>,
@@ -149,12 +146,6 @@ impl Caches {
 }
 
 impl Context {
-    pub(crate) fn now(&self) -> Timestamp {
-        // Objects have times in seconds: whoever compares one with itself must find it the same.
-        let now = (self.settings.clock)();
-        Timestamp::from_second(now.as_second()).unwrap_or(now)
-    }
-
     /// Waits until everything has been seen once.
     pub(crate) async fn synced(&self) {
         for cache in self.caches.all() {
@@ -171,43 +162,29 @@ impl Context {
         let recorded = records.filter_map(|record| Recorded::read(&record.value()).ok());
         recorded.filter(|recorded| recorded.is_of(uid)).collect()
     }
-
-    pub(crate) fn merge_params(&self) -> PatchParams {
-        PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..Default::default()
-        }
-    }
 }
 
 impl Manager {
     /// A manager that knows nothing yet, and does nothing.
     pub async fn new(client: Client, settings: Settings) -> kube::Result<Self> {
-        let client = patience(&client, settings.patience);
-        let version = client.apiserver_version().await?;
+        let cluster = Cluster::new(&client, &settings);
+        let version = cluster.version().await?;
         let state = Arc::new(State::new(settings.local_definitions));
         let caches = caches(&state);
         let children = {
             let state = state.clone();
             let selector = Some(label::APPLICATION.to_owned());
-            Children::new(client.clone(), selector, move |gvk, change| {
-                state.child_changed(gvk, &change);
-            })
+            cluster.children(selector, move |gvk, change| state.child_changed(gvk, &change))
         };
-        let mapper = Mapper::new(client.clone());
-        let events = Events::start(client.clone(), "cambium", settings.instance.clone());
         let rendering = Arc::new(Pool::for_this_machine(settings.template_time_limit));
         Ok(Self {
             composites: Arc::new(composites::Context::new(
-                client.clone(),
-                mapper.clone(),
-                events.clone(),
+                cluster.clone(),
                 rendering.clone(),
                 settings.clone(),
             )),
             context: Arc::new(Context {
-                mapper,
-                events,
+                cluster,
                 cluster_version: ClusterVersion {
                     major: version.major,
                     minor: version.minor,
@@ -215,7 +192,6 @@ impl Manager {
                     platform: version.platform,
                 },
                 rendering,
-                client,
                 state,
                 caches,
                 children,
@@ -239,8 +215,8 @@ impl Manager {
     pub async fn synced(&self) {
         let context = &self.context;
         self.watches.get_or_init(|| {
-            let watch = |cache: &Arc<Cache>| Watch::new(context.client.clone()).spawn(cache.clone());
-            context.caches.all().map(watch).collect()
+            let all = context.caches.all();
+            all.map(|cache| context.cluster.follow(cache)).collect()
         });
         tokio::join!(context.synced(), self.composites.synced());
         self.context.state.set_ready();
@@ -251,11 +227,7 @@ impl Manager {
         self.synced().await;
         let (definitions, applications) = (self.context.clone(), self.context.clone());
         let state = &self.context.state;
-        let kinds = kinds::follow(
-            self.context.client.clone(),
-            self.context.clone(),
-            self.composites.clone(),
-        );
+        let kinds = kinds::follow(self.context.clone(), self.composites.clone());
         tokio::join!(
             kinds,
             self.composites.run(),

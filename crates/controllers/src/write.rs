@@ -1,4 +1,4 @@
-//! Writes that both controllers make, each with what it teaches the caches.
+//! What answers to writes mean, and manifests whose kinds do not know all of their fields.
 
 use crate::acting::Acting;
 use crate::runtime::{Cache, Key, Resource};
@@ -6,9 +6,9 @@ use cambium_definitions::application::Object;
 use cambium_objects::{unknown_fields, without_fields};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
-use kube::core::{ObjectMeta, Status};
-use serde_json::{Value, json};
+use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
+use kube::core::Status;
+use serde_json::Value;
 
 /// How often an apply is tried again without fields that the server does not know.
 const ROUNDS: usize = 8;
@@ -68,24 +68,12 @@ pub(crate) async fn apply_known_fields(
     }
 }
 
-/// Deletes the object that was judged, and no other of that name. One that others hold is only marked, and stays known.
-pub(crate) async fn delete_judged(
-    api: &Api<DynamicObject>,
-    cache: Option<&Cache>,
-    key: &Key,
-    uid: &str,
-) -> kube::Result<()> {
-    match (api.delete(&key.name, &only(uid)).await, cache) {
-        (Ok(answer), Some(cache)) => match answer.left() {
-            Some(marked) if marked.metadata.deletion_timestamp.is_some() => cache.learn(marked),
-            _ => cache.learn_gone(key, uid),
-        },
-        (Ok(_), None) => {}
-        (Err(kube::Error::Api(status)), Some(cache)) if status.code == 404 => return not_found(cache, key),
-        (Err(kube::Error::Api(status)), None) if status.code == 404 => {}
-        (Err(error), _) => return Err(error),
+/// Deletes the object that was judged, and no other of that name, of a kind that is not watched.
+pub(crate) async fn delete_unwatched(api: &Api<DynamicObject>, name: &str, uid: &str) -> kube::Result<()> {
+    match api.delete(name, &only(uid)).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        deleted => deleted.map(drop),
     }
-    Ok(())
 }
 
 /// What a 404 says of an object that is watched. Only the watch says that an object is gone: as long as it does not, the watch is late, or the
@@ -95,27 +83,6 @@ pub(crate) fn not_found(cache: &Cache, key: &Key) -> kube::Result<()> {
         None => Ok(()),
         Some(_) => Err(conflict(format!("{key} was not found"))),
     }
-}
-
-/// Refuses, as a conflict, to create something for an owner that is gone or says something else by now, as the server itself says: a watch may be
-/// late, and the server's store may be an older one, restored from a backup. What is made for an owner that is gone is collected as garbage, and
-/// made again. Only the watch says that it is gone: a kind that is not served at this moment is answered with 404, too.
-pub(crate) async fn still_there(
-    api: &Api<DynamicObject>,
-    cache: &Cache,
-    name: &str,
-    judged: &Value,
-) -> kube::Result<()> {
-    let Some(found) = api.get_opt(name).await? else {
-        return Err(conflict(format!("{name} is gone")));
-    };
-    // Not the generation: another change of a restored object has the same one.
-    let version = judged["metadata"]["resourceVersion"].as_str();
-    if found.metadata.resource_version.as_deref() == version {
-        return Ok(());
-    }
-    cache.learn(found);
-    Err(conflict(format!("{name} is not what was seen of it")))
 }
 
 /// What is not as it was seen, or not seen as it is: the next look decides.
@@ -134,33 +101,6 @@ pub(crate) fn only(uid: &str) -> DeleteParams {
         }),
         ..Default::default()
     }
-}
-
-/// Takes finalizers away; with the last one, an object whose deletion was asked for goes.
-pub(crate) async fn remove_finalizers(
-    api: &Api<DynamicObject>,
-    cache: &Cache,
-    key: &Key,
-    metadata: &ObjectMeta,
-    finalizers: &[&str],
-) -> kube::Result<()> {
-    let names = metadata.finalizers.iter().flatten();
-    let rest: Vec<&String> = names
-        .filter(|name| !finalizers.contains(&name.as_str()))
-        .collect();
-    let patch = json!({"metadata": {
-        "finalizers": rest, "resourceVersion": metadata.resource_version, "uid": metadata.uid,
-    }});
-    match api
-        .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
-        .await
-    {
-        Ok(_) if rest.is_empty() => cache.learn_gone(key, metadata.uid.as_deref().unwrap_or_default()),
-        Ok(written) => cache.learn(written),
-        Err(kube::Error::Api(status)) if status.code == 404 => return not_found(cache, key),
-        Err(error) => return Err(error),
-    }
-    Ok(())
 }
 
 /// Whether somebody else was faster, which is nobody's business: the next look sees what they did.

@@ -154,4 +154,9 @@ impl Definitions {
     pub fn get(&self, kind: DefinitionKind, reference: &str) -> Option<&Arc<Template>> {
         self.templates.get(&(kind, reference.to_owned()))
     }
+
+    /// Whether any of them says how live objects are, which evaluates it.
+    pub fn have_status(&self) -> bool {
+        self.templates.values().any(|template| template.has_status())
+    }
 }

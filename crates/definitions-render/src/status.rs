@@ -91,6 +91,13 @@ impl Template {
         (!problems.is_empty()).then_some(Diagnostics(problems))
     }
 
+    /// Whether its status depends on live objects: whether [`Self::status`] evaluates anything.
+    pub fn has_status(&self) -> bool {
+        [&self.health_policy, &self.custom_status, &self.details]
+            .into_iter()
+            .any(Option::is_some)
+    }
+
     /// Evaluates the status blocks against live objects: the details first, which the health policy may use, and
     /// the message last, which may use both.
     pub fn status(&self, live: &Live) -> Status {

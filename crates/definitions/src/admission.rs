@@ -1,114 +1,117 @@
 //! What is refused before it is stored: everything that could only fail later.
 
-use crate::application::{Draft, Observed, Recorded, Step, ToRender, resolved};
-use crate::definition::{Called, Uses, check_template, conflict_text, declared};
-use crate::stored::read_definition;
+use crate::application::{Draft, Observed, Recorded, Step, ToRender, draft};
+use crate::definition::{Called, Candidate, Declared, Templates, Uses, declared};
 use crate::{Answer, Artifact, Catalogue, Refused, Shelf, Stored, resolve};
 use cambium_api::names::{annotation, finalizer, label, reason};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_api::{GROUP, v1beta1, v2beta1};
 use cambium_convert::definition::{WrittenAt, check_size, convert, written_at};
-use cambium_definitions_render::Template;
-use cambium_lineage::{Next, Users, next};
+use cambium_lineage::{Findings, Lineage, Next, PublishVerdict, Users, publish};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong with a definition that is being created or changed. Both are at the API version of the request.
+/// What is wrong with a definition that is being created or changed, and what is to be said about it though it is accepted. Both are at the API version of
+/// the request.
 pub fn check_definition(
     old: Option<&Value>,
     new: &Value,
     shelf: Option<&Shelf>,
     uses: &Uses,
-) -> Vec<Refused> {
+) -> Findings<Refused> {
     let refuse = |reason, message| Refused { reason, message };
+    let mut findings = Findings::default();
     let Some(artifact) = Artifact::of(new) else {
-        return Vec::new();
+        return findings;
     };
     if let Some(old) = old {
         if let Some(refused) = other_api_version(old, new, artifact.type_) {
-            return vec![refused];
+            return Findings::refusal(refused);
         }
         if is_same_as_written(old, new) && name_annotation(old) == name_annotation(new) {
-            return Vec::new();
+            return findings;
         }
     }
     let now = declared(new);
-    let mut refused: Vec<Refused> = now
+    findings.refused = now
         .problems
         .iter()
         .map(|problem| refuse(problem.reason, format!("{}: {}", problem.path, problem.message)))
         .collect();
     if let Err(error) = check_size(new) {
-        refused.push(refuse(reason::INVALID_VERSION, error.to_string()));
+        findings
+            .refused
+            .push(refuse(reason::INVALID_VERSION, error.to_string()));
     }
-    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+    let nothing = Lineage::empty(artifact.name.as_str(), now.scheme);
+    let lineage = shelf.and_then(|shelf| shelf.lineage().ok()).unwrap_or(&nothing);
     for version in &now.versions {
-        let next = lineage.map(|lineage| next(lineage, &version.content()));
-        match next {
-            Some(Next::Conflict { published, offered }) => refused.push(refuse(
-                reason::CONTENT_CHANGED,
-                conflict(&artifact.name, &version.called, published, &offered.to_string()),
-            )),
-            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_)) => {}
-            _ => {
-                if let Err(problem) = check_template(&artifact, &version.spec) {
-                    let message = format!("{}{}", place(&version.called), problem.message);
-                    refused.push(refuse(problem.reason, message));
-                }
-            }
-        }
+        let candidate = Candidate {
+            artifact: &artifact,
+            version,
+            templates: Templates::Unchecked,
+        };
+        let PublishVerdict {
+            next,
+            findings: found,
+        } = publish(lineage, &candidate);
+        // What is said about a version's own content names the version.
+        let place = match next {
+            Next::Issue { .. } => place(&version.called),
+            _ => String::new(),
+        };
+        findings.extend(Findings {
+            refused: found
+                .refused
+                .into_iter()
+                .map(|refused| refuse(refused.reason, format!("{place}{}", refused.message)))
+                .collect(),
+            warnings: found
+                .warnings
+                .into_iter()
+                .map(|warning| format!("{place}{warning}"))
+                .collect(),
+        });
     }
-    if let (Some(old), Some(lineage)) = (old, lineage) {
-        for version in declared(old).versions {
-            let Called::Version {
-                version: gone,
-                written,
-            } = &version.called
-            else {
-                continue;
-            };
-            let stays = now
-                .versions
-                .iter()
-                .any(|version| matches!(&version.called, Called::Version { version, .. } if version == gone));
-            let is_list = written_at(new) == Some(WrittenAt::V2beta1);
-            let users = lineage
-                .version(gone)
-                .and_then(|revision| uses.by.get(revision.name()));
-            if let Some(users) = users.filter(|_| is_list && !stays) {
-                let message = format!(
+    if let Some(old) = old {
+        findings
+            .refused
+            .extend(removed_in_use(old, new, &now, lineage, uses));
+    }
+    findings
+}
+
+/// Versions that a list no longer has, and that somebody uses.
+fn removed_in_use(old: &Value, new: &Value, now: &Declared, lineage: &Lineage, uses: &Uses) -> Vec<Refused> {
+    if written_at(new) != Some(WrittenAt::V2beta1) {
+        return Vec::new();
+    }
+    let mut refused = Vec::new();
+    for version in declared(old).versions {
+        let Called::Version {
+            version: gone,
+            written,
+        } = &version.called
+        else {
+            continue;
+        };
+        let stays = now
+            .versions
+            .iter()
+            .any(|version| matches!(&version.called, Called::Version { version, .. } if version == gone));
+        let users = lineage
+            .version(gone)
+            .and_then(|revision| uses.by.get(revision.name()));
+        if let Some(users) = users.filter(|_| !stays) {
+            refused.push(Refused {
+                reason: reason::IN_USE,
+                message: format!(
                     "version {written:?} cannot be removed from spec.versions: it is in use by {users}"
-                );
-                refused.push(refuse(reason::IN_USE, message));
-            }
+                ),
+            });
         }
     }
     refused
-}
-
-/// What is to be said about a definition though it is accepted: fields of its new versions' templates that nobody reads, because they
-/// have almost the name of one that is read.
-pub fn definition_warnings(definition: &Value, shelf: Option<&Shelf>) -> Vec<String> {
-    let Some(artifact) = Artifact::of(definition) else {
-        return Vec::new();
-    };
-    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
-    let mut warnings = Vec::new();
-    for version in declared(definition).versions {
-        let next = lineage.map(|lineage| next(lineage, &version.content()));
-        if matches!(
-            next,
-            Some(Next::Unchanged(_) | Next::Reuse { .. } | Next::Restore(_))
-        ) {
-            continue;
-        }
-        let read = read_definition(&artifact, &version.spec).ok();
-        let template = read.and_then(|definition| Template::compile(definition).ok());
-        let slips = template.map(|template| template.slips()).unwrap_or_default();
-        let told = slips.iter().map(|slip| one_line(&slip.to_string()));
-        warnings.extend(told.map(|slip| format!("{}{slip}", place(&version.called))));
-    }
-    warnings
 }
 
 /// Why a definition cannot be deleted now.
@@ -177,34 +180,39 @@ pub struct ApplicationCheck {
 
 /// Checks an application that is being created or changed.
 pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> ApplicationCheck {
-    check_resolved(old, resolved(observed))
+    check_drafted(old, observed.application, || draft(observed))
+}
+
+/// Whether an application is accepted whatever it gets: it goes, or asks for what it asked for before.
+pub fn is_to_be_accepted(old: Option<&Value>, new: &Value) -> bool {
+    let asked = |object: &Value| {
+        let annotations = &object["metadata"]["annotations"];
+        [
+            annotation::AUTO_UPDATE,
+            annotation::PUBLISH_VERSION,
+            annotation::LOCK,
+            annotation::IGNORE_UNSUPPORTED,
+        ]
+        .map(|name| annotations[name].clone())
+    };
+    let same = |old: &Value| old["spec"] == new["spec"] && asked(old) == asked(new);
+    !new["metadata"]["deletionTimestamp"].is_null() || old.is_some_and(same)
 }
 
 /// Checks an application that is being created or changed, and whose references were resolved.
 pub fn check_resolved(old: Option<&Value>, to_render: ToRender) -> ApplicationCheck {
-    let new = &to_render.application().clone();
+    let new = to_render.application().clone();
+    check_drafted(old, &new, || to_render.render())
+}
+
+fn check_drafted(old: Option<&Value>, new: &Value, draft: impl FnOnce() -> Draft) -> ApplicationCheck {
     let mut check = ApplicationCheck::default();
-    let intent = |object: &Value| {
-        let annotations = object["metadata"]["annotations"].clone();
-        let of = |name: &str| annotations[name].clone();
-        (
-            object["spec"].clone(),
-            [
-                annotation::AUTO_UPDATE,
-                annotation::PUBLISH_VERSION,
-                annotation::LOCK,
-                annotation::IGNORE_UNSUPPORTED,
-            ]
-            .map(of),
-        )
-    };
-    let deleting = !new["metadata"]["deletionTimestamp"].is_null();
-    if deleting || old.is_some_and(|old| intent(old) == intent(new)) {
+    if is_to_be_accepted(old, new) {
         return check;
     }
     check.refused.extend(check_components(new));
     let restored = old.is_none() && is_restored(new);
-    let draft = to_render.render();
+    let draft = draft();
     check.warnings.extend(warnings(new, &draft));
     if let Err((step, problems)) = draft.outcome {
         let missing = [
@@ -276,7 +284,7 @@ fn is_restored(application: &Value) -> bool {
 }
 
 /// A text in one line, as warnings must be: the places that stand in lines of their own below a problem follow it in parentheses.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::new();
     let mut places = Vec::new();
     for next in text.lines().filter(|next| !next.trim().is_empty()) {
@@ -486,22 +494,6 @@ fn api_version(written: WrittenAt) -> &'static str {
 
 fn name_annotation(object: &Value) -> Option<&Value> {
     object["metadata"]["annotations"].get(annotation::REVISION_NAME)
-}
-
-fn conflict(
-    definition: &str,
-    called: &Called,
-    published: &cambium_lineage::Revision,
-    offered: &str,
-) -> String {
-    match called {
-        // KubeVela's words.
-        Called::Name(_) => format!(
-            "the definition's spec is different with existing definitionRevision's spec: {}",
-            conflict_text(definition, published, offered)
-        ),
-        _ => conflict_text(definition, published, offered),
-    }
 }
 
 fn place(called: &Called) -> String {

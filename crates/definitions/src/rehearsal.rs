@@ -2,7 +2,7 @@
 
 use crate::application::Draft;
 use crate::definition::{Observed, Templates, Uses, plan};
-use crate::{Artifact, Catalogue, Consuming, Shelf, Stored};
+use crate::{Artifact, Consuming, Shelf, Stored};
 use cambium_lineage::Retention;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -44,15 +44,6 @@ pub fn additions(
         .filter(is_new)
         .map(Arc::new)
         .collect()
-}
-
-/// What would be published, together with everything that is.
-pub fn with_additions(catalogue: &Catalogue, additions: &[Arc<Stored>]) -> Catalogue {
-    let mut catalogue = catalogue.clone();
-    for stored in additions {
-        catalogue.put(stored.clone());
-    }
-    catalogue
 }
 
 /// Why a follower could not be rendered with a revision of this definition, if it could not; in one line.

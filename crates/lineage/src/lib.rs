@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   content ──canonical──► Digest ─┐
-//!                                  ├─► next ───► unchanged, reuse, issue, conflict
-//!   Version, GivenName ────────────┘       ▲
-//!                                          │
+//!                                  ├─► next ───► unchanged, reuse, issue, conflict ─┐
+//!   Version, GivenName ────────────┘       ▲                                          ├─► publish ──► PublishVerdict
+//!                                          │                                Candidate ─┘
 //!               Revision … Revision ──► Lineage ──► retain ──► keep, mark, delete
 //!                                          │
 //!   Reference, Policy, InUse, Lock, Closed ──► resolve ──► one revision, or a refusal
@@ -20,6 +20,7 @@ mod lineage;
 mod lock;
 mod name;
 mod next;
+mod publish;
 mod reference;
 mod resolve;
 mod retain;
@@ -33,6 +34,7 @@ pub use lineage::{HIGHEST_NUMBER, Lineage, LineageBuilder, LineageError, Lineage
 pub use lock::{Lock, LockError, LockRefusal, Locked};
 pub use name::{GivenName, NameError, RevisionName};
 pub use next::{Content, Next, Place, next};
+pub use publish::{Candidate, Findings, PublishVerdict, publish};
 pub use reference::{Reference, ReferenceError, ReferenceProblem, Wanted};
 pub use resolve::{
     Choice, Chosen, Explanation, InUse, Movement, Newer, PassedOver, Policy, Question, Refusal, Resolution,

@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cambium_api::crds;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use cambium_api::crds::{self, Committed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Client;
 use tokio::net::TcpListener;
@@ -30,7 +29,7 @@ pub struct Options {
     /// How the API server reaches us. The same for all replicas: there is one address in a CRD.
     pub reach: Reach,
     /// The CRDs to install and to convert.
-    pub crds: Vec<CustomResourceDefinition>,
+    pub crds: Vec<Committed>,
     /// Validators and mutators see only objects in these namespaces. All, if there is none.
     pub namespace_selector: Option<LabelSelector>,
     /// How long the API server waits for a validator. More than [`Limits::validation`].
@@ -57,7 +56,7 @@ impl Options {
             secret: "cambium-webhooks".to_owned(),
             configuration: "cambium".to_owned(),
             reach,
-            crds: crds::all(),
+            crds: crds::committed(),
             namespace_selector: None,
             timeout_seconds: 10,
             lifetimes: Lifetimes::default(),

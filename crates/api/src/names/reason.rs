@@ -155,6 +155,9 @@ pub const RECONCILE_PAUSED: &str = "ReconcilePaused";
 
 // Compositions.
 
+/// What the composition says cannot be published; the message says why.
+pub const INVALID_COMPOSITION: &str = "InvalidComposition";
+
 /// A composition got a new revision.
 pub const REVISION_ISSUED: &str = "RevisionIssued";
 

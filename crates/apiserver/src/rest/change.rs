@@ -496,7 +496,7 @@ pub(super) async fn carry_out(call: &Call, intent: &Intent, options: &Value) -> 
 }
 
 async fn create_instead(call: &Call, intent: &Intent, options: &Value) -> Result<Outcome> {
-    let (value, origin) = match intent {
+    let (mut value, origin) = match intent {
         Intent::Patch(patch) if patch.is_apply() && call.path.subresource.is_empty() => {
             let value = patch::apply_to_nothing(call, patch).await?;
             (value, managed::Origin::Apply)
@@ -508,6 +508,9 @@ async fn create_instead(call: &Call, intent: &Intent, options: &Value) -> Result
     };
     let create = Action::on("create", ResourceAction::of(&call.path));
     require(&*call.server.authorizer, &call.user, &create)?;
+    // As upstream: only what is there is compared with it. So an apply with a version that nothing has creates, and never changes.
+    let version = object::metadata_mut(&mut value).remove("resourceVersion");
+    check_version(version.as_ref().and_then(Value::as_str).unwrap_or_default())?;
     let (value, _) = create::store(call, value, origin, options).await?;
     Ok(Outcome { value, created: true })
 }
@@ -674,11 +677,23 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<bool
             object::metadata_mut(new).insert("resourceVersion".to_owned(), json!(current));
             Ok(false)
         }
-        text if text.parse::<u64>().is_err() => Err(Status::unexplained(format!(
-            "strconv.ParseUint: parsing {text:?}: invalid syntax"
+        text => {
+            check_version(text)?;
+            if given != current {
+                return Err(modified(call));
+            }
+            Ok(matches!(call.path.subresource.as_str(), "" | "status") && call.is_update())
+        }
+    }
+}
+
+/// Resource versions are numbers.
+fn check_version(version: &str) -> Result<()> {
+    match version.is_empty() || version.parse::<u64>().is_ok() {
+        true => Ok(()),
+        false => Err(Status::unexplained(format!(
+            "strconv.ParseUint: parsing {version:?}: invalid syntax"
         ))),
-        _ if given != current => Err(modified(call)),
-        _ => Ok(matches!(call.path.subresource.as_str(), "" | "status") && call.is_update()),
     }
 }
 

@@ -8,6 +8,7 @@
 //!                              └──► status
 //! ```
 
+mod candidate;
 mod crd;
 mod machinery;
 mod meaning;
@@ -16,6 +17,7 @@ mod read;
 mod schema;
 mod status;
 
+pub use candidate::Candidate;
 pub use crd::{claim_crd, composite_crd};
 pub use meaning::Definition;
 pub use problem::{Problem, Problems};

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use super::meaning::Definition;
-use super::problem::Problems;
+use crate::admission::Refused;
 
 /// What became of the CRD of a composite resource or a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Observed<'a> {
     /// The definition as it is stored, with the status that it has.
     pub source: &'a CompositeResourceDefinition,
     /// What it means, or what is wrong with it.
-    pub meaning: Result<&'a Definition, &'a Problems>,
+    pub meaning: Result<&'a Definition, &'a [Refused]>,
     /// The CRD of the composite resource.
     pub composite: &'a CrdState,
     /// The CRD of the claim. It counts where claims are offered.
@@ -122,7 +122,10 @@ fn judged(observed: &Observed<'_>, side: Side) -> (bool, &'static str, String) {
     }
     let definition = match observed.meaning {
         Ok(definition) => definition,
-        Err(problems) => return (false, reason::INVALID_DEFINITION, problems.to_string()),
+        Err(refused) => {
+            let texts: Vec<String> = refused.iter().map(ToString::to_string).collect();
+            return (false, reason::INVALID_DEFINITION, texts.join("; "));
+        }
     };
     let name = match side {
         Side::Composite => definition.name().to_owned(),

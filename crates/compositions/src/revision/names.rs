@@ -60,7 +60,7 @@ pub(super) fn labels(composition: &str, of_composition: &Labels, content: Digest
 }
 
 /// The labels of a composition that its revisions get: all but those that mean something else on a revision.
-pub(super) fn copied(of_composition: &Labels) -> Labels {
+pub(crate) fn copied(of_composition: &Labels) -> Labels {
     let ours = [
         label::COMPOSITION_NAME,
         label::COMPOSITION_SPEC_HASH,

@@ -2,19 +2,19 @@
 
 use super::names::{Relabelled, composition_label, copied, labels, relabelled, revision_name};
 use super::status::{revision_status, status};
-use super::stored::identity;
-use super::{LabelEdits, Stored};
+use super::{Candidate, LabelEdits, Stored};
 use crate::catalogue::{Live, Shelf};
 use crate::consumers::Uses;
 use cambium_api::crossplane::{API_VERSION, CompositionStatus};
 use cambium_api::names::{annotation, label, reason};
 use cambium_lineage::{
-    Action, Content, KeepReason, Lineage, Next, Retention, RevisionName, Scheme, Selector, Usage, next,
-    retain,
+    Action, KeepReason, Lineage, Next, PublishVerdict, Retention, RevisionName, Scheme, Selector, Usage,
+    publish, retain,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// All that a decision about a composition depends on.
 pub struct Observed<'a> {
@@ -112,7 +112,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
             metadata["labels"] = json!({label::COMPOSITION_NAME: label});
         }
     }
-    let current = publish(observed, live, &lineage, &mut changes, &mut plan);
+    let current = publish_content(observed, live, &lineage, &mut changes, &mut plan);
     if let Current::In(name, _) = &current
         && let Some(stored) = shelf.stored(name)
     {
@@ -136,7 +136,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
 }
 
 /// The lineage, with what is known to have been issued.
-fn lineage(observed: &Observed<'_>) -> Lineage {
+fn lineage(observed: &Observed<'_>) -> Arc<Lineage> {
     let known = observed.shelf.lineage(observed.name);
     // Revisions of an earlier composition of this name have had their numbers, too.
     let foreign = observed
@@ -152,7 +152,7 @@ fn lineage(observed: &Observed<'_>) -> Lineage {
         .revisions(known.revisions().iter().cloned())
         .issued(issued)
         .build()
-        .unwrap_or_else(|_| known.clone())
+        .map_or_else(|_| known.clone(), Arc::new)
 }
 
 /// The patch of one revision, to which more can be added.
@@ -171,16 +171,21 @@ fn change<'c>(
     &mut changes[at].1
 }
 
-fn publish(
+fn publish_content(
     observed: &Observed<'_>,
     live: &Live,
     lineage: &Lineage,
     changes: &mut Vec<(RevisionName, Map<String, Value>)>,
     plan: &mut Plan,
 ) -> Current {
-    let digest = identity(live.digest, &copied(&live.labels), observed.edits);
+    let digest = live.identity(observed.edits);
     let mut reserve = |number: u64| plan.reserve = (number > observed.issued).then_some(number);
-    match next(lineage, &Content::new(digest)) {
+    let candidate = Candidate {
+        content: &live.content,
+        digest,
+    };
+    let PublishVerdict { next, findings } = publish(lineage, &candidate);
+    match next {
         Next::Unchanged(revision) => {
             reserve(revision.number());
             Current::In(revision.name().clone(), revision.number())
@@ -205,6 +210,10 @@ fn publish(
                 ),
             ));
             Current::In(revision.name().clone(), number)
+        }
+        Next::Issue { .. } | Next::Conflict { .. } | Next::Exhausted if !findings.refused.is_empty() => {
+            let refused: Vec<String> = findings.refused.iter().map(ToString::to_string).collect();
+            Current::Nowhere(reason::INVALID_COMPOSITION, refused.join("; "))
         }
         Next::Issue { number, .. } => {
             let name = revision_name(observed.name, digest, observed.taken);

@@ -64,6 +64,14 @@ pub fn to_read(shelf: &Shelf) -> Vec<Content> {
     unread.map(|stored| stored.content.clone()).collect()
 }
 
+/// What must be judged before anything is decided about a composition, for the same reason: what it says, if it has no revision yet.
+pub fn to_judge(shelf: &Shelf) -> Option<Content> {
+    let live = shelf.live()?;
+    let mut own = shelf.revisions().filter(|stored| shelf.is_own(stored));
+    let is_published = own.any(|stored| stored.revision.digest() == live.digest);
+    (!is_published && !live.content.is_judged()).then(|| live.content.clone())
+}
+
 /// What has changed in a revision's status, as a merge patch.
 pub(super) fn revision_status(
     stored: &Stored,

@@ -83,7 +83,12 @@ fn typing_errors_in_compositions_are_found_at_every_level() {
     spec["resources"][0]["patches"] = json!([{"fromFieldPath": "a", "toFieldPath": "b", "polcy": {}}]);
     // Anything may be in an object that is composed.
     spec["resources"][0]["base"]["spce"] = json!({});
-    let refused = texts(&check_composition(None, &composition("c", spec)));
+    let refused = texts(&check_composition(
+        None,
+        &composition("c", spec),
+        None,
+        LabelEdits::Follow,
+    ));
     let expected = [
         "spec.functions: there is no such field",
         "spec.patchSet: there is no such field; did you mean \"patchSets\"?",
@@ -95,12 +100,15 @@ fn typing_errors_in_compositions_are_found_at_every_level() {
 
 #[test]
 fn a_composition_is_right_or_told_everything() {
-    assert_eq!(check_composition(None, &composition("c", spec("x"))), []);
+    assert_eq!(
+        check_composition(None, &composition("c", spec("x")), None, LabelEdits::Follow),
+        []
+    );
     let mut wrong = composition("c", spec("x"));
     wrong["spec"]["revision"] = json!(3);
     wrong["spec"]["resources"] = json!([{"name": "a"}, {"name": "a"}]);
     wrong["metadata"]["annotations"] = json!({"composition.cambium.dev/revision-limit": "-1"});
-    let refused = texts(&check_composition(None, &wrong));
+    let refused = texts(&check_composition(None, &wrong, None, LabelEdits::Follow));
     assert!(refused[0].starts_with("metadata.annotations[composition.cambium.dev/revision-limit]: \"-1\""));
     assert!(refused[1].starts_with("spec.revision: "));
     assert!(
@@ -112,14 +120,21 @@ fn a_composition_is_right_or_told_everything() {
     // What is stored can be touched, and can go.
     let mut labelled = wrong.clone();
     labelled["metadata"]["labels"] = json!({"a": "b"});
-    assert_eq!(check_composition(Some(&wrong), &labelled), []);
+    assert_eq!(
+        check_composition(Some(&wrong), &labelled, None, LabelEdits::Follow),
+        []
+    );
     let mut going = wrong;
     going["metadata"]["deletionTimestamp"] = json!("2026-01-01T12:00:00Z");
-    assert_eq!(check_composition(None, &going), []);
+    assert_eq!(check_composition(None, &going, None, LabelEdits::Follow), []);
     for limit in ["0", "10"] {
         let mut right = composition("c", spec("x"));
         right["metadata"]["annotations"] = json!({"composition.cambium.dev/revision-limit": limit});
-        assert_eq!(check_composition(None, &right), [], "{limit}");
+        assert_eq!(
+            check_composition(None, &right, None, LabelEdits::Follow),
+            [],
+            "{limit}"
+        );
     }
 }
 

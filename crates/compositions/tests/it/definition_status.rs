@@ -5,7 +5,7 @@
 use crate::definitions::{claimed, lakes, typed, with};
 use cambium_api::crossplane::{CompositeResourceDefinition, CompositeResourceDefinitionStatus};
 use cambium_compositions::definition::{
-    CrdState, Observed, claim_crd, composite_crd, crd_state, read, status,
+    Candidate, CrdState, Observed, claim_crd, composite_crd, crd_state, read, status,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,10 +18,13 @@ fn judged(
     claim: &CrdState,
     now: &str,
 ) -> CompositeResourceDefinitionStatus {
-    let meaning = read(source);
+    let object = serde_json::to_value(source).unwrap();
+    let meaning = Candidate::new(None, &object, [])
+        .publish()
+        .map(|(definition, _)| definition);
     status(&Observed {
         source,
-        meaning: meaning.as_ref(),
+        meaning: meaning.as_ref().map_err(Vec::as_slice),
         composite,
         claim,
         now: now.parse::<Timestamp>().unwrap(),

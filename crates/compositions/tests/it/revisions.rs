@@ -48,7 +48,8 @@ impl World {
         composition["metadata"]["generation"] = json!(generation + 1);
         composition["metadata"]["labels"] = json!({"channel": channel});
         composition["spec"] = json!({
-            "compositeTypeRef": {"apiVersion": "example.org/v1", "kind": "XThing"}, "content": content,
+            "compositeTypeRef": {"apiVersion": "example.org/v1", "kind": "XThing"},
+            "resources": [{"name": content, "base": {"apiVersion": "v1", "kind": "ConfigMap"}}],
         });
     }
 
@@ -214,7 +215,7 @@ proptest! {
                 }
                 Act::Edit(at) => {
                     let name = pick(at);
-                    world.revisions.get_mut(&name).unwrap()["spec"]["content"] = json!("edited");
+                    world.revisions.get_mut(&name).unwrap()["spec"]["resources"][0]["name"] = json!("edited");
                 }
                 Act::Recreate(content) => {
                     // The garbage collector takes the revisions along.
@@ -359,4 +360,36 @@ fn a_label_set_by_hand_stays_and_the_others_follow() {
     assert_eq!(labels(&world), (Value::Null, Value::Null));
     relabel(&mut world, json!({"channel": "gamma"}));
     assert_eq!(labels(&world), (Value::Null, Value::Null));
+}
+
+#[test]
+fn what_cannot_work_is_not_published_though_nobody_asked_admission() {
+    let mut world = World::new(LabelEdits::Follow);
+    world.write("one", "stable");
+    world.settle();
+    let before = world.current()["metadata"]["name"].clone();
+    world.write("two", "stable");
+    let composition = world.composition.as_mut().unwrap();
+    composition["spec"]["resources"][0]["patches"] = json!([{"type": "Sideways"}]);
+    let refused = world.plan();
+    assert_eq!(refused.create, None);
+    let said = serde_json::to_value(refused.status.unwrap()).unwrap();
+    let ready = &said["conditions"][0];
+    assert_eq!(
+        (&ready["status"], &ready["reason"]),
+        (&json!("False"), &json!("InvalidComposition"))
+    );
+    assert!(
+        ready["message"]
+            .as_str()
+            .unwrap()
+            .contains("spec.resources[0].patches[0].type"),
+        "{ready}"
+    );
+    world.settle();
+    assert_eq!(world.current()["metadata"]["name"], before);
+    // What was published before is not judged again.
+    world.write("one", "stable");
+    world.settle();
+    assert_eq!(world.current()["metadata"]["name"], before);
 }

@@ -155,7 +155,7 @@ impl Context {
 
     /// The state of a CRD, as far as it is the definition's with this identity, and the kind that it defines. Nothing, if there is none.
     async fn kind_of_crd(&self, name: &str, uid: &str) -> Result<Option<(CrdState, Resource)>, String> {
-        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let api: Api<CustomResourceDefinition> = self.cluster.all();
         let live = api.get_opt(name).await;
         let live =
             live.map_err(|error| format!("failed to get CustomResourceDefinition {name:?}: {error}"))?;
@@ -168,7 +168,7 @@ impl Context {
         kind: &Resource,
         enough: impl Fn(&BTreeMap<Key, bool>) -> bool,
     ) -> Result<Listed, String> {
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind.api_resource);
+        let api = self.cluster.everywhere(&kind.api_resource);
         let mut params = ListParams::default().limit(PAGE);
         let mut going = BTreeMap::new();
         loop {
@@ -241,7 +241,7 @@ impl Context {
         if let Some(known) = self.known_kind(type_) {
             return Ok(Some(known));
         }
-        match self.mapper.resolve(&type_.api_version, &type_.kind).await {
+        match self.cluster.mapper.resolve(&type_.api_version, &type_.kind).await {
             Ok(kind) => Ok(Some(kind)),
             Err(ResolveError::Discovery { source, .. }) => {
                 Err(format!("failed to discover {}: {source}", type_.api_version))

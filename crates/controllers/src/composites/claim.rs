@@ -3,9 +3,10 @@
 use super::connection::{CONNECTION, not_ours};
 use super::state::Defined;
 use super::{CompositeKey, Context};
-use crate::runtime::events::{Event, Severity};
+use crate::cluster::Kind;
+use crate::runtime::events::Severity;
 use crate::runtime::{Cache, Key, Outcome, Record};
-use crate::write::{is_conflict, is_refusal, is_verdict, reference, remove_finalizers};
+use crate::write::{is_conflict, is_refusal, is_verdict};
 use cambium_api::crossplane::CompositeDeletePolicy;
 use cambium_api::names::{condition, finalizer, reason};
 use cambium_compositions::claim::{
@@ -14,10 +15,10 @@ use cambium_compositions::claim::{
 };
 use cambium_compositions::composite::Note;
 use cambium_compositions::{Layout, composite_of};
-use cambium_objects::{Object, fit_to_show, is_within, merge_patch};
+use cambium_objects::{Object, fit_to_show, is_within};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions, PropagationPolicy};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
         .index_claim(&key, &run.defined.definition, &run.claim);
     let result = match run.plan() {
         Plan::Pause => {
-            let status = paused_status(&run.claim, context.now());
+            let status = paused_status(&run.claim, context.cluster.now());
             run.write_status(&status).await.map(|()| Outcome::Done)
         }
         // Whoever changes the claim wakes us.
@@ -102,12 +103,7 @@ impl Run<'_> {
     /// Record, then act: the claim names its composite resource before that is made.
     async fn bind(&mut self, bind: &Bind) -> kube::Result<Outcome> {
         if let Some(record) = &bind.record {
-            let params = self.context.merge_params();
-            let written = self
-                .api()
-                .patch(&self.at.name, &params, &Patch::Merge(record))
-                .await?;
-            self.claims.learn_alone(written);
+            self.kind().alone().patch(&self.at.name, record.clone()).await?;
             self.look_again();
         }
         let composite = match &bind.apply {
@@ -141,7 +137,7 @@ impl Run<'_> {
             bound: bind.binds && bind.apply.is_some(),
             connection,
         };
-        let (status, notes) = synced_status(&self.claim, &synced, self.context.now());
+        let (status, notes) = synced_status(&self.claim, &synced, self.context.cluster.now());
         for note in notes {
             self.tell(note);
         }
@@ -152,8 +148,10 @@ impl Run<'_> {
     async fn apply(&self, name: &str, manifest: &Manifest) -> kube::Result<Value> {
         let resource = &self.defined.composite;
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        let applied = resource
-            .api(self.context.client.clone(), "")
+        let applied = self
+            .context
+            .cluster
+            .objects(resource, "")
             .patch(name, &params, &Patch::Apply(&manifest.object))
             .await?;
         let value = Record::new(applied.clone().into(), &resource.api_resource).value();
@@ -174,13 +172,8 @@ impl Run<'_> {
         let Some(patch) = found.and_then(|found| leftover(manifest, &found)) else {
             return Ok(false);
         };
-        let params = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..Default::default()
-        };
-        let api = self.defined.composite.api(self.context.client.clone(), "");
-        let written = api.patch(name, &params, &Patch::Merge(patch)).await?;
-        self.composites.learn(written);
+        let composites = self.context.cluster.kind(&self.composites);
+        composites.patch(name, patch).await?;
         Ok(true)
     }
 
@@ -192,8 +185,8 @@ impl Run<'_> {
         let (Some(from), Some(to), true) = (from, to, is_ready(composite)) else {
             return Ok(Ok(false));
         };
-        let client = || self.context.client.clone();
-        let there: Api<Secret> = Api::namespaced(client(), from.namespace.unwrap_or_default());
+        let cluster = &self.context.cluster;
+        let there: Api<Secret> = cluster.namespaced(from.namespace.unwrap_or_default());
         // Without connection details there is no Secret. When there is one, its composite resource wakes us.
         let Some(source) = there.get_opt(from.name).await? else {
             return Ok(Ok(false));
@@ -205,7 +198,7 @@ impl Run<'_> {
             let why = "cannot establish control of existing connection secret";
             return Ok(Err(cannot(why.to_owned())));
         }
-        let here: Api<Secret> = Api::namespaced(client(), &self.at.namespace);
+        let here: Api<Secret> = cluster.namespaced(&self.at.namespace);
         let uid = self.claim["metadata"]["uid"].as_str();
         if let Some(live) = here.get_opt(to.name).await? {
             if let Some(why) = not_ours(&live, uid.unwrap_or_default()) {
@@ -261,7 +254,7 @@ impl Run<'_> {
             }
         }
         if !deletion.let_go {
-            let status = deleting_status(&self.claim, self.context.now());
+            let status = deleting_status(&self.claim, self.context.cluster.now());
             self.write_status(&status).await?;
             // When it is gone, that wakes us.
             return Ok(Outcome::Done);
@@ -271,14 +264,7 @@ impl Run<'_> {
             .named()
             .and_then(|name| self.composites.get(&name))
             .is_some_and(stays);
-        remove_finalizers(
-            &self.api(),
-            &self.claims,
-            &self.at,
-            &metadata,
-            &[finalizer::CLAIM],
-        )
-        .await?;
+        self.kind().release(&metadata, &[finalizer::CLAIM]).await?;
         if !is_foreign {
             self.tell(Note::normal(
                 reason::DELETE_COMPOSITE,
@@ -294,13 +280,8 @@ impl Run<'_> {
         let Some(name) = self.named().filter(|name| self.composites.get(name).is_none()) else {
             return Ok(());
         };
-        let api = self.defined.composite.api(self.context.client.clone(), "");
-        match api.get_opt(&name.name).await {
-            Ok(Some(found)) => self.composites.learn(found),
-            Ok(None) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        let composites = self.context.cluster.kind(&self.composites);
+        composites.ask(&name.name).await.map(drop)
     }
 
     /// The composite resource that the claim names.
@@ -326,7 +307,7 @@ impl Run<'_> {
             }),
             ..Default::default()
         };
-        let api = self.defined.composite.api(self.context.client.clone(), "");
+        let api = self.context.cluster.objects(&self.defined.composite, "");
         match api.delete(name, &params).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
@@ -341,23 +322,14 @@ impl Run<'_> {
         if !conditions.any(|known| known["type"] == condition::SYNCED && known["message"] == why) {
             self.tell(Note::warning(reason, why));
         }
-        let status = failed_status(&self.claim, why, self.context.now());
+        let status = failed_status(&self.claim, why, self.context.cluster.now());
         self.write_status(&status).await?;
         Ok(outcome)
     }
 
     /// Writes the status, if it has changed.
     async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
-        let Some(change) = merge_patch(&self.claim["status"], status) else {
-            return Ok(());
-        };
-        let patch = json!({"metadata": {"uid": self.claim["metadata"]["uid"]}, "status": change});
-        let params = self.context.merge_params();
-        let written = self
-            .api()
-            .patch_status(&self.at.name, &params, &Patch::Merge(patch))
-            .await?;
-        self.claims.learn(written);
+        self.kind().write_status(&self.claim, status).await?;
         self.look_again();
         Ok(())
     }
@@ -369,25 +341,16 @@ impl Run<'_> {
     }
 
     fn tell(&self, note: Note) {
-        self.context.events.record(Event {
-            regarding: reference(&self.claim),
-            severity: if note.warning {
-                Severity::Warning
-            } else {
-                Severity::Normal
-            },
-            reason: note.reason.into_owned(),
-            action: "Claim".to_owned(),
-            note: note.text,
-        });
+        let severity = match note.warning {
+            true => Severity::Warning,
+            false => Severity::Normal,
+        };
+        let cluster = &self.context.cluster;
+        cluster.tell(&self.claim, severity, note.reason, "Claim", note.text);
     }
 
-    fn api(&self) -> Api<DynamicObject> {
-        Api::namespaced_with(
-            self.context.client.clone(),
-            &self.at.namespace,
-            self.claims.resource(),
-        )
+    fn kind(&self) -> Kind<'_> {
+        self.context.cluster.kind_in(&self.claims, &self.at.namespace)
     }
 }
 

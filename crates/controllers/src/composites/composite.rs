@@ -4,13 +4,12 @@ use super::connection::Published;
 use super::seen::Seen;
 use super::state::Defined;
 use super::{CompositeKey, Context};
+use crate::cluster::Kind;
 use crate::kinds::{Kinds, PASSING, Unknown};
-use crate::runtime::events::{Event, Severity};
+use crate::runtime::events::Severity;
 use crate::runtime::pool::{CROWDED, NoResult};
 use crate::runtime::{Cache, Key, Outcome, Record};
-use crate::write::{
-    KnownFields, delete_judged, is_conflict, is_invalid, is_refusal, is_verdict, reference, remove_finalizers,
-};
+use crate::write::{KnownFields, delete_unwatched, is_conflict, is_invalid, is_refusal, is_verdict};
 use cambium_api::crossplane::Mode;
 use cambium_api::names::{annotation, finalizer, reason};
 use cambium_compositions::composite::{
@@ -20,9 +19,8 @@ use cambium_compositions::composite::{
 };
 use cambium_compositions::{Fetched, Found, Refusal, Wish};
 use cambium_compositions_render::{Composition, ObservedResource};
-use cambium_objects::{controller_of, fit_to_show, merge_patch};
-use kube::Api;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use cambium_objects::{controller_of, fit_to_show};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -57,7 +55,7 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
         .state
         .index(&run.key, &run.defined.definition, &run.composite);
     let result = if run.composite["metadata"]["annotations"][annotation::PAUSED] == "true" {
-        let status = paused_status(&run.defined.definition, &run.composite, context.now());
+        let status = paused_status(&run.defined.definition, &run.composite, context.cluster.now());
         run.write_status(&status).await.map(|()| Outcome::Done)
     } else if terminating {
         run.delete().await
@@ -213,7 +211,7 @@ impl Run<'_> {
              simplify the composition, or make the composite resource smaller. It is composed again when either of them, or a composed resource, changes",
             self.context.rendering.limit()
         );
-        let now = self.context.now();
+        let now = self.context.cluster.now();
         let status = too_expensive_status(&self.defined.definition, &self.composite, &text, now);
         if self.is_news(&text) {
             self.tell(Note::warning(reason::TEMPLATE_TOO_EXPENSIVE, text));
@@ -272,7 +270,7 @@ impl Run<'_> {
             // Functions have not seen yet what their answer came to.
             Composer::Functions(report) => (report, plan.changes()),
         };
-        let concluded = conclude(&observed, &report, &plan, &happened, self.context.now());
+        let concluded = conclude(&observed, &report, &plan, &happened, self.context.cluster.now());
         let failed = concluded.retry;
         self.say(report.notes);
         let finished = self.finish(concluded).await?;
@@ -297,11 +295,7 @@ impl Run<'_> {
             self.collect(object, uid, kinds).await?;
         }
         if let Some(patch) = &plan.record {
-            let written = self
-                .api()
-                .patch(&self.at.name, &self.composite_params(), &Patch::Merge(patch))
-                .await?;
-            self.learn(written, true);
+            self.write(patch.clone()).await?;
         }
         let manager = field_manager(&self.composite);
         let mut happened = Happened::default();
@@ -355,7 +349,7 @@ impl Run<'_> {
         };
         // Watched before it is made, so that nothing that happens to it is missed.
         let cache = self.context.composed.ensure(resource).await.ok();
-        let api = resource.api(self.context.client.clone(), &apply.object.namespace);
+        let api = self.context.cluster.objects(resource, &apply.object.namespace);
         let mut params = PatchParams::apply(manager);
         let name = &apply.object.name;
         let mut known = KnownFields::of(apply.manifest.clone());
@@ -407,10 +401,17 @@ impl Run<'_> {
         let Some(Ok(resource)) = kinds.get(&object.kind()) else {
             return Ok(());
         };
-        let api = resource.api(self.context.client.clone(), &object.namespace);
-        let cache = self.context.composed.get(&resource.gvk());
-        let key = Key::new(&object.namespace, &object.name);
-        delete_judged(&api, cache.as_deref(), &key, uid).await
+        let cluster = &self.context.cluster;
+        match self.context.composed.get(&resource.gvk()) {
+            Some(cache) => {
+                let composed = cluster.kind_in(&cache, &object.namespace);
+                composed.delete(&object.name, uid).await
+            }
+            None => {
+                let api = cluster.objects(resource, &object.namespace);
+                delete_unwatched(&api, &object.name, uid).await
+            }
+        }
     }
 
     /// Writes what is left to be written, once; whether all of it could be.
@@ -428,13 +429,14 @@ impl Run<'_> {
         match self.publish(&concluded.details).await? {
             Published::AsBefore => {}
             Published::Anew => {
-                status["connectionDetails"] = json!({"lastPublishedTime": self.context.now().to_string()});
+                status["connectionDetails"] =
+                    json!({"lastPublishedTime": self.context.cluster.now().to_string()});
             }
             Published::Refused(why) => {
                 status["conditions"] = self.composite["status"]["conditions"].clone();
                 let mut said = self.composite.clone();
                 said["status"] = status;
-                status = refused_status(&self.defined.definition, &said, &why, self.context.now());
+                status = refused_status(&self.defined.definition, &said, &why, self.context.cluster.now());
                 finished = false;
             }
         }
@@ -454,12 +456,7 @@ impl Run<'_> {
         }
         patch["metadata"]["uid"] = self.composite["metadata"]["uid"].clone();
         patch["metadata"]["resourceVersion"] = self.composite["metadata"]["resourceVersion"].clone();
-        let written = self
-            .api()
-            .patch(&self.at.name, &self.composite_params(), &Patch::Merge(patch))
-            .await?;
-        self.learn(written, true);
-        Ok(())
+        self.write(patch).await
     }
 
     /// Says that the composite resource does not take what was patched into it. The rest of its status stays as it is.
@@ -498,7 +495,12 @@ impl Run<'_> {
         if self.is_news(why) {
             self.tell(Note::warning(reason::COMPOSE_RESOURCES, why));
         }
-        let status = refused_status(&self.defined.definition, &self.composite, why, self.context.now());
+        let status = refused_status(
+            &self.defined.definition,
+            &self.composite,
+            why,
+            self.context.cluster.now(),
+        );
         self.write_status(&status).await
     }
 
@@ -512,17 +514,13 @@ impl Run<'_> {
     /// Says why nothing can be composed. What is composed stays as it is. It is told once: as long as the condition says the same, it is known.
     async fn refuse(&mut self, note: Note, fetched: Option<&Fetched>) -> kube::Result<Outcome> {
         if let Some(patch) = hold(self.defined.definition.layout(), &self.composite, fetched) {
-            let written = self
-                .api()
-                .patch(&self.at.name, &self.composite_params(), &Patch::Merge(patch))
-                .await?;
-            self.learn(written, true);
+            self.write(patch.clone()).await?;
         }
         let status = refused_status(
             &self.defined.definition,
             &self.composite,
             &note.text,
-            self.context.now(),
+            self.context.cluster.now(),
         );
         if self.is_news(&note.text) {
             self.tell(note);
@@ -544,37 +542,26 @@ impl Run<'_> {
             .flatten()
             .any(|name| name == finalizer::COMPOSITE)
         {
-            remove_finalizers(
-                &self.api(),
-                &self.cache,
-                &self.at,
-                &metadata,
-                &[finalizer::COMPOSITE],
-            )
-            .await?;
+            self.kind().release(&metadata, &[finalizer::COMPOSITE]).await?;
         }
         Ok(Outcome::Done)
     }
 
     /// Writes the status, if it has changed.
     pub(super) async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
-        let Some(change) = merge_patch(&self.composite["status"], status) else {
-            return Ok(());
-        };
-        let patch = json!({"metadata": {"uid": self.composite["metadata"]["uid"]}, "status": change});
-        let written = self
-            .api()
-            .patch_status(&self.at.name, &self.composite_params(), &Patch::Merge(patch))
-            .await?;
-        self.learn(written, false);
+        self.kind().write_status(&self.composite, status).await?;
+        self.look_again();
         Ok(())
     }
 
-    fn learn(&mut self, written: DynamicObject, alone: bool) {
-        match alone {
-            true => self.cache.learn_alone(written),
-            false => self.cache.learn(written),
-        }
+    /// Writes what was decided about the composite resource as it is known.
+    async fn write(&mut self, patch: Value) -> kube::Result<()> {
+        self.kind().alone().patch(&self.at.name, patch).await?;
+        self.look_again();
+        Ok(())
+    }
+
+    fn look_again(&mut self) {
         if let Some(record) = self.cache.get(&self.at) {
             self.composite = record.value();
         }
@@ -589,17 +576,12 @@ impl Run<'_> {
 
     pub(super) fn tell(&self, note: Note) {
         let record = |object: &Value, text: String| {
-            self.context.events.record(Event {
-                regarding: reference(object),
-                severity: if note.warning {
-                    Severity::Warning
-                } else {
-                    Severity::Normal
-                },
-                reason: note.reason.clone().into_owned(),
-                action: "Compose".to_owned(),
-                note: text,
-            });
+            let severity = match note.warning {
+                true => Severity::Warning,
+                false => Severity::Normal,
+            };
+            let cluster = &self.context.cluster;
+            cluster.tell(object, severity, note.reason.clone(), "Compose", text);
         };
         record(&self.composite, note.text);
         if let Some((claim, text)) = self.claim().zip(note.claim) {
@@ -614,16 +596,8 @@ impl Run<'_> {
         Some(cache.get(&Key::new(claim.namespace, claim.name))?.value())
     }
 
-    fn composite_params(&self) -> PatchParams {
-        PatchParams {
-            field_manager: Some("apiextensions.crossplane.io/composite".to_owned()),
-            ..Default::default()
-        }
-    }
-
-    fn api(&self) -> Api<DynamicObject> {
-        self.defined
-            .composite
-            .api(self.context.client.clone(), &self.at.namespace)
+    pub(super) fn kind(&self) -> Kind<'_> {
+        let kind = self.context.cluster.kind_in(&self.cache, &self.at.namespace);
+        kind.managed_by("apiextensions.crossplane.io/composite")
     }
 }

@@ -1,17 +1,15 @@
 //! Compositions: keeps a CompositionRevision for each distinct spec, and says who uses which.
 
 use super::{Context, MARKS_LABEL, MARKS_NAME};
-use crate::runtime::events::{Event, Severity};
+use crate::runtime::events::Severity;
 use crate::runtime::{Key, Outcome};
-use crate::write::{delete_judged, is_conflict, not_found, reference, still_there};
-use cambium_api::names::FIELD_MANAGER;
+use crate::write::is_conflict;
 use cambium_compositions::Content;
-use cambium_compositions::revision::{Observed, Plan, plan, retention, to_read};
-use cambium_lineage::{Retention, RevisionName, Users};
-use cambium_objects::merge_patch;
+use cambium_compositions::revision::{Observed, Plan, plan, retention, to_judge, to_read};
+use cambium_lineage::{Retention, Users};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
-use kube::api::{DynamicObject, Patch, PostParams};
+use kube::api::PostParams;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,13 +21,17 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
         .get(&Key::cluster(&name))
         .map(|record| record.value());
     let issued = issued(&context, &name);
-    let unread = {
+    let (unread, unjudged) = {
         let catalogue = context.state.catalogue();
-        catalogue.get(&name).map(to_read).unwrap_or_default()
+        let shelf = catalogue.get(&name);
+        (shelf.map(to_read).unwrap_or_default(), shelf.and_then(to_judge))
     };
-    if !unread.is_empty() {
-        let read = move || unread.iter().for_each(Content::read);
-        if context.rendering.run_in_time(PAYER, read).await.is_err() {
+    if !unread.is_empty() || unjudged.is_some() {
+        let prepare = move || {
+            unread.iter().for_each(Content::read);
+            unjudged.iter().for_each(Content::judge);
+        };
+        if context.rendering.run_in_time(PAYER, prepare).await.is_err() {
             return Outcome::Retry;
         }
     }
@@ -59,14 +61,14 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
                     },
                 ),
             },
-            context.now(),
+            context.cluster.now(),
         )
     };
     match act(&name, composition.as_ref(), issued, &plan, &context).await {
         Ok(()) => match plan.again_at {
-            Some(at) => {
-                Outcome::After(Duration::try_from(at.duration_since(context.now())).unwrap_or_default())
-            }
+            Some(at) => Outcome::After(
+                Duration::try_from(at.duration_since(context.cluster.now())).unwrap_or_default(),
+            ),
             None => Outcome::Done,
         },
         Err(error) => {
@@ -97,185 +99,72 @@ async fn act(
     plan: &Plan,
     context: &Context,
 ) -> kube::Result<()> {
+    let cluster = &context.cluster;
+    let compositions = cluster.kind(&context.compositions);
+    let revisions = cluster.kind(&context.revisions);
     if let Some(composition) = composition.filter(|_| plan.create.is_some()) {
-        let api = Api::all_with(context.client.clone(), context.compositions.resource());
-        still_there(&api, &context.compositions, name, composition).await?;
+        compositions.still_there(composition).await?;
     }
     if let Some(number) = plan.reserve.filter(|number| *number > issued) {
         reserve(context, name, number).await?;
     }
-    let revisions = Revisions {
-        api: Api::all_with(context.client.clone(), context.revisions.resource()),
-        context,
-    };
     for (name, patch) in &plan.change {
-        revisions.change(name, patch.clone()).await?;
+        // Exactly the revision that was looked at.
+        if let Some(record) = context.revisions.get(&Key::cluster(name.as_str())) {
+            revisions.change(&record.metadata(), patch.clone()).await?;
+        }
     }
     if let Some(object) = &plan.create {
-        revisions.create(object).await?;
+        revisions.create(object.clone()).await?;
     }
     for (name, status) in &plan.statuses {
-        revisions.note(name, status).await?;
+        let patch = json!({"status": status});
+        revisions.patch_status(name.as_str(), patch).await?;
     }
     for (name, uid) in &plan.delete {
-        let key = Key::cluster(name.as_str());
-        delete_judged(&revisions.api, Some(&context.revisions), &key, uid).await?;
+        revisions.delete(name.as_str(), uid).await?;
     }
     let Some(composition) = composition else {
         return Ok(());
     };
     for (reason, note) in &plan.events {
-        context.events.record(Event {
-            regarding: reference(composition),
-            severity: Severity::Normal,
-            reason: (*reason).to_owned(),
-            action: "Publish".to_owned(),
-            note: note.clone(),
-        });
+        cluster.tell(composition, Severity::Normal, *reason, "Publish", note);
     }
-    if let Some(status) = &plan.status
-        && let Some(change) = merge_patch(&composition["status"], &json!(status))
-    {
-        let api: Api<DynamicObject> = Api::all_with(context.client.clone(), context.compositions.resource());
-        let patch = json!({"metadata": {"uid": composition["metadata"]["uid"]}, "status": change});
-        match api
-            .patch_status(name, &context.merge_params(), &Patch::Merge(patch))
-            .await
-        {
-            Ok(written) => context.compositions.learn(written),
-            Err(kube::Error::Api(status)) if status.code == 404 => {
-                return not_found(&context.compositions, &Key::cluster(name));
-            }
-            Err(error) => return Err(error),
-        }
+    match &plan.status {
+        Some(status) => compositions.write_status(composition, &json!(status)).await,
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Remembers that a number was issued, outside of the composition: whoever deletes and makes it again goes on counting.
 async fn reserve(context: &Context, composition: &str, number: u64) -> kube::Result<()> {
-    let api: Api<DynamicObject> = Api::namespaced_with(
-        context.client.clone(),
-        &context.settings.namespace,
-        context.marks.resource(),
-    );
+    let namespace = &context.settings.namespace;
+    let marks = context.cluster.kind_in(&context.marks, namespace);
     let data = json!({composition: number.to_string()});
-    let Some(known) = context
-        .marks
-        .get(&Key::new(&context.settings.namespace, MARKS_NAME))
-    else {
+    let Some(known) = context.marks.get(&Key::new(namespace, MARKS_NAME)) else {
         let object = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": MARKS_NAME, "namespace": context.settings.namespace, "labels": {MARKS_LABEL: ""}},
+            "metadata": {"name": MARKS_NAME, "namespace": namespace, "labels": {MARKS_LABEL: ""}},
             "data": data,
         });
-        let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
-        return match api.create(&post_params(), &object).await {
-            Ok(created) => {
-                context.marks.learn(created);
-                Ok(())
-            }
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                if let Some(found) = api.get_opt(MARKS_NAME).await? {
-                    context.marks.learn(found);
-                }
-                Err(kube::Error::Api(status))
-            }
+        return match marks.create(object).await {
             // A manager without webhooks may be the first who needs it.
             Err(kube::Error::Api(status)) if status.is_not_found() => {
-                let namespaces: Api<Namespace> = Api::all(context.client.clone());
-                let namespace =
-                    serde_json::from_value(json!({"metadata": {"name": context.settings.namespace}}));
-                let namespace = namespace.map_err(kube::Error::SerdeError)?;
-                namespaces.create(&post_params(), &namespace).await?;
+                let wanted = json!({"metadata": {"name": namespace}});
+                let wanted = serde_json::from_value(wanted).map_err(kube::Error::SerdeError)?;
+                let namespaces: Api<Namespace> = context.cluster.all();
+                namespaces.create(&PostParams::default(), &wanted).await?;
                 Err(kube::Error::Api(status))
             }
-            Err(error) => Err(error),
+            created => created,
         };
     };
     let version = known.metadata().resource_version;
     let patch = json!({"metadata": {"resourceVersion": version}, "data": data});
-    match api
-        .patch(MARKS_NAME, &context.merge_params(), &Patch::Merge(patch))
-        .await
-    {
-        Ok(written) => context.marks.learn(written),
-        Err(error) => {
-            if let Ok(Some(found)) = api.get_opt(MARKS_NAME).await {
-                context.marks.learn(found);
-            }
-            return Err(error);
-        }
+    if let Err(error) = marks.patch(MARKS_NAME, patch).await {
+        // Somebody else has remembered something in between.
+        let _ = marks.ask(MARKS_NAME).await;
+        return Err(error);
     }
     Ok(())
-}
-
-fn post_params() -> PostParams {
-    PostParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..Default::default()
-    }
-}
-
-/// CompositionRevisions.
-struct Revisions<'a> {
-    api: Api<DynamicObject>,
-    context: &'a Context,
-}
-
-impl Revisions<'_> {
-    async fn create(&self, object: &Value) -> kube::Result<()> {
-        let object: DynamicObject =
-            serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
-        match self.api.create(&post_params(), &object).await {
-            Ok(created) => self.context.revisions.learn(created),
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                // An answer was lost, the watch is late, or the name is somebody else's. Whose it is decides the next look.
-                let name = object.metadata.name.unwrap_or_default();
-                if let Some(found) = self.api.get_opt(&name).await? {
-                    self.context.revisions.learn(found);
-                }
-                return Err(kube::Error::Api(status));
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
-
-    /// Changes exactly the revision that was looked at.
-    async fn change(&self, name: &RevisionName, mut patch: Value) -> kube::Result<()> {
-        let Some(record) = self.context.revisions.get(&Key::cluster(name.as_str())) else {
-            return Ok(());
-        };
-        let metadata = record.metadata();
-        if patch["metadata"].is_null() {
-            patch["metadata"] = json!({});
-        }
-        patch["metadata"]["resourceVersion"] = json!(metadata.resource_version);
-        patch["metadata"]["uid"] = json!(metadata.uid);
-        let params = self.context.merge_params();
-        let written = self
-            .api
-            .patch(name.as_str(), &params, &Patch::Merge(patch))
-            .await?;
-        self.context.revisions.learn(written);
-        Ok(())
-    }
-
-    async fn note(&self, name: &RevisionName, status: &Value) -> kube::Result<()> {
-        let params = self.context.merge_params();
-        let patch = json!({"status": status});
-        match self
-            .api
-            .patch_status(name.as_str(), &params, &Patch::Merge(patch))
-            .await
-        {
-            Ok(written) => self.context.revisions.learn(written),
-            Err(kube::Error::Api(status)) if status.code == 404 => {
-                return not_found(&self.context.revisions, &Key::cluster(name.as_str()));
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
 }

@@ -72,7 +72,7 @@ impl Run<'_> {
         name: &str,
         controllers: &[&str],
     ) -> kube::Result<ConnectionDetails> {
-        let api: Api<Secret> = Api::namespaced(self.context.client.clone(), namespace);
+        let api: Api<Secret> = self.context.cluster.namespaced(namespace);
         let Some(secret) = api.get_opt(name).await? else {
             return Ok(ConnectionDetails::new());
         };
@@ -127,7 +127,7 @@ impl Run<'_> {
             .filter(|(key, _)| allowed.is_none_or(|allowed| allowed.contains(key)))
             .map(|(key, value)| (key.clone(), ByteString(value.clone())))
             .collect();
-        let api: Api<Secret> = Api::namespaced(self.context.client.clone(), namespace);
+        let api: Api<Secret> = self.context.cluster.namespaced(namespace);
         let uid = self.composite["metadata"]["uid"].as_str().unwrap_or_default();
         if let Some(live) = api.get_opt(secret.name).await? {
             if let Some(why) = not_ours(&live, uid) {

@@ -2,18 +2,18 @@
 
 use super::Context;
 use super::state::{Defined, Served};
+use crate::cluster::Kind;
 use crate::runtime::{Key, Outcome, Resource};
-use crate::write::{is_conflict, remove_finalizers};
+use crate::write::{delete_unwatched, is_conflict};
 use cambium_api::crossplane::CompositeResourceDefinition;
 use cambium_api::names::{FIELD_MANAGER, finalizer};
 use cambium_compositions::definition::{
-    CrdState, Definition, Observed, claim_crd, composite_crd, crd_state, read, status,
+    Candidate, CrdState, Definition, Observed, claim_crd, composite_crd, crd_state, read, status,
 };
 use cambium_objects::is_within;
-use cambium_objects::merge_patch;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};
+use kube::api::{ApiResource, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -89,7 +89,9 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn keep(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
-        let meaning = read(source);
+        // What others define is admission's to know: of two that take one kind, it refuses the second.
+        let candidate = Candidate::new(None, &self.object, []);
+        let meaning = candidate.publish().map(|(definition, _)| definition);
         let (mut composite, mut claim) = (CrdState::Waiting, CrdState::Waiting);
         let mut seen = true;
         if let Ok(definition) = &meaning {
@@ -107,10 +109,10 @@ impl Run<'_> {
         }
         let after = status(&Observed {
             source,
-            meaning: meaning.as_ref(),
+            meaning: meaning.as_ref().map_err(Vec::as_slice),
             composite: &composite,
             claim: &claim,
-            now: self.context.now(),
+            now: self.context.cluster.now(),
         });
         self.write_status(json!(after)).await?;
         Ok(match seen {
@@ -121,33 +123,16 @@ impl Run<'_> {
 
     /// Makes sure that the definition does not go before what it defines.
     async fn hold(&self, definition: &Definition) -> kube::Result<()> {
-        let metadata = &self.object["metadata"];
-        let mut names = metadata["finalizers"].as_array().cloned().unwrap_or_default();
+        let metadata = serde_json::from_value(self.object["metadata"].clone());
+        let metadata = metadata.map_err(kube::Error::SerdeError)?;
         let mut wanted = vec![finalizer::DEFINED];
         wanted.extend(definition.claim_names().map(|_| finalizer::OFFERED));
-        let missing: Vec<_> = wanted
-            .into_iter()
-            .filter(|name| !names.contains(&json!(name)))
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        names.extend(missing.into_iter().map(|name| json!(name)));
-        let patch = json!({"metadata": {
-            "finalizers": names, "resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"],
-        }});
-        let params = self.context.merge_params();
-        let written = self
-            .api()
-            .patch(&self.name, &params, &Patch::Merge(patch))
-            .await?;
-        self.context.definitions.learn_alone(written);
-        Ok(())
+        self.definitions().alone().hold(&metadata, &wanted).await
     }
 
     /// Makes a CRD as it should be, unless it is somebody else's.
     async fn define(&self, wanted: CustomResourceDefinition) -> kube::Result<Made> {
-        let api: Api<CustomResourceDefinition> = Api::all(self.context.client.clone());
+        let api: Api<CustomResourceDefinition> = self.context.cluster.all();
         let name = wanted.metadata.name.clone().unwrap_or_default();
         let live = api.get_opt(&name).await?;
         let state = crd_state(self.uid(), live.as_ref());
@@ -187,7 +172,7 @@ impl Run<'_> {
             meaning: Ok(&definition),
             composite: &waiting.0,
             claim: &waiting.1,
-            now: self.context.now(),
+            now: self.context.cluster.now(),
         });
         self.write_status(json!(after)).await?;
         let defined = Defined::new(definition, &self.object);
@@ -201,7 +186,7 @@ impl Run<'_> {
 
     /// Deletes all objects of a kind, and then the kind, if it is this definition's own. Whether it is gone.
     async fn undefine(&self, defined: &Defined, name: &str, resource: &Resource) -> kube::Result<bool> {
-        let api: Api<CustomResourceDefinition> = Api::all(self.context.client.clone());
+        let api: Api<CustomResourceDefinition> = self.context.cluster.all();
         let Some(live) = api.get_opt(name).await? else {
             return Ok(true);
         };
@@ -213,7 +198,7 @@ impl Run<'_> {
         if state == CrdState::Established && live.metadata.deletion_timestamp.is_none() {
             self.context.see(defined, name, resource, Served::Unseen).await;
             let resource = stored(&live);
-            let all: Api<DynamicObject> = Api::all_with(self.context.client.clone(), &resource.api_resource);
+            let all = self.context.cluster.everywhere(&resource.api_resource);
             let objects = match all.list(&ListParams::default()).await {
                 Ok(objects) => objects.items,
                 // The answer for a kind that is not served is a text without a reason.
@@ -222,11 +207,11 @@ impl Run<'_> {
             };
             for object in &objects {
                 let namespace = object.metadata.namespace.clone().unwrap_or_default();
-                let api = resource.api(self.context.client.clone(), &namespace);
-                let key = Key::of(&object.metadata);
+                let api = self.context.cluster.objects(&resource, &namespace);
+                let name = object.metadata.name.clone().unwrap_or_default();
                 let uid = object.metadata.uid.clone().unwrap_or_default();
                 if object.metadata.deletion_timestamp.is_none() {
-                    crate::write::delete_judged(&api, None, &key, &uid).await?;
+                    delete_unwatched(&api, &name, &uid).await?;
                 }
             }
             if !objects.is_empty() {
@@ -255,38 +240,21 @@ impl Run<'_> {
             };
             let metadata = record.metadata();
             if metadata.finalizers.iter().flatten().any(|held| held == name) {
-                remove_finalizers(
-                    &self.api(),
-                    &self.context.definitions,
-                    &Key::cluster(&self.name),
-                    &metadata,
-                    &[name],
-                )
-                .await?;
+                self.definitions().release(&metadata, &[name]).await?;
             }
         }
         Ok(Outcome::Done)
     }
 
     async fn write_status(&self, status: Value) -> kube::Result<()> {
-        let Some(change) = merge_patch(&self.object["status"], &status) else {
-            return Ok(());
-        };
-        let patch = json!({"metadata": {"uid": self.object["metadata"]["uid"]}, "status": change});
-        let params = self.context.merge_params();
-        let written = self
-            .api()
-            .patch_status(&self.name, &params, &Patch::Merge(patch))
-            .await?;
-        self.context.definitions.learn(written);
-        Ok(())
+        self.definitions().write_status(&self.object, &status).await
     }
 
     fn uid(&self) -> &str {
         self.object["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    fn api(&self) -> Api<DynamicObject> {
-        Api::all_with(self.context.client.clone(), self.context.definitions.resource())
+    fn definitions(&self) -> Kind<'_> {
+        self.context.cluster.kind(&self.context.definitions)
     }
 }

@@ -77,7 +77,7 @@ impl Context {
         namespace: &str,
         name: &str,
     ) -> kube::Result<Option<ConnectionDetails>> {
-        let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        let api: Api<Secret> = self.cluster.namespaced(namespace);
         let data = api
             .get_opt(name)
             .await?

@@ -78,8 +78,16 @@ impl Compositions {
     /// Judges a composition. Its expressions are compiled where nobody else has to wait for it.
     async fn check(&self, payer: &str, old: Option<&Value>, new: &Value) -> Verdict {
         let (before, offered) = (old.cloned(), new.clone());
+        let (name, edits) = (
+            new["metadata"]["name"].as_str().unwrap_or_default(),
+            self.0.state.edits(),
+        );
+        let lineage = {
+            let catalogue = self.0.state.catalogue();
+            catalogue.get(name).map(|shelf| shelf.lineage(name).clone())
+        };
         let check = move || {
-            let refused = check_composition(before.as_ref(), &offered);
+            let refused = check_composition(before.as_ref(), &offered, lineage.as_deref(), edits);
             let read = cambium_compositions_render::Composition::read(&offered["spec"]);
             (refused, read.ok())
         };
@@ -204,10 +212,8 @@ impl Revisions {
             return Vec::new();
         }
         // Whoever leads may know before us what the composition says.
-        let api: Api<DynamicObject> = Api::all_with(context.client.clone(), context.compositions.resource());
-        if let Ok(Some(found)) = api.get_opt(&composition).await {
-            context.compositions.learn(found);
-        }
+        let compositions = context.cluster.kind(&context.compositions);
+        let _ = compositions.ask(&composition).await;
         check().into_iter().collect()
     }
 
@@ -240,14 +246,10 @@ impl Revisions {
             return Verdict::allowed();
         };
         // The garbage collector may know before us that the composition is gone.
-        let resource = context.compositions.resource();
-        let api: Api<DynamicObject> = Api::all_with(context.client.clone(), resource);
-        match api.get_opt(&composition).await {
-            Ok(None) => Verdict::allowed(),
-            Ok(Some(found)) => {
-                context.compositions.learn(found);
-                check().map_or_else(Verdict::allowed, |(refused, _)| forbidden(&refused))
-            }
+        let compositions = context.cluster.kind(&context.compositions);
+        match compositions.ask(&composition).await {
+            Ok(false) => Verdict::allowed(),
+            Ok(true) => check().map_or_else(Verdict::allowed, |(refused, _)| forbidden(&refused)),
             Err(_) => forbidden(&refused),
         }
     }
@@ -294,8 +296,7 @@ impl Definitions {
                 return verdict(&refused);
             };
             // It may have gone a moment ago.
-            let api: Api<DynamicObject> =
-                Api::all_with(context.client.clone(), context.definitions.resource());
+            let api: Api<DynamicObject> = context.cluster.everywhere(context.definitions.resource());
             match api.get_opt(other).await {
                 Ok(None) => others.retain(|known| known.definition.name() != other),
                 _ => return verdict(&refused),
@@ -365,9 +366,7 @@ impl Validator for Composites {
             });
             if let Some(name) = missing {
                 let revisions = &self.0.revisions;
-                let api: Api<DynamicObject> = Api::all_with(self.0.client.clone(), revisions.resource());
-                if let Ok(Some(found)) = api.get_opt(&name).await {
-                    revisions.learn(found);
+                if let Ok(true) = self.0.cluster.kind(revisions).ask(&name).await {
                     refused = self.check(request, new);
                 }
             }
@@ -406,7 +405,7 @@ impl Composites {
         let update = json!({
             "verb": "update", "group": resource.group, "version": "*", "resource": resource.plural, "name": name,
         });
-        if may(&context.client, user, update).await {
+        if may(&context.cluster, user, update).await {
             return None;
         }
         Some(Refused::Bind {

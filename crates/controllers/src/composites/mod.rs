@@ -23,19 +23,19 @@ mod seen;
 mod state;
 mod waiting;
 
+use crate::cluster::Cluster;
 use crate::kinds::PASSING;
 use crate::manager::Settings;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Events, Glances, Key, Mapper, Pool, Resource, Watch};
+use crate::runtime::{Cache, Children, Glances, Key, Pool, Resource};
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_compositions::definition::crd_state;
 use cambium_compositions::{ByRevision, CompositionFetcher, FromComposition, Pace, Refusal};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, ListParams, PatchParams};
-use kube::{Api, Client};
+use kube::Api;
+use kube::api::{ApiResource, ListParams};
 use serde_json::Value;
 use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
@@ -54,8 +54,7 @@ const BREATH: Duration = Duration::from_millis(200);
 
 /// What the reconcilers of compositions need.
 pub(crate) struct Context {
-    /// Whose requests end, and whose watches begin, in time.
-    pub(crate) client: Client,
+    pub(crate) cluster: Cluster,
     pub(crate) state: Arc<State>,
     definitions: Arc<Cache>,
     compositions: Arc<Cache>,
@@ -72,8 +71,6 @@ pub(crate) struct Context {
     composed: Children,
     /// What functions ask to see besides, by kind.
     required: Glances,
-    mapper: Mapper,
-    events: Events,
     /// Where patches and functions are evaluated: outside locks and async workers.
     rendering: Arc<Pool>,
     settings: Settings,
@@ -81,13 +78,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(
-        client: Client,
-        mapper: Mapper,
-        events: Events,
-        rendering: Arc<Pool>,
-        settings: Settings,
-    ) -> Self {
+    pub(crate) fn new(cluster: Cluster, rendering: Arc<Pool>, settings: Settings) -> Self {
         let fetcher: Box<dyn CompositionFetcher + Send + Sync> = match settings.composition_revisions {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
@@ -100,9 +91,7 @@ impl Context {
         };
         let children = |selector: Option<String>, changed: state::ChildChanged| {
             let state = state.clone();
-            Children::new(client.clone(), selector, move |gvk, change| {
-                changed(&state, gvk, &change)
-            })
+            cluster.children(selector, move |gvk, change| changed(&state, gvk, &change))
         };
         Self {
             definitions: cache(definition::resource(), State::definition_changed),
@@ -118,30 +107,13 @@ impl Context {
             composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
             required: {
                 let state = state.clone();
-                Glances::new(client.clone(), move |gvk, heard| {
-                    state.required_heard(gvk, &heard)
-                })
+                cluster.glances(move |gvk, heard| state.required_heard(gvk, &heard))
             },
             state,
-            client,
-            mapper,
-            events,
+            cluster,
             rendering,
             settings,
             watches: OnceLock::new(),
-        }
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        // Objects have times in seconds: whoever compares one with itself must find it the same.
-        let now = (self.settings.clock)();
-        Timestamp::from_second(now.as_second()).unwrap_or(now)
-    }
-
-    fn merge_params(&self) -> PatchParams {
-        PatchParams {
-            field_manager: Some(cambium_api::names::FIELD_MANAGER.to_owned()),
-            ..Default::default()
         }
     }
 
@@ -152,17 +124,15 @@ impl Context {
             return;
         }
         self.watches.get_or_init(|| {
-            let watch = |cache: &Arc<Cache>| Watch::new(self.client.clone()).spawn(cache.clone());
-            let marks = Watch::new(self.client.clone())
-                .labels(MARKS_LABEL)
-                .spawn(self.marks.clone());
+            let marks = self.cluster.watch().labels(MARKS_LABEL);
+            let marks = marks.spawn(self.marks.clone());
             let all = [
                 &self.definitions,
                 &self.compositions,
                 &self.revisions,
                 &self.functions,
             ];
-            let mut watches: Vec<Watching> = all.map(watch).into();
+            let mut watches: Vec<Watching> = all.map(|cache| self.cluster.follow(cache)).into();
             watches.push(marks);
             watches
         });
@@ -188,7 +158,7 @@ impl Context {
     /// Whether the API server serves a CRD for the definition with this identity, whatever the definition's status says. What cannot be found
     /// out is asked for again when the definition is looked at.
     async fn find_served(&self, crd: &str, uid: &str) -> Option<Served> {
-        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let api: Api<CustomResourceDefinition> = self.cluster.all();
         for _ in 0..PASSING {
             match api.get_opt(crd).await {
                 Ok(live) => return Some(Served::by(&crd_state(uid, live.as_ref()))),
@@ -223,9 +193,9 @@ impl Context {
 
     /// The schema of a kind that somebody defines; nothing if the API server does so itself.
     async fn schema(&self, api_version: &str, kind: &str) -> Result<Option<Value>, String> {
-        let resource = self.mapper.resolve(api_version, kind).await;
+        let resource = self.cluster.mapper.resolve(api_version, kind).await;
         let resource = resource.map_err(|error| error.to_string())?.api_resource;
-        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let api: Api<CustomResourceDefinition> = self.cluster.all();
         let name = format!("{}.{}", resource.plural, resource.group);
         let found = api.get_opt(&name).await.map_err(|error| error.to_string())?;
         let versions = found.into_iter().flat_map(|found| found.spec.versions);
@@ -296,11 +266,7 @@ impl Context {
         if cache.get(&Key::cluster(name)).is_some() {
             return Ok(false);
         }
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), cache.resource());
-        let found = api.get_opt(name).await?;
-        let is_there = found.is_some();
-        found.into_iter().for_each(|found| cache.learn(found));
-        Ok(is_there)
+        self.cluster.kind(cache).ask(name).await
     }
 
     /// Looks for the compositions that a selector allows and that were not seen, or not as they are now, before it is said that there is none: the
@@ -310,7 +276,7 @@ impl Context {
             return Ok(false);
         };
         let cache = &self.compositions;
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), cache.resource());
+        let api = self.cluster.everywhere(cache.resource());
         let labels = selector.as_ref().map(ToString::to_string).unwrap_or_default();
         let listed = api.list_metadata(&ListParams::default().labels(&labels)).await?;
         let version = |key: &Key| cache.get(key)?.metadata().resource_version;

@@ -12,7 +12,6 @@ use cambium_compositions::{Fetched, Wish};
 use cambium_compositions_render::function::{
     CredentialData, Credentials, Request, Requirements, Resource, ResourceSelector, Resources, Response,
 };
-use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -113,7 +112,7 @@ impl Run<'_> {
         if let Some(note) = plan.moved_note() {
             self.tell(note);
         }
-        let (status, note) = failed_status(definition, &self.composite, &failed, self.context.now());
+        let (status, note) = failed_status(definition, &self.composite, &failed, self.context.cluster.now());
         self.say(failed.notes);
         if let Some(note) = note {
             self.tell(note);
@@ -186,7 +185,7 @@ impl Run<'_> {
 
     async fn select(&self, selector: &ResourceSelector) -> Result<Resources, String> {
         let (api_version, kind) = (&selector.api_version, &selector.kind);
-        let resolved = self.context.mapper.resolve(api_version, kind).await;
+        let resolved = self.context.cluster.mapper.resolve(api_version, kind).await;
         if let Err(ResolveError::NoKind { .. }) = &resolved {
             let group = api_version.split_once('/').map_or("", |(group, _)| group);
             self.context.state.kinds_missed.add(group, &self.key);
@@ -195,20 +194,20 @@ impl Run<'_> {
         // Heard of before it is read, so that nothing that happens to it is missed.
         self.context.state.required.look(&self.key, selector);
         self.context.required.listen(&resource).await;
-        let client = self.context.client.clone();
+        let cluster = &self.context.cluster;
         let namespace = selector.namespace.as_deref().unwrap_or_default();
         let found: kube::Result<Vec<DynamicObject>> = match &selector.match_name {
             Some(name) if resource.namespaced && namespace.is_empty() => {
                 return Err(format!("{kind} {name:?} is in a namespace, and none is named"));
             }
             Some(name) => {
-                let found = resource.api(client, namespace).get_opt(name).await;
+                let found = cluster.objects(&resource, namespace).get_opt(name).await;
                 found.map(|found| found.into_iter().collect())
             }
             None => {
                 let api = match namespace {
-                    "" => Api::all_with(client, &resource.api_resource),
-                    namespace => resource.api(client, namespace),
+                    "" => cluster.everywhere(&resource.api_resource),
+                    namespace => cluster.objects(&resource, namespace),
                 };
                 let labels = selector.match_labels.iter().flat_map(|labels| &labels.labels);
                 let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();

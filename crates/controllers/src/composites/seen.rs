@@ -34,7 +34,13 @@ impl Run<'_> {
     /// How to ask for objects of these kinds.
     pub(super) async fn kinds(&self, wanted: BTreeSet<(String, String)>) -> Kinds {
         let misses = |group: &str| self.context.state.kinds_missed.add(group, &self.key);
-        find(&self.context.mapper, &self.context.composed, wanted, misses).await
+        find(
+            &self.context.cluster.mapper,
+            &self.context.composed,
+            wanted,
+            misses,
+        )
+        .await
     }
 
     /// Kinds of what is made may be others than of what it started from.
@@ -110,7 +116,7 @@ impl Run<'_> {
             {
                 continue;
             }
-            let api = resource.api(self.context.client.clone(), &object.namespace);
+            let api = self.context.cluster.objects(resource, &object.namespace);
             if let Some(found) = api.get_opt(&object.name).await? {
                 let value = Record::new(found.into(), &resource.api_resource).value();
                 live.insert(Object::of(&value), value);

@@ -1,12 +1,13 @@
 //! Threads for work that runs what users wrote: templates.
 //!
 //! An async worker that evaluates a template answers nobody meanwhile, and a lock that is held over it stops everybody. Such work is
-//! handed to a [`Pool`]: few threads, of which one namespace gets at most half, each piece of work with a time limit.
+//! handed to a [`Pool`]: few threads, of which one namespace gets at most half, each piece of work with a limit of processor time.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A few threads, shared fairly between namespaces.
@@ -14,7 +15,7 @@ pub struct Pool {
     threads: Arc<Semaphore>,
     /// How many threads one namespace gets.
     share: usize,
-    /// How long one piece of work may evaluate templates.
+    /// How much processor time one piece of work may take.
     limit: Duration,
     namespaces: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
@@ -92,7 +93,7 @@ impl Pool {
         self.start(self.turn_soon(namespace).await?, None, work).await
     }
 
-    /// Like [`Self::run_soon`], for work that does not look at the clock, as patches: whoever waits for it is told when the time limit is over. The work
+    /// Like [`Self::run_soon`], for work that does not look at the clock, as patches: whoever waits for it is told in time. The work
     /// itself goes on until its own budget ends, and keeps its thread and its share until then.
     pub async fn run_in_time<T: Send + 'static>(
         &self,
@@ -102,11 +103,11 @@ impl Pool {
         let turn = self.turn_soon(namespace).await?;
         let limit = self.limit;
         let timed = move || {
-            let began = Instant::now();
+            let until = processor_time() + limit;
             let done = work();
-            (began.elapsed() < limit).then_some(done)
+            (processor_time() < until).then_some(done)
         };
-        self.start(turn, Some(limit), timed)
+        self.start(turn, Some(limit * WAITS), timed)
             .await?
             .ok_or(NoResult::TooLong)
     }
@@ -129,8 +130,8 @@ impl Pool {
         let done = tokio::task::spawn_blocking(move || {
             // Both are taken for as long as the work runs, whether anybody waits for it or not.
             let _taken = (thread, turn);
-            let until = Instant::now() + limit;
-            let expired = move || flag.load(Ordering::Relaxed) || Instant::now() >= until;
+            let until = processor_time() + limit;
+            let expired = move || flag.load(Ordering::Relaxed) || processor_time() >= until;
             cambium_definitions_render::with_deadline(expired, work)
         });
         let done = match patience {
@@ -166,8 +167,18 @@ impl Pool {
     }
 }
 
+/// How much time a processor has spent on this thread. What a template costs does not depend on what else the machine does.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
 /// How long one waits for its namespace's share while holding something that others need.
 const PATIENCE: Duration = Duration::from_millis(250);
+
+/// How many times the limit somebody waits for work that does not look at the clock: it shares the processors with others.
+const WAITS: u32 = 3;
 
 /// How many namespaces are remembered before those that are idle are let go.
 const MANY: usize = 256;

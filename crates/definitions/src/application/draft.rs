@@ -52,63 +52,76 @@ pub enum Step {
 
 /// Resolves and renders an application.
 pub fn draft(observed: &Observed<'_>) -> Draft {
-    resolved(observed).render()
+    let answers = answers(observed.application, observed.recorded, observed.catalogue);
+    let rendering = Rendering {
+        application: observed.application,
+        recorded: observed.recorded,
+        cluster_version: observed.cluster_version,
+    };
+    rendered(&rendering, answers)
 }
 
 /// An application whose references were resolved: all that its templates need. It borrows nothing, so that nobody who keeps the
 /// catalogue has to wait for templates.
 #[derive(Debug)]
 pub struct ToRender {
-    application: Value,
-    recorded: Vec<Recorded>,
+    application: Arc<Value>,
+    recorded: Arc<Vec<Recorded>>,
     cluster_version: ClusterVersion,
     /// What the references got, and the place of the revision that it is frozen at; or why nobody was asked.
     answers: Result<(Vec<Answer>, Option<usize>), Vec<Refused>>,
 }
 
 /// The first half of [`draft`]: asks the catalogue, and evaluates nothing.
-pub fn resolved(observed: &Observed<'_>) -> ToRender {
-    let answers = answers(observed.application, observed.recorded, observed.catalogue);
-    let place = |frozen: &Recorded| {
-        let recorded = observed.recorded.iter();
-        recorded
-            .map(std::ptr::from_ref)
-            .position(|known| std::ptr::eq(known, frozen))
-    };
+pub fn resolved(
+    application: &Arc<Value>,
+    recorded: &Arc<Vec<Recorded>>,
+    catalogue: &Catalogue,
+    cluster_version: &ClusterVersion,
+) -> ToRender {
+    let answers = answers(application, recorded, catalogue);
+    let place = |frozen: &Recorded| recorded.iter().position(|known| std::ptr::eq(known, frozen));
     ToRender {
-        application: observed.application.clone(),
-        recorded: observed.recorded.to_vec(),
-        cluster_version: observed.cluster_version.clone(),
+        application: application.clone(),
+        recorded: recorded.clone(),
+        cluster_version: cluster_version.clone(),
         answers: answers.map(|answers| (answers.answers, answers.frozen.and_then(place))),
     }
 }
 
 impl ToRender {
     /// The application.
-    pub fn application(&self) -> &Value {
+    pub fn application(&self) -> &Arc<Value> {
         &self.application
     }
 
     /// The second half of [`draft`]: evaluates templates, which costs what their authors make it cost.
     pub fn render(self) -> Draft {
-        let (answers, frozen) = match self.answers {
-            Ok(answers) => answers,
-            Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
-        };
-        let frozen = frozen.and_then(|index| self.recorded.get(index));
-        let snapshot = match frozen {
-            Some(frozen) => frozen.application.clone(),
-            None => snapshot(&self.application),
-        };
         let rendering = Rendering {
             application: &self.application,
             recorded: &self.recorded,
             cluster_version: &self.cluster_version,
         };
-        let mut draft = finish(&rendering, answers, snapshot, frozen);
-        draft.frozen = frozen.map(|frozen| frozen.revision.name().to_string());
-        draft
+        let answers = self.answers.map(|(answers, frozen)| Answers {
+            answers,
+            frozen: frozen.and_then(|place| self.recorded.get(place)),
+        });
+        rendered(&rendering, answers)
     }
+}
+
+fn rendered(rendering: &Rendering<'_>, answers: Result<Answers<'_>, Vec<Refused>>) -> Draft {
+    let Answers { answers, frozen } = match answers {
+        Ok(answers) => answers,
+        Err(problems) => return refused(Vec::new(), Step::Resolve, problems),
+    };
+    let snapshot = match frozen {
+        Some(frozen) => frozen.application.clone(),
+        None => snapshot(rendering.application),
+    };
+    let mut draft = finish(rendering, answers, snapshot, frozen);
+    draft.frozen = frozen.map(|frozen| frozen.revision.name().to_string());
+    draft
 }
 
 /// What the references of an application get.

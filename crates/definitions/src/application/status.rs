@@ -452,7 +452,7 @@ fn workload(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, 
         let template = work
             .definitions
             .get(DefinitionKind::Component, &written.definition)?;
-        Some((template, written))
+        template.has_status().then_some((template, written))
     });
     let Some((template, written)) = template else {
         service.healthy = true;

@@ -73,6 +73,16 @@ impl Work {
             .collect()
     }
 
+    /// Whether comparing its manifests with what is there takes next to no time: there is little of them, and no template says how
+    /// its objects are, which would be evaluated.
+    pub fn is_quickly_compared(&self) -> bool {
+        let mut left = LITTLE;
+        let is_little = |(_, manifest): (&str, &Manifest)| {
+            spend(&mut left, LEAST_MANIFEST) && is_within_size(&manifest.object, &mut left)
+        };
+        !self.definitions.have_status() && self.manifests().all(is_little)
+    }
+
     /// The value that the application is frozen by from now on.
     pub fn publish_version(&self) -> Option<&str> {
         let annotations = &self.snapshot["metadata"]["annotations"];
@@ -93,6 +103,34 @@ impl Work {
             )),
             Record::Keep(_) | Record::Renumber { .. } => None,
         }
+    }
+}
+
+/// How many bytes of manifests are little, and as how many a small manifest counts.
+const LITTLE: usize = 64 * 1024;
+const LEAST_MANIFEST: usize = 1024;
+
+/// Whether a value takes no more than so many bytes, of which those that it takes are taken away. Looks at no more than that.
+fn is_within_size(value: &Value, left: &mut usize) -> bool {
+    match value {
+        Value::String(text) => spend(left, text.len() + 2),
+        Value::Array(items) => spend(left, 2) && items.iter().all(|item| is_within_size(item, left)),
+        Value::Object(fields) => {
+            let mut fields = fields.iter();
+            spend(left, 2)
+                && fields.all(|(name, value)| spend(left, name.len() + 3) && is_within_size(value, left))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => spend(left, 4),
+    }
+}
+
+fn spend(left: &mut usize, bytes: usize) -> bool {
+    match left.checked_sub(bytes) {
+        Some(rest) => {
+            *left = rest;
+            true
+        }
+        None => false,
     }
 }
 

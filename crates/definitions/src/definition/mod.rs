@@ -1,5 +1,6 @@
 //! Definitions: what they declare, what that makes of their revisions, and what is refused.
 
+mod candidate;
 mod declared;
 mod plan;
 mod revision;
@@ -7,8 +8,7 @@ mod seen;
 mod status;
 mod template;
 
+pub use candidate::{Candidate, Templates};
 pub use declared::{Called, Declared, DeclaredVersion, Problem, declared, scheme_of};
-pub(crate) use plan::conflict_text;
-pub use plan::{Observed, Plan, Renumber, Templates, Uses, plan};
+pub use plan::{Observed, Plan, Renumber, Uses, plan};
 pub use seen::Seen;
-pub(crate) use template::check_template;

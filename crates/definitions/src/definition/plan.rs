@@ -2,15 +2,15 @@
 
 use super::revision::revision_object;
 use super::status::status;
-use super::{Called, Declared, DeclaredVersion, check_template, declared};
+use super::{Called, Candidate, Declared, DeclaredVersion, Templates, declared};
 use crate::names::revision_name;
 use crate::{Artifact, Stored};
 use cambium_api::names::reason;
 use cambium_api::v1beta1::DefinitionRevisionStatus;
 use cambium_api::{DefinitionStatus, VersionState};
 use cambium_lineage::{
-    Action, KeepReason, Lineage, LineageError, Next, Place, Reference, Retention, Revision, RevisionName,
-    Usage, Users, next, retain,
+    Action, KeepReason, Lineage, LineageError, Next, Place, PublishVerdict, Reference, Retention, Revision,
+    RevisionName, Usage, Users, retain,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -34,16 +34,6 @@ pub struct Observed<'a> {
     pub retention: Retention,
     /// Whether templates are evaluated before they are published.
     pub templates: Templates,
-}
-
-/// Whether somebody knows that templates can be evaluated, which costs as much as their authors make it cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Templates {
-    /// Nobody does: each is evaluated before it is published.
-    #[default]
-    Unchecked,
-    /// Each was evaluated a moment ago.
-    Checked,
 }
 
 /// Who uses the revisions of a definition.
@@ -146,7 +136,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
         .collect();
     let mut contradiction = None;
     for version in &declared.versions {
-        match publish(observed, definition, version, &mut shelf, &mut plan, now) {
+        match publish_version(observed, definition, version, &mut shelf, &mut plan, now) {
             Ok(outcome) => outcomes.push(outcome),
             Err(error) => contradiction = Some(error),
         }
@@ -223,7 +213,7 @@ impl Growing<'_> {
     }
 }
 
-fn publish(
+fn publish_version(
     observed: &Observed<'_>,
     definition: &Value,
     version: &DeclaredVersion,
@@ -246,7 +236,22 @@ fn publish(
     };
     let published =
         |name: &RevisionName| outcome(Some(name), VersionState::Published, reason::AVAILABLE, None);
-    match next(&lineage, &version.content()) {
+    let candidate = Candidate {
+        artifact,
+        version,
+        templates: observed.templates,
+    };
+    let PublishVerdict { next, findings } = cambium_lineage::publish(&lineage, &candidate);
+    let refused = findings.refused.into_iter().next();
+    let not_published = |state, revision: Option<&RevisionName>| {
+        let (reason, message) = refused
+            .as_ref()
+            .map_or((reason::INVALID_VERSION, None), |refused| {
+                (refused.reason, Some(refused.message.clone()))
+            });
+        Ok(outcome(revision, state, reason, message))
+    };
+    match next {
         Next::Unchanged(revision) => Ok(published(revision.name())),
         Next::Restore(revision) => {
             let (name, number) = (revision.name(), revision.number());
@@ -263,31 +268,10 @@ fn publish(
             shelf.issued = number;
             Ok(published(&name))
         }
-        Next::Conflict { published, offered } => Ok(outcome(
-            Some(published.name()),
-            VersionState::Conflict,
-            reason::CONTENT_CHANGED,
-            Some(conflict_text(&artifact.name, published, &offered.to_string())),
-        )),
-        Next::Exhausted => Ok(outcome(
-            None,
-            VersionState::Invalid,
-            reason::INVALID_VERSION,
-            Some("no revision number is left".to_owned()),
-        )),
+        Next::Conflict { published, .. } => not_published(VersionState::Conflict, Some(published.name())),
+        Next::Exhausted => not_published(VersionState::Invalid, None),
+        Next::Issue { .. } if refused.is_some() => not_published(VersionState::Invalid, None),
         Next::Issue { number, place } => {
-            let checked = match observed.templates {
-                Templates::Unchecked => check_template(artifact, &version.spec),
-                Templates::Checked => Ok(()),
-            };
-            if let Err(refused) = checked {
-                return Ok(outcome(
-                    None,
-                    VersionState::Invalid,
-                    refused.reason,
-                    Some(refused.message),
-                ));
-            }
             let named = revision_name(
                 artifact.type_,
                 &artifact.name,
@@ -324,18 +308,6 @@ fn publish(
             Ok(published(&name))
         }
     }
-}
-
-/// What is said when a published version is given other content.
-pub(crate) fn conflict_text(definition: &str, published: &Revision, offered: &str) -> String {
-    format!(
-        "{definition} {published} is published with digest {} and cannot become {offered}: \
-         a published version never changes; publish the change under a new version. \
-         A version that nobody uses can be published again: declare another version, \
-         delete DefinitionRevision {}, and declare this one",
-        published.digest(),
-        published.name()
-    )
 }
 
 fn published_text(

@@ -1,31 +1,53 @@
 //! What a version must have before it is published: a template that somebody can use.
 
+use crate::admission::one_line;
 use crate::stored::read_definition;
 use crate::{Artifact, Refused};
 use cambium_api::names::reason;
 use cambium_api::v1beta1::DefinitionType;
 use cambium_cue::{Source, syntax};
 use cambium_definitions_render::Template;
+use cambium_lineage::Findings;
 use serde_json::Value;
 
-/// What is wrong with the template of one version, or with its status blocks. That of a component or a trait is evaluated twice: for
-/// what is wrong with it whatever it is given, and with its defaults for what it costs. Others are only read.
-pub(crate) fn check_template(artifact: &Artifact, spec: &Value) -> Result<(), Refused> {
-    let invalid = |message| Refused {
-        reason: reason::INVALID_TEMPLATE,
-        message,
+/// What is wrong with the template of one version, or with its status blocks; and fields that nobody reads, because they have almost the name of one that
+/// is read. The template of a component or a trait is evaluated twice: for what is wrong with it whatever it is given, and with its defaults for what it
+/// costs. Others are only read.
+pub(super) fn check_template(artifact: &Artifact, spec: &Value) -> Findings<Refused> {
+    let invalid = |message| {
+        Findings::refusal(Refused {
+            reason: reason::INVALID_TEMPLATE,
+            message,
+        })
     };
-    match artifact.type_ {
-        DefinitionType::Component | DefinitionType::Trait => {
-            let template = rendered(artifact, spec).map_err(invalid)?;
-            template.too_expensive().map_or(Ok(()), |problems| {
-                Err(Refused {
-                    reason: reason::TEMPLATE_TOO_EXPENSIVE,
-                    message: format!("the template is too expensive: {problems}"),
-                })
-            })
+    let template = match artifact.type_ {
+        DefinitionType::Component | DefinitionType::Trait => match rendered(artifact, spec) {
+            Ok(template) => Some(template),
+            Err(message) => return invalid(message),
+        },
+        DefinitionType::Policy | DefinitionType::WorkflowStep => {
+            if let Err(message) = readable(artifact, spec) {
+                return invalid(message);
+            }
+            let definition = read_definition(artifact, spec).ok();
+            definition.and_then(|definition| Template::compile(definition).ok())
         }
-        DefinitionType::Policy | DefinitionType::WorkflowStep => readable(artifact, spec).map_err(invalid),
+    };
+    let is_rendered = matches!(artifact.type_, DefinitionType::Component | DefinitionType::Trait);
+    let too_expensive = template
+        .as_ref()
+        .filter(|_| is_rendered)
+        .and_then(Template::too_expensive);
+    if let Some(problems) = too_expensive {
+        return Findings::refusal(Refused {
+            reason: reason::TEMPLATE_TOO_EXPENSIVE,
+            message: format!("the template is too expensive: {problems}"),
+        });
+    }
+    let slips = template.map(|template| template.slips()).unwrap_or_default();
+    Findings {
+        refused: Vec::new(),
+        warnings: slips.iter().map(|slip| one_line(&slip.to_string())).collect(),
     }
 }
 

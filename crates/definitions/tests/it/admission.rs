@@ -5,8 +5,7 @@ use cambium_api::names::annotation::CONVERSION;
 use cambium_api::{v1beta1, v2beta1};
 use cambium_convert::definition::convert;
 use cambium_definitions::admission::{
-    ApplicationCheck, check_application, check_definition, check_definition_deletion,
-    check_revision_deletion, definition_warnings,
+    ApplicationCheck, check_application, check_definition, check_definition_deletion, check_revision_deletion,
 };
 use cambium_definitions::application::Observed;
 use cambium_definitions::definition::Uses;
@@ -34,7 +33,7 @@ fn bare(mut object: Value) -> Value {
 }
 
 fn refused(old: &Value, new: &Value) -> Vec<String> {
-    let refused = check_definition(Some(old), new, None, &Uses::default());
+    let refused = check_definition(Some(old), new, None, &Uses::default()).refused;
     refused.into_iter().map(|refused| refused.message).collect()
 }
 
@@ -126,7 +125,7 @@ fn what_was_exported_at_either_version_can_be_created_again() {
     for written in [component("a", None, "x"), versions(&["1.0.0", "2.0.0"])] {
         for version in [v1beta1::API_VERSION, v2beta1::API_VERSION] {
             let exported = at(version, &written);
-            let refused = check_definition(None, &exported, None, &Uses::default());
+            let refused = check_definition(None, &exported, None, &Uses::default()).refused;
             assert!(refused.is_empty(), "{refused:?}");
         }
     }
@@ -137,7 +136,7 @@ fn said(kind: &str, spec: Value) -> String {
     let mut definition = component("a", None, "");
     definition["kind"] = json!(kind);
     definition["spec"] = spec;
-    let refused = check_definition(None, &definition, None, &Uses::default());
+    let refused = check_definition(None, &definition, None, &Uses::default()).refused;
     let messages: Vec<String> = refused.into_iter().map(|refused| refused.message).collect();
     messages.join("; ")
 }
@@ -283,7 +282,7 @@ fn templates_that_make_too_large_a_text_are_refused_as_too_expensive() {
             "metadata": {"name": "a", "namespace": "team"},
             "spec": {"version": "1.0.1", "schematic": {"cue": {"template": template}}},
         });
-        let refused = check_definition(None, &definition, None, &Uses::default());
+        let refused = check_definition(None, &definition, None, &Uses::default()).refused;
         assert_eq!(refused.len(), 1, "{value}: {refused:?}");
         assert_eq!(refused[0].reason, "TemplateTooExpensive", "{value}");
         assert!(refused[0].message.contains("\n    a:"), "{}", refused[0].message);
@@ -299,7 +298,7 @@ fn templates_that_are_too_expensive_with_their_defaults_are_refused() {
         "metadata": {"name": "a", "namespace": "team"},
         "spec": {"version": "1.0.1", "schematic": {"cue": {"template": template}}},
     });
-    let refused = check_definition(None, &definition, None, &Uses::default());
+    let refused = check_definition(None, &definition, None, &Uses::default()).refused;
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert_eq!(refused[0].reason, "TemplateTooExpensive");
     let message = &refused[0].message;
@@ -374,14 +373,15 @@ fn a_slip_in_a_new_version_is_warned_of_once() {
     let mut definition = component("a", Some("1.0.0"), "x");
     let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\noutpust: {}\n";
     definition["spec"]["schematic"]["cue"]["template"] = json!(template);
-    let refused = check_definition(None, &definition, None, &Uses::default());
+    let refused = check_definition(None, &definition, None, &Uses::default()).refused;
     assert!(refused.is_empty(), "{refused:?}");
     let warning = "version \"1.0.0\": nothing reads the field \"outpust\"; did you mean outputs? (a:2:1)";
-    assert_eq!(definition_warnings(&definition, None), [warning]);
+    let warned = |shelf| check_definition(None, &definition, shelf, &Uses::default()).warnings;
+    assert_eq!(warned(None), [warning]);
     let mut world = World::new(&definition);
     world.settle();
     let catalogue = world.catalogue();
     let shelf = catalogue.get(&Artifact::of(&definition).unwrap());
     assert!(shelf.is_some());
-    assert_eq!(definition_warnings(&definition, shelf), Vec::<String>::new());
+    assert_eq!(warned(shelf), Vec::<String>::new());
 }

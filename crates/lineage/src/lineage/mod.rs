@@ -53,6 +53,12 @@ impl Lineage {
         LineageBuilder::new(artifact.into(), scheme)
     }
 
+    /// The lineage of an artifact of which nothing is published.
+    pub fn empty(artifact: impl Into<String>, scheme: Scheme) -> Self {
+        let built = Self::builder(artifact, scheme).build();
+        built.expect("nothing contradicts itself where there is nothing")
+    }
+
     /// The name of the artifact.
     pub fn artifact(&self) -> &str {
         &self.artifact

@@ -16,7 +16,7 @@ pub(super) fn highest<'l>(question: &Question<'_, 'l>) -> Result<(&'l Revision, 
         ),
         (Scheme::Versioned, _) => (first(question, lineage.releases()), Chosen::HighestRelease),
         (Scheme::Numbered, _) => (first(question, lineage.revisions().iter().rev()), Chosen::Newest),
-        (Scheme::ContentAddressed, _) => (first(question, by_content(question)), Chosen::Newest),
+        (Scheme::ContentAddressed, _) => (by_content(question), Chosen::Newest),
     };
     let reason = if question.selector().is_some() {
         Chosen::HighestSelected
@@ -27,15 +27,20 @@ pub(super) fn highest<'l>(question: &Question<'_, 'l>) -> Result<(&'l Revision, 
         .map_err(|ruled_out| none(question, ruled_out))
 }
 
-/// Where revisions are called by their content, one that was edited is taken by nobody: it comes last, to be refused. Whoever selects gets the newest; the others
-/// get what the artifact says now, whatever numbers others were given.
-fn by_content<'l>(question: &Question<'_, 'l>) -> impl Iterator<Item = &'l Revision> {
+/// Where revisions are called by their content, one that was edited is taken by nobody, and is found only to be refused, where there is nothing else. Whoever
+/// selects gets the newest; the others get what the artifact says now, whatever numbers others were given.
+fn by_content<'l>(question: &Question<'_, 'l>) -> Result<&'l Revision, RuledOut> {
     let lineage = question.lineage;
     let current = lineage.current().filter(|_| question.selector().is_none());
     let newest = || lineage.revisions().iter().rev();
-    let intact = |revision: &&Revision| revision.altered().is_none();
-    let edited = newest().filter(move |revision| !intact(revision));
-    current.into_iter().chain(newest()).filter(intact).chain(edited)
+    let is_intact = |revision: &&Revision| revision.altered().is_none();
+    let intact = current.into_iter().chain(newest()).filter(is_intact);
+    first(question, intact).or_else(|ruled_out| match ruled_out {
+        RuledOut::Closed => Err(ruled_out),
+        RuledOut::NoCandidate | RuledOut::BySelector => {
+            first(question, newest().filter(|revision| !is_intact(revision))).map_err(|_| ruled_out)
+        }
+    })
 }
 
 /// What ruled out the last candidate, if there was any.

@@ -9,6 +9,7 @@ mod locks;
 mod model;
 mod numbering;
 mod parsers;
+mod publish;
 mod resolution;
 mod retention;
 mod scenarios;

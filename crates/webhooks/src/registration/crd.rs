@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use cambium_api::crds::with_conversion;
+use cambium_api::crds::{Committed, with_conversion};
 use k8s_openapi::ByteString;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use semver::Version;
 use serde_json::{Value, json};
 
@@ -14,9 +13,9 @@ use crate::certificates::{Fingerprint, bundle_ids};
 use crate::names;
 
 /// As it is written where there is none.
-pub(super) fn wanted(registration: &Registration, crd: &CustomResourceDefinition, bundle: &str) -> Value {
+pub(super) fn wanted(registration: &Registration, crd: &Committed, bundle: &str) -> Value {
     let config = registration.reach.client_config("/convert", bundle);
-    let mut crd = json!(with_conversion(crd.clone(), config));
+    let mut crd = json!(with_conversion(crd.read(), config));
     crd["metadata"]["labels"][names::KEPT_BY] = json!(registration.configuration);
     crd["metadata"]["annotations"][names::SCHEMA_VERSION] = json!(env!("CARGO_PKG_VERSION"));
     crd

@@ -12,9 +12,8 @@ mod reach;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cambium_api::crds::needs_conversion;
+use cambium_api::crds::Committed;
 use k8s_openapi::api::admissionregistration::v1::{MatchCondition, RuleWithOperations};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::Value;
 
@@ -32,7 +31,7 @@ pub struct Registration {
     /// The name of the `ValidatingWebhookConfiguration` and of the `MutatingWebhookConfiguration`.
     pub configuration: String,
     /// The CRDs to install. Those with several versions name us as their converter.
-    pub crds: Vec<Arc<CustomResourceDefinition>>,
+    pub crds: Vec<Arc<Committed>>,
     /// The webhooks of the `ValidatingWebhookConfiguration`.
     pub validating: Vec<Webhook>,
     /// The webhooks of the `MutatingWebhookConfiguration`.
@@ -140,7 +139,7 @@ impl Webhook {
 #[derive(Clone)]
 pub enum Target {
     /// A CRD.
-    Crd(Arc<CustomResourceDefinition>),
+    Crd(Arc<Committed>),
     /// A webhook configuration.
     Configuration(Asks, String),
 }
@@ -157,7 +156,7 @@ impl Target {
     /// What it is called.
     pub fn name(&self) -> &str {
         match self {
-            Self::Crd(crd) => crd.metadata.name.as_deref().unwrap_or_default(),
+            Self::Crd(crd) => crd.name(),
             Self::Configuration(_, name) => name,
         }
     }
@@ -176,7 +175,7 @@ impl Registration {
     /// The certificates that the API server trusts for this target. `None` if it has no reason to call us.
     pub fn carried(&self, target: &Target, observed: Option<&Value>) -> Option<BTreeSet<Fingerprint>> {
         match target {
-            Target::Crd(crd) if !needs_conversion(crd) => None,
+            Target::Crd(crd) if !crd.needs_conversion() => None,
             Target::Crd(_) => Some(crd::carried(observed)),
             Target::Configuration(asks, _) if self.webhooks(*asks).is_empty() => None,
             Target::Configuration(asks, _) => Some(configuration::carried(self, *asks, observed)),

@@ -19,7 +19,7 @@ fn registration(webhooks: &[&str]) -> Registration {
             port: 443,
         },
         configuration: "cambium".to_owned(),
-        crds: crds::all().into_iter().map(Arc::new).collect(),
+        crds: crds::committed().into_iter().map(Arc::new).collect(),
         mutating: webhooks.clone(),
         validating: webhooks,
         timeout_seconds: 10,

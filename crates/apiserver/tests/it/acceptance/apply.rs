@@ -31,6 +31,54 @@ fn owner<'a>(object: &'a Value, manager: &str) -> &'a Value {
         .map_or(&Value::Null, |entry| &entry["fieldsV1"])
 }
 
+/// What controllers create objects with: one request, after which the fields are applied, and which changes nothing that is there.
+#[tokio::test]
+async fn an_apply_with_a_resource_version_that_nothing_has_only_creates() -> Result<()> {
+    let cluster = TestCluster::start().await?;
+    let raw = cluster.raw();
+    let configs = format!(
+        "/api/v1/namespaces/{}/configmaps",
+        cluster.namespace("apply").await?
+    );
+    let config = |name: &str, version: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "resourceVersion": version}, "data": {"a": "1"},
+        })
+    };
+    for version in ["18446744073709551615", "7"] {
+        let name = format!("after-{version}");
+        let path = format!("{configs}/{name}?fieldManager=one&force=true");
+        let created = raw.patch("apply", &path, &config(&name, version)).await?;
+        assert_eq!(created.code, 201, "{created:?}");
+        let metadata = &created.body["metadata"];
+        assert_eq!(metadata["managedFields"][0]["operation"], "Apply");
+        assert_ne!(metadata["resourceVersion"], version);
+        let again = raw.patch("apply", &path, &config(&name, version)).await?;
+        assert_eq!((again.code, again.reason()), (409, "Conflict"), "{again:?}");
+        let mut other = config(&name, version);
+        other["data"] = json!({"b": "2"});
+        let others = path.replace("=one", "=two");
+        let refused = raw.patch("apply", &others, &other).await?;
+        assert_eq!((refused.code, refused.reason()), (409, "Conflict"), "{refused:?}");
+        assert_eq!(
+            refused.body["details"],
+            json!({"name": name, "kind": "configmaps"})
+        );
+        let found = raw.get(&format!("{configs}/{name}")).await?;
+        assert_eq!(found.body["metadata"], *metadata);
+        assert_eq!(found.body["data"], json!({"a": "1"}));
+    }
+    let path = format!("{configs}/never?fieldManager=one");
+    let refused = raw.patch("apply", &path, &config("never", "abc")).await?;
+    assert_eq!(refused.code, 500, "{refused:?}");
+    assert_eq!(
+        refused.message(),
+        "strconv.ParseUint: parsing \"abc\": invalid syntax"
+    );
+    Ok(())
+}
+
 #[tokio::test]
 async fn two_appliers_share_a_deployment() -> Result<()> {
     let cluster = TestCluster::start().await?;

@@ -1,0 +1,347 @@
+//! One cluster, and the one way to touch it.
+//!
+//! ```text
+//!  Cluster ─► kind(cache) ─► Kind: create, change, write the status, delete, each with what it teaches the cache
+//!     │ └───► all, namespaced, objects: what is asked for and not watched
+//!     └─────► mapper, events, watches, requests as an identity
+//! ```
+//!
+//! Several clusters are several of these values. What they have in common (queues, catalogues, threads for templates) is not here.
+
+use crate::acting::Acting;
+use crate::manager::Settings;
+use crate::runtime::events::{Event, Severity};
+use crate::runtime::watch::Watching;
+use crate::runtime::{
+    Cache, Change, Children, Events, Glances, Heard, Key, Mapper, Resource, Watch, patience,
+};
+use crate::write::{conflict, not_found, only, reference};
+use cambium_api::names::FIELD_MANAGER;
+use cambium_definitions::identity::Identity;
+use cambium_objects::merge_patch;
+use jiff::Timestamp;
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{GroupVersionKind, ObjectMeta};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A cluster, as controllers see it.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    /// Whose requests end, and whose watches begin, in time.
+    client: Client,
+    pub(crate) mapper: Mapper,
+    pub(crate) events: Events,
+    clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+impl Cluster {
+    pub(crate) fn new(client: &Client, settings: &Settings) -> Self {
+        let client = patience(client, settings.patience);
+        Self {
+            mapper: Mapper::new(client.clone()),
+            events: Events::start(client.clone(), "cambium", settings.instance.clone()),
+            clock: settings.clock.clone(),
+            client,
+        }
+    }
+
+    /// What time it is. Objects have times in seconds: whoever compares one with itself must find it the same.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = (self.clock)();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    pub(crate) async fn version(&self) -> kube::Result<k8s_openapi::apimachinery::pkg::version::Info> {
+        self.client.apiserver_version().await
+    }
+
+    /// Objects of a kind that has no namespaces and is not watched.
+    pub(crate) fn all<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<Scope = ClusterResourceScope, DynamicType = ()>,
+    {
+        Api::all(self.client.clone())
+    }
+
+    /// Objects of a kind that is not watched, in a namespace.
+    pub(crate) fn namespaced<K>(&self, namespace: &str) -> Api<K>
+    where
+        K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// Objects of a kind that is known at run time only, in a namespace if it has any.
+    pub(crate) fn objects(&self, kind: &Resource, namespace: &str) -> Api<DynamicObject> {
+        kind.api(self.client.clone(), namespace)
+    }
+
+    /// All objects of a kind, in every namespace.
+    pub(crate) fn everywhere(&self, kind: &ApiResource) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), kind)
+    }
+
+    /// Objects of a kind that has no namespaces and is watched.
+    pub(crate) fn kind<'a>(&self, cache: &'a Cache) -> Kind<'a> {
+        Kind::new(self.everywhere(cache.resource()), cache, "")
+    }
+
+    /// Objects of a kind that is watched, in a namespace; in none if it is empty.
+    pub(crate) fn kind_in<'a>(&self, cache: &'a Cache, namespace: &'a str) -> Kind<'a> {
+        self.served_as(cache.resource(), cache, namespace)
+    }
+
+    /// The same, at another version than the one that is watched: what is written at that one is not learned.
+    pub(crate) fn served_as<'a>(
+        &self,
+        resource: &ApiResource,
+        cache: &'a Cache,
+        namespace: &'a str,
+    ) -> Kind<'a> {
+        let api = match namespace {
+            "" => self.everywhere(resource),
+            namespace => Api::namespaced_with(self.client.clone(), namespace, resource),
+        };
+        let mut kind = Kind::new(api, cache, namespace);
+        if resource.api_version != cache.resource().api_version {
+            kind.learn = |_, _| {};
+        }
+        kind
+    }
+
+    /// Requests that are made as somebody.
+    pub(crate) fn acting(&self, identity: Identity) -> kube::Result<Acting> {
+        Acting::new(self.client.clone(), identity)
+    }
+
+    /// A watch that has not begun.
+    pub(crate) fn watch(&self) -> Watch {
+        Watch::new(self.client.clone())
+    }
+
+    /// Begins to watch all objects that a cache is for.
+    pub(crate) fn follow(&self, cache: &Arc<Cache>) -> Watching {
+        self.watch().spawn(cache.clone())
+    }
+
+    /// Kinds that are watched as they are needed.
+    pub(crate) fn children(
+        &self,
+        selector: Option<String>,
+        changed: impl Fn(&GroupVersionKind, Change) + Send + Sync + 'static,
+    ) -> Children {
+        Children::new(self.client.clone(), selector, changed)
+    }
+
+    /// Kinds of which changes are heard, and nothing is kept.
+    pub(crate) fn glances(
+        &self,
+        heard: impl Fn(&GroupVersionKind, Heard) + Send + Sync + 'static,
+    ) -> Glances {
+        Glances::new(self.client.clone(), heard)
+    }
+
+    /// Records an event about an object.
+    pub(crate) fn tell(
+        &self,
+        object: &Value,
+        severity: Severity,
+        reason: impl Into<String>,
+        action: &str,
+        note: impl Into<String>,
+    ) {
+        self.events.record(Event {
+            regarding: reference(object),
+            severity,
+            reason: reason.into(),
+            action: action.to_owned(),
+            note: note.into(),
+        });
+    }
+}
+
+/// The objects of a kind that is watched, in one namespace or in none. What is written is learned at once: no watch is waited for.
+pub(crate) struct Kind<'a> {
+    api: Api<DynamicObject>,
+    cache: &'a Cache,
+    namespace: &'a str,
+    params: PatchParams,
+    learn: fn(&Cache, DynamicObject),
+}
+
+impl<'a> Kind<'a> {
+    fn new(api: Api<DynamicObject>, cache: &'a Cache, namespace: &'a str) -> Self {
+        Self {
+            api,
+            cache,
+            namespace,
+            params: PatchParams {
+                field_manager: Some(FIELD_MANAGER.to_owned()),
+                ..PatchParams::default()
+            },
+            learn: |cache, written| cache.learn(written),
+        }
+    }
+
+    /// Writes as another field manager.
+    pub(crate) fn managed_by(mut self, manager: &str) -> Self {
+        self.params.field_manager = Some(manager.to_owned());
+        self
+    }
+
+    /// For writes that name the resource version that they are made for: nothing came in between, and whoever writes goes on with what is written.
+    pub(crate) fn alone(mut self) -> Self {
+        self.learn = |cache, written| cache.learn_alone(written);
+        self
+    }
+
+    fn key(&self, name: &str) -> Key {
+        Key::new(self.namespace, name)
+    }
+
+    /// Creates an object. If one of its name is there, that one is learned, and the answer is a conflict: an answer was lost, the watch is late, or the
+    /// name is somebody else's. Whose it is decides the next look.
+    pub(crate) async fn create(&self, object: Value) -> kube::Result<()> {
+        let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
+        let params = PostParams {
+            field_manager: self.params.field_manager.clone(),
+            ..PostParams::default()
+        };
+        match self.api.create(&params, &object).await {
+            Ok(created) => {
+                (self.learn)(self.cache, created);
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                self.ask(&object.metadata.name.unwrap_or_default()).await?;
+                Err(kube::Error::Api(status))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks for an object, whatever the watch shows; whether it is there.
+    pub(crate) async fn ask(&self, name: &str) -> kube::Result<bool> {
+        let found = self.api.get_opt(name).await?;
+        let is_there = found.is_some();
+        found.into_iter().for_each(|found| self.cache.learn(found));
+        Ok(is_there)
+    }
+
+    /// Changes an object, whatever it has become.
+    pub(crate) async fn patch(&self, name: &str, patch: Value) -> kube::Result<()> {
+        let written = self.api.patch(name, &self.params, &Patch::Merge(patch)).await;
+        self.written(name, written)
+    }
+
+    /// Changes exactly what was judged: a conflict, if it is something else by now.
+    pub(crate) async fn change(&self, judged: &ObjectMeta, mut patch: Value) -> kube::Result<()> {
+        if patch["metadata"].is_null() {
+            patch["metadata"] = json!({});
+        }
+        patch["metadata"]["resourceVersion"] = json!(judged.resource_version);
+        patch["metadata"]["uid"] = json!(judged.uid);
+        self.patch(judged.name.as_deref().unwrap_or_default(), patch)
+            .await
+    }
+
+    /// Adds the finalizers that are missing to what was judged, so that it does not go before we let it.
+    pub(crate) async fn hold(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
+        let mut held = judged.finalizers.clone().unwrap_or_default();
+        let before = held.len();
+        for name in finalizers {
+            if !held.iter().any(|held| held == name) {
+                held.push((*name).to_owned());
+            }
+        }
+        match held.len() == before {
+            true => Ok(()),
+            false => {
+                self.change(judged, json!({"metadata": {"finalizers": held}}))
+                    .await
+            }
+        }
+    }
+
+    /// Takes finalizers away from what was judged; with the last one, an object whose deletion was asked for goes.
+    pub(crate) async fn release(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
+        let name = judged.name.as_deref().unwrap_or_default();
+        let held = judged.finalizers.iter().flatten();
+        let rest: Vec<&String> = held.filter(|name| !finalizers.contains(&name.as_str())).collect();
+        let patch = json!({"metadata": {
+            "finalizers": rest, "resourceVersion": judged.resource_version, "uid": judged.uid,
+        }});
+        let params = PatchParams::default();
+        match self.api.patch(name, &params, &Patch::Merge(patch)).await {
+            Ok(_) if rest.is_empty() => {
+                let uid = judged.uid.as_deref().unwrap_or_default();
+                self.cache.learn_gone(&self.key(name), uid);
+                Ok(())
+            }
+            written => self.written(name, written),
+        }
+    }
+
+    /// Writes the status of the object that was judged, if it has changed.
+    pub(crate) async fn write_status(&self, judged: &Value, status: &Value) -> kube::Result<()> {
+        let Some(change) = merge_patch(&judged["status"], status) else {
+            return Ok(());
+        };
+        let metadata = json!({"uid": judged["metadata"]["uid"]});
+        let name = judged["metadata"]["name"].as_str().unwrap_or_default();
+        self.patch_status(name, json!({"metadata": metadata, "status": change}))
+            .await
+    }
+
+    /// Changes the status subresource of an object.
+    pub(crate) async fn patch_status(&self, name: &str, patch: Value) -> kube::Result<()> {
+        let patch = Patch::Merge(patch);
+        let written = self.api.patch_status(name, &self.params, &patch).await;
+        self.written(name, written)
+    }
+
+    /// Deletes the object that was judged, and no other of that name. One that others hold is only marked, and stays known.
+    pub(crate) async fn delete(&self, name: &str, uid: &str) -> kube::Result<()> {
+        let key = self.key(name);
+        match self.api.delete(name, &only(uid)).await {
+            Ok(answer) => match answer.left() {
+                Some(marked) if marked.metadata.deletion_timestamp.is_some() => self.cache.learn(marked),
+                _ => self.cache.learn_gone(&key, uid),
+            },
+            Err(kube::Error::Api(status)) if status.code == 404 => return not_found(self.cache, &key),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Refuses, as a conflict, to create something for an owner that is gone or says something else by now, as the server itself says: a watch may be
+    /// late, and the server's store may be an older one, restored from a backup. What is made for an owner that is gone is collected as garbage, and
+    /// made again. Only the watch says that it is gone: a kind that is not served at this moment is answered with 404, too.
+    pub(crate) async fn still_there(&self, judged: &Value) -> kube::Result<()> {
+        let name = judged["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(found) = self.api.get_opt(name).await? else {
+            return Err(conflict(format!("{name} is gone")));
+        };
+        // Not the generation: another change of a restored object has the same one.
+        let version = judged["metadata"]["resourceVersion"].as_str();
+        if found.metadata.resource_version.as_deref() == version {
+            return Ok(());
+        }
+        self.cache.learn(found);
+        Err(conflict(format!("{name} is not what was seen of it")))
+    }
+
+    fn written(&self, name: &str, written: kube::Result<DynamicObject>) -> kube::Result<()> {
+        match written {
+            Ok(written) => {
+                (self.learn)(self.cache, written);
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => not_found(self.cache, &self.key(name)),
+            Err(error) => Err(error),
+        }
+    }
+}
