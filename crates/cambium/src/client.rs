@@ -45,7 +45,7 @@ pub(crate) async fn connect(cluster: &Cluster) -> anyhow::Result<Client> {
         }
     };
     let url = config.cluster_url.clone();
-    let client = Client::try_from(config).context("the kubeconfig makes no client")?;
+    let client = Client::try_from(config).context("invalid kubeconfig")?;
     match client.apiserver_version().await {
         Err(error @ (kube::Error::HyperError(_) | kube::Error::Service(_))) => {
             let address = url.to_string();
@@ -57,9 +57,9 @@ pub(crate) async fn connect(cluster: &Cluster) -> anyhow::Result<Client> {
             let reason = match tls_failure(&error) {
                 Some(failure) => format!(
                     "the server at {address} is not the one that this kubeconfig is for: {failure}; \
-                     set KUBECONFIG to the file that is for it (`cambium up` prints its name), or use --kubeconfig"
+                     set KUBECONFIG to the kubeconfig of that server (`cambium up` prints its name), or use --kubeconfig"
                 ),
-                None => format!("nobody answers at {address}{hint}"),
+                None => format!("failed to connect to {address}{hint}"),
             };
             Err(Unreachable { reason }.into())
         }

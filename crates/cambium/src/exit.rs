@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use cambium_api::names::reason;
 use cambium_apiserver::store::OpenError;
 use cambium_definitions::Refused;
+use cambium_reports::Unanswered;
 
 use crate::cli::LogFormat;
 use crate::client::Unreachable;
@@ -63,11 +64,6 @@ pub(crate) struct WrongUse(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
 
-/// The cluster does not let this user read what the command needs.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct NotAllowed(pub(crate) String);
-
 /// So many things that should be the same are not.
 #[derive(Debug, thiserror::Error)]
 #[error("{count} difference{s} found", count = .0, s = if *.0 == 1 { "" } else { "s" })]
@@ -84,11 +80,22 @@ impl From<Vec<Refused>> for Refusals {
     }
 }
 
-impl Refusals {
-    /// Whether all that is wrong is that something is not there.
-    fn is_not_found(&self) -> bool {
-        let absent = [reason::DEFINITION_NOT_FOUND, reason::VERSION_NOT_FOUND];
-        self.0.iter().all(|one| absent.contains(&one.reason))
+/// Something that is not there is told apart from what is not allowed.
+fn code_of_refusals(refused: &[Refused]) -> u8 {
+    let absent = [reason::DEFINITION_NOT_FOUND, reason::VERSION_NOT_FOUND];
+    match refused.iter().all(|one| absent.contains(&one.reason)) {
+        true => NOT_FOUND,
+        false => INPUT,
+    }
+}
+
+/// Why a question about a cluster has no answer.
+fn code_of_unanswered(unanswered: &Unanswered) -> u8 {
+    match unanswered {
+        Unanswered::NotFound(_) => NOT_FOUND,
+        Unanswered::Unclear(_) => USAGE,
+        Unanswered::Forbidden(_) => CLUSTER,
+        Unanswered::Refused(refused) => code_of_refusals(refused),
     }
 }
 
@@ -103,7 +110,7 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         INPUT
     } else if error.is::<UnreadableFile>() {
         FILE
-    } else if error.is::<Unreachable>() || error.is::<NotAllowed>() {
+    } else if error.is::<Unreachable>() {
         CLUSTER
     } else if error.is::<WrongUse>() {
         USAGE
@@ -111,8 +118,10 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         NOT_FOUND
     } else if error.is::<Differences>() {
         DIFFERS
+    } else if let Some(unanswered) = error.downcast_ref::<Unanswered>() {
+        code_of_unanswered(unanswered)
     } else if let Some(refusals) = error.downcast_ref::<Refusals>() {
-        if refusals.is_not_found() { NOT_FOUND } else { INPUT }
+        code_of_refusals(&refusals.0)
     } else if let Some(answer) = error.downcast_ref::<kube::Error>() {
         code_of_answer(answer)
     } else {
@@ -165,7 +174,7 @@ fn code_of_answer(error: &kube::Error) -> u8 {
 fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     match error.downcast_ref::<kube::Error>() {
         Some(kube::Error::Api(status)) => status.message.clone(),
-        Some(kube::Error::HyperError(_) | kube::Error::Service(_)) => "nobody answers".to_owned(),
+        Some(kube::Error::HyperError(_) | kube::Error::Service(_)) => "connection failed".to_owned(),
         _ => error.to_string(),
     }
 }

@@ -5,6 +5,7 @@ mod caret;
 mod cli;
 mod client;
 mod commands;
+mod completion;
 mod compose;
 mod cue;
 mod exit;
@@ -19,7 +20,7 @@ mod up;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser};
+use clap::Parser as _;
 
 use crate::cli::{Cli, Command};
 use crate::log::Stamps;
@@ -30,6 +31,11 @@ fn main() -> ExitCode {
         arenas::limit();
     }
     let format = cli.log_format;
+    if let Command::Complete(options) = &cli.command {
+        // Whoever types does not want to read why there is nothing to complete.
+        let _ = commands::run(completion::complete(options));
+        return ExitCode::SUCCESS;
+    }
     let lives = matches!(cli.command, Command::Up(_) | Command::Manager(_));
     log::start(format, if lives { Stamps::Time } else { Stamps::None });
     let result = match cli.command {
@@ -46,11 +52,8 @@ fn main() -> ExitCode {
         Command::Follow(options) => commands::run(commands::follow(&options)),
         Command::Verify(options) => commands::run(commands::verify(&options)),
         Command::Lock(options) => commands::run(commands::lock(&options)),
-        Command::Completions(options) => {
-            let mut script = Vec::new();
-            clap_complete::generate(options.shell, &mut Cli::command(), "cambium", &mut script);
-            output::write(&String::from_utf8_lossy(&script))
-        }
+        Command::Completion(options) => completion::script(&options),
+        Command::Complete(_) => Ok(()),
         Command::Cue(command) => cue::run(&command),
         Command::Compose(options) => compose::run(&options),
         Command::Render(options) => render::run(&options),

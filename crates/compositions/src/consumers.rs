@@ -3,8 +3,10 @@
 //! An edit concerns the composite resources that would get another revision now, and nobody else.
 
 use crate::catalogue::Catalogue;
+use crate::definition::Definition;
 use crate::select::{CompositionFetcher, Selector, Wish};
 use cambium_api::crossplane::{TypeReference, UpdatePolicy};
+use cambium_api::names::condition;
 use cambium_lineage::{RevisionName, Users};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -82,6 +84,30 @@ pub struct Consumer {
     pub composes: bool,
     /// Whether its last look ended without a revision.
     pub failed: bool,
+}
+
+impl Consumer {
+    /// A composite resource.
+    pub fn composite(definition: &Definition, composite: &Value) -> Self {
+        let conditions = composite["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        Self {
+            wish: Wish::of(definition, composite),
+            composes: true,
+            failed: conditions.any(|known| known["type"] == condition::SYNCED && known["status"] == "False"),
+        }
+    }
+
+    /// A claim. Only a pin is a use of its own: what its composite resource follows, it does not need.
+    pub fn claim(definition: &Definition, claim: &Value) -> Self {
+        let mut wish = Wish::of(definition, claim);
+        wish.revision = wish.revision.filter(|_| wish.policy == UpdatePolicy::Manual);
+        Self {
+            wish,
+            composes: false,
+            failed: false,
+        }
+    }
 }
 
 impl Consumers {

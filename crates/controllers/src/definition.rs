@@ -9,12 +9,11 @@ use crate::write::is_conflict;
 use cambium_api::names::{annotation, finalizer};
 use cambium_api::v2beta1;
 use cambium_convert::definition::{WrittenAt, written_at};
-use cambium_definitions::definition::{Observed, Plan, Renumber, Templates, Uses, plan};
-use cambium_definitions::{Artifact, Stored};
-use cambium_lineage::{RevisionName, Users};
+use cambium_definitions::Artifact;
+use cambium_definitions::definition::{Plan, Renumber, Seen, Templates};
+use cambium_lineage::RevisionName;
 use cambium_objects::merge_patch;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,18 +29,7 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
         );
         let namespace = artifact.namespace.clone();
         let decide = move || {
-            let plan = plan(
-                &Observed {
-                    artifact: &artifact,
-                    definition: seen.definition.as_ref(),
-                    stored: &seen.stored,
-                    uses: &seen.uses,
-                    taken: &|name| seen.taken.contains(name),
-                    retention,
-                    templates: Templates::Unchecked,
-                },
-                now,
-            );
+            let plan = seen.plan(&artifact, retention, Templates::Unchecked, now);
             (seen, plan)
         };
         context.rendering.run_soon(&namespace, decide).await
@@ -71,29 +59,12 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
 /// When to look again, when other templates of the namespace take its share of the threads.
 const CROWDED: Duration = Duration::from_secs(1);
 
-struct Seen {
-    definition: Option<Value>,
-    stored: Vec<Arc<Stored>>,
-    uses: Uses,
-    /// Names that its revisions could have, and others have.
-    taken: BTreeSet<String>,
-}
-
 fn observe(artifact: &Artifact, context: &Context) -> Seen {
     let cache = context.caches.definitions(artifact.type_);
     let record = cache.get(&Key::new(&artifact.namespace, &artifact.name));
-    let catalogue = context.state.catalogue();
-    let shelf = catalogue.get(artifact);
-    let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
-    Seen {
-        definition: record.map(|record| record.value()),
-        stored: shelf
-            .into_iter()
-            .flat_map(|shelf| shelf.revisions().cloned())
-            .collect(),
-        uses: context.state.consumers().uses(artifact, lineage, Users::SHOWN),
-        taken: catalogue.taken(artifact),
-    }
+    let definition = record.map(|record| record.value());
+    let (catalogue, consumers) = (context.state.catalogue(), context.state.consumers());
+    Seen::of(artifact, definition, &catalogue, &consumers)
 }
 
 async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -> kube::Result<()> {

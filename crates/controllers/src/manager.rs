@@ -159,12 +159,8 @@ impl Context {
         let records = names
             .iter()
             .filter_map(|name| self.caches.recorded.get(&Key::new(&key.namespace, name)));
-        let own = records.filter(|record| {
-            let owners = record.metadata().owner_references.unwrap_or_default();
-            owners.is_empty() || owners.iter().any(|owner| Some(owner.uid.as_str()) == uid)
-        });
-        own.filter_map(|record| Recorded::read(&record.value()).ok())
-            .collect()
+        let recorded = records.filter_map(|record| Recorded::read(&record.value()).ok());
+        recorded.filter(|recorded| recorded.is_of(uid)).collect()
     }
 }
 

@@ -56,7 +56,7 @@ pub fn upgrade(
             problems.push(refuse(
                 reason::INVALID_REFERENCE,
                 format!(
-                    "there is no component {component:?}; there are {}",
+                    "no component {component:?}; components are {}",
                     components(&references)
                 ),
             ));

@@ -1,69 +1,42 @@
-//! `cambium diff`: what changed between two versions of a definition.
+//! `cambium diff`: what changed between two versions of a definition, or two revisions of a composition.
 
 use anyhow::Result;
-use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::DefinitionType;
-use cambium_definitions::{Asked, Catalogue, Consuming, Follow, Stored, resolve};
-use cambium_lineage::{Policy, Reference, ReferenceError};
-use serde_json::{Value, json};
+use cambium_lineage::{Reference, ReferenceError};
+use cambium_reports::diff;
 use similar::{ChangeTag, TextDiff};
-use std::sync::Arc;
 
-use super::fleet::Fleet;
-use super::world::{Reach, World};
+use super::reading::{Reach, Reading, note_not_listed};
 use super::{ask, print};
 use crate::cli::Diff;
-use crate::exit::{NotFound, Refusals, WrongUse};
+use crate::exit::WrongUse;
 use crate::output;
 
 pub(crate) async fn diff(options: &Diff) -> Result<()> {
     if let (Some(from), Some(to)) = (comprev(&options.from), comprev(&options.to)) {
         return of_compositions(from, to, options).await;
     }
-    let parse = |text: &str| {
+    for text in [&options.from, &options.to] {
         let parsed: Result<Reference, ReferenceError> = text.parse();
-        parsed.map_err(|error| WrongUse(error.to_string()))
-    };
-    let (reference, _) = (parse(&options.from)?, parse(&options.to)?);
+        parsed.map_err(|error| WrongUse(error.to_string()))?;
+    }
     let (client, namespace) = ask(&options.asking).await?;
-    let types = match &options.kind {
-        Some(kind) => vec![kind.type_()],
-        None => DefinitionType::ALL.to_vec(),
-    };
-    let world = World::published(&client, Reach::From(&namespace), &types).await?;
-    world.note_unseen();
-    let type_ = match &options.kind {
-        Some(kind) => kind.type_(),
-        None => guess(&world.catalogue, &namespace, &reference)?,
-    };
-    let from = find(&world.catalogue, &namespace, type_, &options.from)?;
-    let to = find(&world.catalogue, &namespace, type_, &options.to)?;
-    let parts = parts(&from.spec, &to.spec)?;
-    if let Some(format) = options.asking.output {
-        let all: Vec<Value> = parts
-            .iter()
-            .map(|(name, before, after)| json!({"part": name, "from": before, "to": after}))
-            .collect();
-        let all = json!({
-            "from": {"revision": from.revision.name(), "digest": from.revision.digest()},
-            "to": {"revision": to.revision.name(), "digest": to.revision.digest()},
-            "parts": all,
-        });
-        return print(&all, format);
+    let type_ = options.kind.map(|kind| kind.type_());
+    let types = type_.map_or_else(|| DefinitionType::ALL.to_vec(), |type_| vec![type_]);
+    let mut reading = Reading::of(&client);
+    reading.definitions(Reach::From(&namespace), &types).await?;
+    note_not_listed(&reading.inventory);
+    let pair = (options.from.as_str(), options.to.as_str());
+    let diff = diff::definitions(&reading.inventory, &namespace, type_, pair)?;
+    if let Some(format) = options.asking.printed.format() {
+        return print(&diff, format);
     }
-    let mut text = String::new();
-    for (part, before, after) in &parts {
-        let name = |stored: &Stored| format!("{} {part}", stored.revision.name());
-        text.push_str(&unified((&name(&from), before), (&name(&to), after)));
-    }
-    if text.is_empty() {
-        output::note(&format!(
-            "{} and {} are the same",
-            from.revision.name(),
-            to.revision.name()
-        ));
-    }
-    output::write(&text)
+    let (from, to) = (diff.from.revision.as_str(), diff.to.revision.as_str());
+    let parts = diff.parts.iter().map(|part| {
+        let named = |revision| format!("{revision} {}", part.part);
+        unified((&named(from), &part.from), (&named(to), &part.to))
+    });
+    tell(from, to, &parts.collect::<String>())
 }
 
 /// The name of a revision of a composition, if that is what is named.
@@ -77,29 +50,20 @@ fn comprev(text: &str) -> Option<&str> {
 
 async fn of_compositions(from: &str, to: &str, options: &Diff) -> Result<()> {
     let (client, _) = ask(&options.asking).await?;
-    let fleet = Fleet::published(&client).await?;
-    let find = |name: &str| {
-        let stored = fleet.catalogue.revision(name);
-        stored.ok_or_else(|| NotFound(format!("no CompositionRevision {name:?}")))
-    };
-    let (before, after) = (find(from)?, find(to)?);
-    let yaml = |spec: &Value| serde_saphyr::to_string(spec);
-    let (was, is) = (yaml(before.content.spec())?, yaml(after.content.spec())?);
-    if let Some(format) = options.asking.output {
-        let side = |stored: &cambium_compositions::revision::Stored, spec: &str| {
-            json!({"revision": stored.revision.name(), "number": stored.revision.number(),
-                "digest": stored.revision.digest(), "spec": spec})
-        };
-        return print(
-            &json!({"from": side(before, &was), "to": side(after, &is)}),
-            format,
-        );
+    let mut reading = Reading::of(&client);
+    reading.compositions().await?;
+    let diff = diff::compositions(&reading.inventory, from, to)?;
+    if let Some(format) = options.asking.printed.format() {
+        return print(&diff, format);
     }
-    let text = unified((from, &was), (to, &is));
+    tell(from, to, &unified((from, &diff.from.spec), (to, &diff.to.spec)))
+}
+
+fn tell(from: &str, to: &str, text: &str) -> Result<()> {
     if text.is_empty() {
         output::note(&format!("{from} and {to} are the same"));
     }
-    output::write(&text)
+    output::write(text)
 }
 
 /// The differences between two texts, each with its name, as `diff -u` shows them; nothing if there are none.
@@ -126,71 +90,4 @@ pub(super) fn unified((from, before): (&str, &str), (to, after): (&str, &str)) -
         }
     }
     out
-}
-
-/// The template, and the rest of the spec as YAML.
-fn parts(from: &Value, to: &Value) -> Result<Vec<(&'static str, String, String)>> {
-    let split = |spec: &Value| -> Result<(String, String)> {
-        let mut rest = spec.clone();
-        let template = rest
-            .pointer_mut("/schematic/cue/template")
-            .map(Value::take)
-            .and_then(|template| template.as_str().map(str::to_owned))
-            .unwrap_or_default();
-        if let Some(cue) = rest.pointer_mut("/schematic/cue").and_then(Value::as_object_mut) {
-            cue.remove("template");
-        }
-        Ok((serde_saphyr::to_string(&rest)?, template))
-    };
-    let ((rest_from, template_from), (rest_to, template_to)) = (split(from)?, split(to)?);
-    Ok(vec![
-        ("spec", rest_from, rest_to),
-        ("template", template_from, template_to),
-    ])
-}
-
-/// The kind of definition that has this name, if only one has.
-fn guess(catalogue: &Catalogue, namespace: &str, reference: &Reference) -> Result<DefinitionType> {
-    let known: Vec<DefinitionType> = DefinitionType::ALL
-        .into_iter()
-        .filter(|type_| catalogue.find(namespace, *type_, reference.artifact()).is_some())
-        .collect();
-    match known.as_slice() {
-        [one] => Ok(*one),
-        [] => Err(NotFound(format!(
-            "no definition {:?} in namespace {namespace} or {SYSTEM_NAMESPACE}",
-            reference.artifact()
-        ))
-        .into()),
-        several => {
-            let kinds: Vec<&str> = several.iter().map(|type_| type_.kind()).collect();
-            Err(WrongUse(format!(
-                "{:?} is a {}; say which with --kind",
-                reference.artifact(),
-                kinds.join(" and a ")
-            ))
-            .into())
-        }
-    }
-}
-
-fn find(catalogue: &Catalogue, namespace: &str, type_: DefinitionType, text: &str) -> Result<Arc<Stored>> {
-    let asked = Asked {
-        path: String::new(),
-        type_,
-        text: text.to_owned(),
-    };
-    let follow = Follow {
-        edited: false,
-        policy: Policy::ByReference,
-        lock: None,
-        publish_version: None,
-    };
-    let anybody = Consuming {
-        namespace: namespace.to_owned(),
-        name: String::new(),
-    };
-    let answer = resolve(catalogue, &anybody, &follow, &asked, None);
-    let resolved = answer.outcome.map_err(|refused| Refusals::from(vec![refused]))?;
-    Ok(resolved.stored)
 }

@@ -8,7 +8,7 @@ use cambium_definitions::moves;
 use serde_json::Value;
 use std::path::Path;
 
-use super::world::{Reach, World};
+use super::reading::{Reach, Reading};
 use crate::cli::Lock;
 use crate::exit::{Refusals, UnreadableFile, WrongUse};
 use crate::{client, cue, output};
@@ -22,8 +22,9 @@ pub(crate) async fn lock(options: &Lock) -> Result<()> {
         .or(options.namespace.as_deref())
         .unwrap_or(client.default_namespace())
         .to_owned();
-    let world = World::read(&client, Reach::From(&namespace)).await?;
-    world.sees_all_of(&namespace, &application)?;
+    let inventory = Reading::all_of_applications(&client, Reach::From(&namespace)).await?;
+    inventory.sees_all_of(&namespace, &application)?;
+    let definitions = &inventory.definitions;
     let mut unlocked = application.clone();
     if let Some(annotations) = unlocked
         .pointer_mut("/metadata/annotations")
@@ -32,9 +33,9 @@ pub(crate) async fn lock(options: &Lock) -> Result<()> {
         annotations.remove(annotation::LOCK);
     }
     // What is there already is locked to what it uses.
-    let unlocked = world.as_if_live(&namespace, &unlocked);
-    let recorded = world.recorded_of(&namespace, &unlocked);
-    let answers = answers(&unlocked, recorded, &world.catalogue)
+    let unlocked = definitions.as_if_live(&namespace, &unlocked);
+    let recorded = definitions.recorded_of(&namespace, &unlocked);
+    let answers = answers(&unlocked, recorded, definitions.catalogue())
         .map_err(Refusals::from)?
         .answers;
     let lock = moves::lock(&answers).map_err(Refusals::from)?.to_string();

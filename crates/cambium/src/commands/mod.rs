@@ -1,24 +1,24 @@
 //! The commands that ask a cluster, and those that move applications in it.
 
 mod diff;
-mod fleet;
 mod gc;
 mod history;
 mod locking;
 mod moving;
 mod outdated;
 mod pinning;
+mod reading;
 mod resolving;
 mod verify;
-mod world;
 
 use anyhow::Result;
 use kube::Client;
 use serde::Serialize;
 
-use crate::cli::{Asking, Format};
+use crate::cli::{Asking, Format, Names, Printed};
 use crate::client;
 use crate::output;
+use crate::table::Table;
 
 pub(crate) use diff::diff;
 pub(crate) use gc::gc;
@@ -48,23 +48,30 @@ pub(crate) async fn ask(asking: &Asking) -> Result<(Client, String)> {
     Ok((client, namespace))
 }
 
-/// Prints rows for a person, or everything for a program.
-fn answer(rows: &[Vec<String>], all: &impl Serialize, output: Option<Format>) -> Result<()> {
-    match output {
-        None => output::write(&crate::table::print(rows)),
-        Some(format) => print(all, format),
+/// Prints tables for a person, or the answer as it is for a program.
+fn answer(tables: &[Table], answer: &impl Serialize, printed: Printed) -> Result<()> {
+    match printed.format() {
+        None => {
+            let tables = tables.iter().filter(|table| !table.is_empty());
+            let texts: Vec<String> = match printed.names() {
+                Names::Counted => tables.map(Table::text).collect(),
+                Names::Listed => tables.map(Table::wide_text).collect(),
+            };
+            output::write(&texts.join("\n"))
+        }
+        Some(format) => print(answer, format),
     }
 }
 
-fn print(all: &impl Serialize, format: Format) -> Result<()> {
+fn print(answer: &impl Serialize, format: Format) -> Result<()> {
     output::write(&match format {
-        Format::Json => serde_json::to_string_pretty(all)? + "\n",
-        Format::Yaml => serde_saphyr::to_string(all)?,
+        Format::Json => serde_json::to_string_pretty(answer)? + "\n",
+        Format::Yaml => serde_saphyr::to_string(answer)?,
     })
 }
 
-fn heading<const N: usize>(names: [&str; N]) -> Vec<String> {
-    names.map(str::to_owned).to_vec()
+fn or_none(text: Option<&str>) -> String {
+    text.unwrap_or("<none>").to_owned()
 }
 
 /// How long ago, as kubectl says it.

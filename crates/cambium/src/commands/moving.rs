@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::diff::unified;
-use super::world::{Reach, World, applications};
-use super::{ask, heading, print};
+use super::reading::{Reach, Reading, applications};
+use super::{ask, or_none, print};
 use crate::cli::{Format, Rollback, Upgrade};
 use crate::exit::{NotFound, Refusals, WrongUse};
-use crate::{output, table};
+use crate::output;
+use crate::table::Table;
 
 pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
     let mut wishes = BTreeMap::new();
@@ -26,23 +27,24 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
         wishes.insert(component.to_owned(), version.to_owned());
     }
     let (client, namespace) = ask(&options.asking).await?;
-    let world = World::read(&client, Reach::From(&namespace)).await?;
-    let (_, application) = world.application(&namespace, &options.application)?;
-    world.sees_all_of(&namespace, application)?;
+    let inventory = Reading::all_of_applications(&client, Reach::From(&namespace)).await?;
+    let definitions = &inventory.definitions;
+    let (_, application) = definitions.application(&namespace, &options.application)?;
+    inventory.sees_all_of(&namespace, application)?;
     for component in wishes.keys() {
         let components = components(application);
         if !components.contains(&component.as_str()) {
             let there = components.join(", ");
-            return Err(NotFound(format!("there is no component {component:?}; there are {there}")).into());
+            return Err(NotFound(format!("no component {component:?}; components are {there}")).into());
         }
     }
-    let plan = plan_upgrade(application, &world.catalogue, &wishes).map_err(Refusals::from)?;
+    let plan = plan_upgrade(application, definitions.catalogue(), &wishes).map_err(Refusals::from)?;
     carry_out(
         &client,
         application,
         &plan,
         options.dry_run,
-        options.asking.output,
+        options.asking.printed.format(),
     )
     .await
 }
@@ -55,9 +57,10 @@ fn components(application: &Value) -> Vec<&str> {
 
 pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
-    let world = World::read(&client, Reach::From(&namespace)).await?;
-    let (key, application) = world.application(&namespace, &options.application)?;
-    let revisions = world.recorded.get(&key).map(Vec::as_slice).unwrap_or_default();
+    let inventory = Reading::all_of_applications(&client, Reach::From(&namespace)).await?;
+    let definitions = &inventory.definitions;
+    let (key, application) = definitions.application(&namespace, &options.application)?;
+    let revisions = definitions.recorded(key);
     let current = application["status"]["latestRevision"]["name"].as_str();
     let is_current = |name: &str| Some(name) == current;
     let to = match &options.to {
@@ -91,14 +94,14 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
         let wanted = options.to.as_deref().unwrap_or("before the current one");
         return Err(NotFound(format!("{key} has no revision {wanted}; {there}")).into());
     };
-    world.sees_all_of(&namespace, &to.application)?;
-    let plan = plan_rollback(application, to, &world.catalogue).map_err(Refusals::from)?;
+    inventory.sees_all_of(&namespace, &to.application)?;
+    let plan = plan_rollback(application, to, definitions.catalogue()).map_err(Refusals::from)?;
     carry_out(
         &client,
         application,
         &plan,
         options.dry_run,
-        options.asking.output,
+        options.asking.printed.format(),
     )
     .await
 }
@@ -116,7 +119,7 @@ async fn carry_out(
     let frozen = application["metadata"]["annotations"][annotation::PUBLISH_VERSION].as_str();
     if let Some(version) = frozen {
         return Err(WrongUse(format!(
-            "application/{name} is frozen by {}={version}; change or remove that first",
+            "application/{name} is frozen by {}={version}; change or remove that annotation first",
             annotation::PUBLISH_VERSION
         ))
         .into());
@@ -132,7 +135,10 @@ async fn carry_out(
     let mut object = api.get(name).await?;
     let version = &application["metadata"]["resourceVersion"];
     if json!(object.metadata.resource_version) != *version && object.data["spec"] != application["spec"] {
-        return Err(WrongUse(format!("application/{name} was changed meanwhile; try again")).into());
+        return Err(WrongUse(format!(
+            "application/{name} was modified by another client; try again"
+        ))
+        .into());
     }
     object.data["spec"] = plan.spec.clone();
     if let Some(lock) = &plan.lock {
@@ -147,7 +153,7 @@ async fn carry_out(
     };
     api.replace(name, &params, &object)
         .await
-        .with_context(|| format!("application/{name} was not changed"))?;
+        .with_context(|| format!("failed to update application/{name}"))?;
     output::note(&match dry_run {
         true => format!("application/{name}: not changed (dry run)"),
         false => format!("application/{name} changed"),
@@ -160,25 +166,14 @@ fn show(application: &Value, plan: &MovePlan, format: Option<Format>) -> Result<
     if let Some(format) = format {
         return print(plan, format);
     }
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "<none>".to_owned());
-    let mut rows = vec![heading([
-        "PLACE",
-        "REFERENCE",
-        "NEW REFERENCE",
-        "VERSION",
-        "NEW VERSION",
-    ])];
+    let mut table = Table::new(&["PLACE", "REFERENCE", "NEW REFERENCE", "VERSION", "NEW VERSION"]);
     for one in &plan.moves {
-        rows.push(vec![
-            one.path.clone(),
-            text(&one.from),
-            text(&one.to),
-            text(&one.version),
-            text(&one.new_version),
-        ]);
+        let [from, to, version, new_version] =
+            [&one.from, &one.to, &one.version, &one.new_version].map(|text| or_none(text.as_deref()));
+        table.add([one.path.clone(), from, to, version, new_version]);
     }
     if !plan.moves.is_empty() {
-        output::write(&table::print(&rows))?;
+        output::write(&table.text())?;
     }
     if plan.beyond_references {
         let yaml = |spec: &Value| serde_saphyr::to_string(spec);

@@ -1,13 +1,14 @@
-//! `cambium pin` and `cambium follow`: whether a composite resource stays where it is.
+//! `cambium pin` and `cambium follow`: whether a composite resource stays at its revision.
 
 use anyhow::{Context as _, Result};
 use cambium_api::crossplane::UpdatePolicy;
-use cambium_compositions::{ByRevision, CompositionFetcher as _, Consuming, Field, Refusal, Wish};
+use cambium_compositions::{ByRevision, CompositionFetcher as _, Consuming, Fetched, Field, Refusal, Wish};
+use cambium_reports::{Asked, CompositeKind, Compositions, Followed, Subject};
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::fleet::{Fleet, Kind, Subject};
+use super::reading::{Reading, resource_of};
 use super::{ask, print};
 use crate::cli::{Follow, Format, Pin};
 use crate::exit::{NotFound, WrongUse};
@@ -15,100 +16,105 @@ use crate::output;
 
 pub(crate) async fn pin(options: &Pin) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
-    let fleet = Fleet::read(&client).await?;
-    let Subject {
-        kind,
-        composite,
-        steered,
-    } = fleet.composite(&options.subject, &namespace)?;
-    refuse_if_enforced(kind, UpdatePolicy::Manual)?;
-    let layout = kind.definition.layout();
+    let compositions = read(&client).await?;
+    let asked = Asked::of(&options.subject, options.name.as_deref());
+    let subject = compositions.subject(&asked, &namespace)?;
+    refuse_if_enforced(subject.kind, UpdatePolicy::Manual)?;
+    let layout = subject.kind.definition.layout();
     let revision = match &options.to {
-        Some(wanted) => {
-            let composition = Wish::of(&kind.definition, composite).composition(&fleet.catalogue);
-            let composition = composition.map_err(unfit)?;
-            let lineage = fleet
-                .catalogue
-                .get(&composition)
-                .map(|shelf| shelf.lineage(&composition));
-            let revisions = lineage.map(|lineage| lineage.revisions()).unwrap_or_default();
-            let named = revisions.iter().find(|revision| {
-                revision.name().as_str() == wanted || revision.number().to_string() == *wanted
-            });
-            match named {
-                Some(revision) => revision.name().to_string(),
-                // One that is there and is not the composition's own is refused below, with the reason.
-                None if fleet.catalogue.revision(wanted).is_some() => wanted.clone(),
-                None => {
-                    let names: Vec<&str> = revisions.iter().map(|one| one.name().as_str()).collect();
-                    let there = match names.is_empty() {
-                        true => "it has none".to_owned(),
-                        false => format!("there are {}", names.join(", ")),
-                    };
-                    let message = format!("composition/{composition} has no revision {wanted}; {there}");
-                    return Err(NotFound(message).into());
-                }
-            }
+        Some(wanted) => named(&compositions, &subject, wanted)?,
+        None => {
+            let none = || NotFound(format!("{asked} uses no revision yet; say which with --to"));
+            let used = layout.revision_ref(subject.composite);
+            used.map(str::to_owned).ok_or_else(none)?
         }
-        None => layout.revision_ref(composite).map(str::to_owned).ok_or_else(|| {
-            NotFound(format!(
-                "{} uses no revision yet; say which with --to",
-                options.subject
-            ))
-        })?,
     };
-    let mut pinned = Wish::of(&kind.definition, composite);
+    let mut pinned = Wish::of(&subject.kind.definition, subject.composite);
     pinned.policy = UpdatePolicy::Manual;
     pinned.revision = Some(revision.clone());
-    let fetched = ByRevision.fetch(
-        &fleet.catalogue,
-        &Consuming::of(&pinned.composite_type, composite),
-        &pinned,
-    );
-    fetched.map_err(unfit)?;
+    fetch(&compositions, &subject, &pinned)?;
     let patch = layout.patch([
         (Field::UpdatePolicy, json!("Manual")),
         (Field::RevisionRef, json!({"name": revision})),
     ]);
-    change(&client, steered, patch, options.dry_run).await?;
-    let about = json!({"subject": options.subject, "policy": "Manual", "revision": revision});
-    tell(
-        about,
-        &format!("stays at {revision}"),
-        options.dry_run,
-        options.asking.output,
-    )
+    change(&client, &subject, patch, options.dry_run).await?;
+    let what = format!("pinned to {revision}");
+    let followed = Followed {
+        subject: asked.to_string(),
+        policy: "Manual".to_owned(),
+        composition: None,
+        revision,
+        dry_run: options.dry_run,
+    };
+    tell(&followed, &what, options.asking.printed.format())
 }
 
 pub(crate) async fn follow(options: &Follow) -> Result<()> {
     let (client, namespace) = ask(&options.asking).await?;
-    let fleet = Fleet::read(&client).await?;
-    let Subject {
-        kind,
-        composite,
-        steered,
-    } = fleet.composite(&options.subject, &namespace)?;
-    refuse_if_enforced(kind, UpdatePolicy::Automatic)?;
-    let mut wish = Wish::of(&kind.definition, composite);
+    let compositions = read(&client).await?;
+    let asked = Asked::of(&options.subject, options.name.as_deref());
+    let subject = compositions.subject(&asked, &namespace)?;
+    refuse_if_enforced(subject.kind, UpdatePolicy::Automatic)?;
+    let mut wish = Wish::of(&subject.kind.definition, subject.composite);
     wish.policy = UpdatePolicy::Automatic;
-    let fetched = ByRevision.fetch(
-        &fleet.catalogue,
-        &Consuming::of(&wish.composite_type, composite),
-        &wish,
-    );
-    let fetched = fetched.map_err(unfit)?;
-    let patch = kind
-        .definition
-        .layout()
-        .patch([(Field::UpdatePolicy, json!("Automatic"))]);
-    change(&client, steered, patch, options.dry_run).await?;
-    let to = fetched.revision.map(|stored| stored.revision.name().to_string());
-    let to = to.unwrap_or_default();
-    let about = json!({
-        "subject": options.subject, "policy": "Automatic", "composition": fetched.composition, "revision": to,
-    });
-    let what = format!("follows {}, and gets {to}", fetched.composition);
-    tell(about, &what, options.dry_run, options.asking.output)
+    let fetched = fetch(&compositions, &subject, &wish)?;
+    let layout = subject.kind.definition.layout();
+    let patch = layout.patch([(Field::UpdatePolicy, json!("Automatic"))]);
+    change(&client, &subject, patch, options.dry_run).await?;
+    let revision = fetched.revision.map(|stored| stored.revision.name().to_string());
+    let revision = revision.unwrap_or_default();
+    let what = format!("follows composition/{}, now at {revision}", fetched.composition);
+    let followed = Followed {
+        subject: asked.to_string(),
+        policy: "Automatic".to_owned(),
+        composition: Some(fetched.composition),
+        revision,
+        dry_run: options.dry_run,
+    };
+    tell(&followed, &what, options.asking.printed.format())
+}
+
+async fn read(client: &Client) -> Result<Compositions> {
+    let mut reading = Reading::of(client);
+    reading.compositions().await?;
+    reading.composites().await?;
+    Ok(reading.inventory.compositions)
+}
+
+/// The revision that a name or a number means.
+fn named(compositions: &Compositions, subject: &Subject<'_>, wanted: &str) -> Result<String> {
+    let catalogue = compositions.catalogue();
+    let wish = Wish::of(&subject.kind.definition, subject.composite);
+    let composition = wish.composition(catalogue).map_err(unfit)?;
+    let lineage = catalogue
+        .get(&composition)
+        .map(|shelf| shelf.lineage(&composition));
+    let revisions = lineage.map(|lineage| lineage.revisions()).unwrap_or_default();
+    let mut all = revisions.iter();
+    let found = all.find(|one| one.name().as_str() == wanted || one.number().to_string() == wanted);
+    if let Some(revision) = found {
+        return Ok(revision.name().to_string());
+    }
+    // One that is there and is not the composition's own is refused by whoever fetches it, with the reason.
+    if catalogue.revision(wanted).is_some() {
+        return Ok(wanted.to_owned());
+    }
+    let names: Vec<&str> = revisions.iter().map(|one| one.name().as_str()).collect();
+    let there = match names.is_empty() {
+        true => "it has none".to_owned(),
+        false => format!("there are {}", names.join(", ")),
+    };
+    Err(NotFound(format!(
+        "composition/{composition} has no revision {wanted}; {there}"
+    ))
+    .into())
+}
+
+fn fetch(compositions: &Compositions, subject: &Subject<'_>, wish: &Wish) -> Result<Fetched> {
+    let consumer = Consuming::of(&wish.composite_type, subject.composite);
+    ByRevision
+        .fetch(compositions.catalogue(), &consumer, wish)
+        .map_err(unfit)
 }
 
 /// What is not there, or what cannot be used.
@@ -128,20 +134,19 @@ fn unfit(refusal: Refusal) -> anyhow::Error {
 }
 
 /// What was done, or would be: for a person, or for a program.
-fn tell(mut about: Value, what: &str, dry_run: bool, output: Option<Format>) -> Result<()> {
-    if let Some(format) = output {
-        about["dryRun"] = json!(dry_run);
-        return print(&about, format);
+fn tell(followed: &Followed, what: &str, format: Option<Format>) -> Result<()> {
+    if let Some(format) = format {
+        return print(followed, format);
     }
-    let subject = about["subject"].as_str().unwrap_or_default();
-    output::note(&match dry_run {
+    let subject = &followed.subject;
+    output::note(&match followed.dry_run {
         true => format!("{subject} {what} (dry run: not changed)"),
         false => format!("{subject} {what}"),
     });
     Ok(())
 }
 
-fn refuse_if_enforced(kind: &Kind, wanted: UpdatePolicy) -> Result<()> {
+fn refuse_if_enforced(kind: &CompositeKind, wanted: UpdatePolicy) -> Result<()> {
     match kind.definition.enforced_policy() {
         Some(enforced) if enforced != wanted => Err(WrongUse(format!(
             "{} enforces compositionUpdatePolicy {}",
@@ -153,19 +158,15 @@ fn refuse_if_enforced(kind: &Kind, wanted: UpdatePolicy) -> Result<()> {
     }
 }
 
-/// Changes exactly what was read, or says that somebody was faster.
-async fn change(
-    client: &Client,
-    (resource, object): (&ApiResource, &Value),
-    mut patch: Value,
-    dry_run: bool,
-) -> Result<()> {
-    let metadata = &object["metadata"];
+/// Changes exactly what was read; if somebody else changed it since, the server refuses with a conflict.
+async fn change(client: &Client, subject: &Subject<'_>, mut patch: Value, dry_run: bool) -> Result<()> {
+    let metadata = &subject.steered["metadata"];
     patch["metadata"] = json!({"resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"]});
     let name = metadata["name"].as_str().unwrap_or_default();
+    let resource = resource_of(&subject.kind.definition, subject.names);
     let api: Api<DynamicObject> = match metadata["namespace"].as_str() {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
-        None => Api::all_with(client.clone(), resource),
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
     };
     let params = PatchParams {
         dry_run,
@@ -175,5 +176,5 @@ async fn change(
     let patched = api.patch(name, &params, &Patch::Merge(patch)).await;
     patched
         .map(drop)
-        .with_context(|| format!("{name} was not changed"))
+        .with_context(|| format!("failed to update {name}"))
 }

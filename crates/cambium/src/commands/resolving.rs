@@ -2,19 +2,17 @@
 
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;
-use cambium_api::v1beta1::{ApplicationStatus, ResolvedReference};
-use cambium_definitions::application::answers;
-use cambium_definitions::moves::explain;
-use cambium_definitions::{Asked, Consuming, Using, follow};
-use cambium_lineage::InUse;
-use serde_json::{Value, json};
+use cambium_definitions::Refused;
+use cambium_reports::resolve::{Detail, Reference, resolve as answers};
+use serde_json::Value;
 
 use super::locking::application_in;
-use super::world::{Reach, World};
-use super::{ask, heading, print};
+use super::reading::{Reach, Reading};
+use super::{ask, or_none, print};
 use crate::cli::Resolve;
 use crate::exit::Refusals;
-use crate::{cue, output, table};
+use crate::table::Table;
+use crate::{cue, output};
 
 pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
     let from_file = match &options.file {
@@ -28,139 +26,71 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
     {
         own.clone_into(&mut namespace);
     }
-    let world = World::read(&client, Reach::From(&namespace)).await?;
+    let inventory = Reading::all_of_applications(&client, Reach::From(&namespace)).await?;
     let application = match (&from_file, &options.application) {
         (Some(application), _) => application,
-        (None, Some(name)) => world.application(&namespace, name)?.1,
+        (None, Some(name)) => inventory.definitions.application(&namespace, name)?.1,
         (None, None) => &Value::Null,
     };
-    let follow = follow(application).map_err(Refusals::from)?;
-    let application = &world.as_if_live(&namespace, application);
-    let recorded = world.recorded_of(&namespace, application);
-    let answered = answers(application, recorded, &world.catalogue).map_err(Refusals::from)?;
-    let mut rows = vec![heading(["PLACE", "ASKED", "GOT", "RUNNING", "FROM", "WHY"])];
-    let mut all = Vec::new();
-    let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
-    let mut problems = Vec::new();
-    let mut text = String::new();
-    for answer in &answered.answers {
-        let asked = &answer.asked;
-        let known = known(&status.references, asked);
-        let using = known.and_then(using);
-        let explained = explain(
-            &world.catalogue,
-            &Consuming::of(application),
-            &follow,
-            asked,
-            using.as_ref(),
-        );
-        let hidden = world.hidden(&namespace, asked, answer.outcome.as_ref().err());
-        let (got, from, why) = match (&answer.outcome, hidden) {
-            // What may not be read is told as the manager has found it.
-            (_, Some(hidden)) => {
-                let said = known.filter(|known| known.revision.is_some());
-                let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "<none>".to_owned());
-                let got = said.and_then(|known| known.version.as_ref().or(known.revision.as_ref()));
-                (
-                    text(got),
-                    text(said.and_then(|known| known.namespace.as_ref())),
-                    format!("as the status says: {hidden}"),
-                )
-            }
-            (Ok(resolved), None) => (
-                resolved.stored.revision.to_string(),
-                resolved.stored.artifact.namespace.clone(),
-                match answered.frozen {
-                    Some(frozen) => format!("frozen at {}", frozen.revision.name()),
-                    None => resolved.reason.to_string(),
-                },
-            ),
-            (Err(refused), None) => {
-                problems.push(refused.clone());
-                ("<none>".to_owned(), "<none>".to_owned(), refused.message.clone())
-            }
-        };
-        let running = known.and_then(|known| known.running.as_ref());
-        // What the status says of a reference that could not move is why it does not run what it got.
-        let held_back = known.filter(|known| {
-            running.is_some_and(|running| known.revision.as_ref() != Some(&running.revision))
-        });
-        let why = held_back
-            .and_then(|known| known.message.clone())
-            .filter(|_| answer.outcome.is_ok())
-            .unwrap_or(why);
-        rows.push(vec![
-            asked.path.clone(),
-            asked.text.clone(),
-            got.clone(),
-            running.map_or_else(|| "<none>".to_owned(), |running| running.called().to_owned()),
-            from,
-            why.clone(),
-        ]);
-        if options.explain {
-            text.push_str(&format!("\n{} {}\n", asked.path, asked.text));
-            if let Err(refused) = &answer.outcome {
-                text.push_str(&format!("  refused: {}\n", refused.message));
-            }
-            if answered.frozen.is_some() {
-                text.push_str(&format!("  {why}; without publishVersion:\n"));
-            }
-            if let Ok(resolved) = &answer.outcome
-                && world.catalogue.hides_shared(&resolved.stored.artifact)
-            {
-                let artifact = &resolved.stored.artifact;
-                text.push_str(&format!(
-                    "  {}'s own definition hides the shared {} in {SYSTEM_NAMESPACE}\n",
-                    artifact.namespace, artifact.name
-                ));
-            }
-            for line in explained.iter().flatten() {
-                let mark = if line.chosen { "*" } else { " " };
-                text.push_str(&format!("  {mark} {:<16} {}\n", line.version, line.why));
-            }
-        }
-        let resolved = answer.outcome.as_ref().ok();
-        all.push(json!({
-            "path": asked.path, "type": asked.type_, "asked": asked.text,
-            "version": resolved.map(|resolved| resolved.stored.revision.to_string()),
-            "revision": resolved.map(|resolved| resolved.stored.revision.name()),
-            "digest": resolved.map(|resolved| resolved.stored.revision.digest()),
-            "namespace": resolved.map(|resolved| &resolved.stored.artifact.namespace),
-            "running": running,
-            "why": why,
-            "newer": resolved
-                .and_then(|resolved| resolved.newer.as_ref())
-                .map(|(version, reason)| json!({"version": version, "reason": reason})),
-            "hidesShared": options.explain.then(|| {
-                resolved.is_some_and(|resolved| world.catalogue.hides_shared(&resolved.stored.artifact))
-            }),
-            "revisions": options.explain.then(|| explained.ok()).flatten(),
-        }));
+    let detail = match options.explain {
+        true => Detail::EveryRevision,
+        false => Detail::Answer,
+    };
+    let references = answers(&inventory, &namespace, application, detail)?;
+    match options.asking.printed.format() {
+        Some(format) => print(&references, format)?,
+        None => output::write(&(table(&references).text() + &explained(&references)))?,
     }
-    match options.asking.output {
-        Some(format) => print(&all, format)?,
-        None => output::write(&(table::print(&rows) + &text))?,
-    }
-    match problems.is_empty() {
+    let refused: Vec<Refused> = references
+        .into_iter()
+        .filter_map(|reference| reference.refused)
+        .collect();
+    match refused.is_empty() {
         true => Ok(()),
-        false => Err(Refusals::from(problems).into()),
+        false => Err(Refusals::from(refused).into()),
     }
 }
 
-/// What the status says of a reference.
-fn known<'s>(references: &'s [ResolvedReference], asked: &Asked) -> Option<&'s ResolvedReference> {
-    references
-        .iter()
-        .find(|known| known.asked == asked.text && known.definition_type == asked.type_)
+fn table(references: &[Reference]) -> Table {
+    let mut table = Table::new(&["PLACE", "ASKED", "GOT", "RUNNING", "FROM", "WHY"]);
+    for reference in references {
+        let running = reference.running.as_ref();
+        table.add([
+            reference.path.clone(),
+            reference.asked.clone(),
+            or_none(reference.version.as_deref()),
+            or_none(running.map(|running| running.called())),
+            or_none(reference.namespace.as_deref()),
+            reference.why.clone(),
+        ]);
+    }
+    table
 }
 
-/// What a reference uses now, as the status says.
-fn using(known: &ResolvedReference) -> Option<Using> {
-    Some(Using {
-        namespace: known.namespace.clone().unwrap_or_default(),
-        revision: InUse {
-            name: known.revision.as_ref()?.parse().ok()?,
-            digest: known.digest.as_deref().and_then(|digest| digest.parse().ok()),
-        },
-    })
+/// Every revision of each reference, with a mark at the one that it gets.
+fn explained(references: &[Reference]) -> String {
+    let mut text = String::new();
+    for reference in references {
+        let Some(hides_shared) = reference.hides_shared else {
+            continue;
+        };
+        text.push_str(&format!("\n{} {}\n", reference.path, reference.asked));
+        if let Some(refused) = &reference.refused {
+            text.push_str(&format!("  refused: {}\n", refused.message));
+        }
+        if reference.frozen.is_some() {
+            text.push_str(&format!("  {}; without publishVersion:\n", reference.why));
+        }
+        if let Some(namespace) = reference.namespace.as_ref().filter(|_| hides_shared) {
+            let definition = reference.asked.split('@').next().unwrap_or_default();
+            text.push_str(&format!(
+                "  {namespace}'s own definition hides the shared {definition} in {SYSTEM_NAMESPACE}\n"
+            ));
+        }
+        for line in reference.revisions.iter().flatten() {
+            let mark = if line.chosen { "*" } else { " " };
+            text.push_str(&format!("  {mark} {:<16} {}\n", line.version, line.why));
+        }
+    }
+    text
 }

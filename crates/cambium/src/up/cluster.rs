@@ -106,7 +106,7 @@ impl Cluster {
     pub(crate) async fn stop(self) {
         let _ = self.stop.send(());
         if let Err(error) = self.task.await {
-            tracing::warn!(%error, cluster = self.name, "the listener did not stop as it should");
+            tracing::warn!(%error, cluster = self.name, "failed to stop the listener");
         }
     }
 }
@@ -119,7 +119,7 @@ async fn bind(listen: Listen) -> Result<TcpListener, UpError> {
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(listener),
         Err(error) if elsewhere => {
-            tracing::info!(%address, %error, "taking a free port instead");
+            tracing::info!(%address, %error, "address in use: listening on a free port");
             let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
             TcpListener::bind(any)
                 .await

@@ -10,7 +10,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
 use super::cluster::Cluster;
-use crate::table;
+use crate::table::{Table, of_server};
 
 /// The same files a newcomer can apply by hand.
 const DEFINITIONS: (&str, &str) = (
@@ -196,7 +196,7 @@ impl Story {
         write!(
             output,
             "\n$ {command}\n{}",
-            table::of_server(&answer, command.ends_with("-o wide"))
+            of_server(&answer, command.ends_with("-o wide"))
         )?;
         Ok(())
     }
@@ -204,11 +204,7 @@ impl Story {
     /// One line for each reference of each application.
     async fn why(&self) -> anyhow::Result<()> {
         let list = self.get(APPS).await?;
-        let mut rows = vec![
-            ["APPLICATION", "COMPONENT", "ASKED", "GOT", "WHY"]
-                .map(str::to_owned)
-                .to_vec(),
-        ];
+        let mut table = Table::new(&["APPLICATION", "COMPONENT", "ASKED", "GOT", "WHY"]);
         for application in list["items"].as_array().into_iter().flatten() {
             for reference in application["status"]["references"]
                 .as_array()
@@ -221,7 +217,7 @@ impl Story {
                     .trim_start_matches("components[")
                     .trim_end_matches(']')
                     .to_owned();
-                rows.push(vec![
+                table.add([
                     text(&application["metadata"]["name"]),
                     component,
                     text(&reference["asked"]),
@@ -230,7 +226,7 @@ impl Story {
                 ]);
             }
         }
-        write!(std::io::stdout(), "{}", table::print(&rows))?;
+        write!(std::io::stdout(), "{}", table.text())?;
         Ok(())
     }
 

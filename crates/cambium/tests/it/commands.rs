@@ -29,7 +29,11 @@ async fn history_shows_revisions_and_who_uses_them() {
         "history app/shop",
         "history app/missing",
         "history trait/web",
+        "history compdef web",
         "history web",
+        "history shop",
+        "history nothing",
+        "history compdef/web -o wide",
         "history pod/web",
     ]));
     let json: Value = serde_json::from_str(&sandbox.run("history compdef/web -o json").stdout).unwrap();
@@ -810,7 +814,7 @@ fn kubectl_finds_the_plugin() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "nothing could move to something newer\n"
+        "everything is at the newest revision\n"
     );
 }
 
@@ -849,8 +853,8 @@ async fn compositions_have_a_history_and_composite_resources_are_pinned_and_foll
             &json!("keep"),
             &json!([
                 "used by Database default/manual, Database default/stable",
-                "it is what channel=stable gets",
-                "it is new"
+                "newest with the labels channel=stable",
+                "issued a moment ago"
             ])
         )
     );

@@ -60,6 +60,18 @@ pub struct Plan {
     pub kept: Vec<(RevisionName, Vec<KeepReason>)>,
 }
 
+/// How much is kept of a composition: as its annotation says, or else as the manager was told.
+pub fn retention(composition: Option<&Value>, told: Retention) -> Retention {
+    let limit = composition.and_then(|composition| {
+        let limit = &composition["metadata"]["annotations"][annotation::REVISION_LIMIT];
+        limit.as_str()?.parse().ok()
+    });
+    Retention {
+        newest: limit.unwrap_or(told.newest),
+        ..told
+    }
+}
+
 /// How long a look is put off while users may be unseen. Usually it comes sooner: whoever sees them tells.
 const UNSEEN_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 

@@ -4,9 +4,8 @@ use super::{Context, MARKS_LABEL, MARKS_NAME};
 use crate::runtime::events::Severity;
 use crate::runtime::{Key, Outcome};
 use crate::write::is_conflict;
-use cambium_api::names::annotation;
 use cambium_compositions::Content;
-use cambium_compositions::revision::{Observed, Plan, plan, to_judge, to_read};
+use cambium_compositions::revision::{Observed, Plan, plan, retention, to_judge, to_read};
 use cambium_lineage::{Retention, Users};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
@@ -53,7 +52,14 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
                 taken: &|name| catalogue.revision(name).is_some(),
                 uses: &uses,
                 edits: context.state.edits(),
-                retention: retention(&context, composition.as_ref()),
+                retention: retention(
+                    composition.as_ref(),
+                    Retention {
+                        newest: context.settings.composition_revision_limit,
+                        grace: context.settings.revision_grace,
+                        delay: context.settings.deletion_delay,
+                    },
+                ),
             },
             context.cluster.now(),
         )
@@ -76,19 +82,6 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
 
 /// Whose share of the threads reading compositions takes: theirs, which no namespace can be called.
 const PAYER: &str = "Composition";
-
-/// How much is kept: as the composition says, or else as the manager was told.
-fn retention(context: &Context, composition: Option<&Value>) -> Retention {
-    let limit = composition.and_then(|composition| {
-        let limit = &composition["metadata"]["annotations"][annotation::REVISION_LIMIT];
-        limit.as_str()?.parse().ok()
-    });
-    Retention {
-        newest: limit.unwrap_or(context.settings.composition_revision_limit),
-        grace: context.settings.revision_grace,
-        delay: context.settings.deletion_delay,
-    }
-}
 
 /// The highest number that was issued under this name.
 pub(super) fn issued(context: &Context, name: &str) -> u64 {

@@ -9,7 +9,6 @@ use super::waiting::{Told, Waiting};
 use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
 use crate::state::{SETTLE, look, same_intent};
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
-use cambium_api::names::condition;
 use cambium_compositions::composite::Became;
 use cambium_compositions::definition::{self, Definition};
 use cambium_compositions::revision::{LabelEdits, Stored};
@@ -423,11 +422,7 @@ impl State {
 
     /// Notes what a composite resource asks for.
     pub(super) fn index(&self, key: &CompositeKey, definition: &Definition, composite: &Value) {
-        let consumer = Consumer {
-            wish: Wish::of(definition, composite),
-            composes: true,
-            failed: has_failed(composite),
-        };
+        let consumer = Consumer::composite(definition, composite);
         let changed = self.consumers_mut().put(key.clone(), consumer);
         self.uses_changed(&changed);
     }
@@ -501,11 +496,4 @@ impl State {
     fn consumers_mut(&self) -> RwLockWriteGuard<'_, Consumers> {
         self.consumers.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether the last look at a composite resource ended badly.
-fn has_failed(composite: &Value) -> bool {
-    let conditions = composite["status"]["conditions"].as_array();
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|known| known["type"] == condition::SYNCED && known["status"] == "False")
 }

@@ -2,6 +2,7 @@
 
 use super::before::Before;
 use super::recorded::{Recorded, snapshot};
+use super::revision::not_there;
 use super::unsupported;
 use super::work::{Rendering, Work, work_or_hold_back};
 use crate::{Answer, Asked, Catalogue, Consuming, Follow, Refused, Resolved, Stored, asked, follow, resolve};
@@ -307,15 +308,7 @@ fn finish(
     snapshot: Value,
     frozen: Option<&Recorded>,
 ) -> Draft {
-    let mut problems = Vec::new();
-    for answer in &answers {
-        if let Err(problem) = &answer.outcome {
-            problems.push(Refused {
-                reason: problem.reason,
-                message: format!("{}: {}", answer.asked.path, problem.message),
-            });
-        }
-    }
+    let problems: Vec<Refused> = answers.iter().filter_map(not_there).collect();
     if !problems.is_empty() {
         return refused(answers, Step::Resolve, problems);
     }

@@ -1,8 +1,8 @@
 //! What people are told when the status of an application changes.
 
+use super::Direction;
 use cambium_api::names::{condition, reason};
 use cambium_api::v1beta1::{ApplicationStatus, Phase, ResolvedReference};
-use cambium_lineage::Version;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 /// Events: the reason and the note of each.
@@ -91,13 +91,8 @@ fn moved(was: &ResolvedReference, now: &ResolvedReference) -> Option<(&'static s
     if (&from.revision, &from.namespace) == (&to.revision, &to.namespace) {
         return None;
     }
+    let reason = Direction::of(from, to).reason();
     let (from, to) = (from.called(), to.called());
-    let version = |text: &str| Version::declared(text).ok();
-    let down = matches!((version(from), version(to)), (Some(from), Some(to)) if to < from);
-    let reason = match down {
-        true => reason::DOWNGRADED,
-        false => reason::UPGRADED,
-    };
     Some((
         reason,
         format!("{}: {} moved from {from} to {to}", now.path, now.asked),

@@ -7,6 +7,7 @@
 //! ```
 
 mod before;
+mod direction;
 mod draft;
 mod events;
 mod object;
@@ -14,12 +15,14 @@ mod order;
 mod plan;
 mod recorded;
 mod references;
+mod revision;
 mod status;
 mod stuck;
 mod unsupported;
 mod work;
 
 pub use cambium_objects::Object;
+pub use direction::Direction;
 pub use draft::{Answers, Draft, Observed, Step, ToRender, answers, draft, resolved, restore};
 pub use events::{Events, events};
 pub use object::is_made_by;
@@ -28,6 +31,7 @@ pub use plan::{
     plan_deletion, superfluous, without_ignored_fields,
 };
 pub use recorded::{Record, Recorded, snapshot};
+pub use revision::{Naming, RenderedRevision, render_revision};
 pub use status::{Happened, deleting_status, status};
 pub use stuck::stuck_status;
 pub use work::Work;

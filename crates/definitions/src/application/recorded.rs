@@ -24,6 +24,8 @@ pub struct Recorded {
     pub definitions: Vec<DefinitionUse>,
     /// What it rendered into.
     pub resources: Vec<Object>,
+    /// The identities of its owners.
+    pub owners: Vec<String>,
 }
 
 /// What an application must become to be recorded.
@@ -71,6 +73,8 @@ impl Recorded {
     pub fn read(object: &Value) -> Result<Self, serde_json::Error> {
         use serde::de::Error as _;
         let typed: ApplicationRevision = serde_json::from_value(object.clone())?;
+        let owners = typed.metadata.owner_references.into_iter().flatten();
+        let owners = owners.map(|owner| owner.uid).collect();
         let spec = typed.spec;
         let application = spec.application.unwrap_or_default();
         let found = content_digest(&application, &spec.definitions);
@@ -104,7 +108,13 @@ impl Recorded {
                     name: resource.name.clone(),
                 })
                 .collect(),
+            owners,
         })
+    }
+
+    /// Whether it is a revision of the application with this identity, and not of an earlier one of that name. One without an owner is.
+    pub fn is_of(&self, uid: Option<&str>) -> bool {
+        self.owners.is_empty() || self.owners.iter().any(|owner| Some(owner.as_str()) == uid)
     }
 
     /// The value of the annotation that froze the application then.

@@ -4,7 +4,7 @@ use super::Object;
 use super::object::LONGEST_LABEL;
 use super::order;
 use super::recorded::{Record, Recorded, content_digest, definition_uses, record, revision_object};
-use crate::identity::without_identity;
+use super::revision::{Naming, RenderedRevision, read, render_as, render_recorded, templates};
 use crate::resolve::place;
 use crate::{Answer, HeldBack, Refused};
 use cambium_api::names::{annotation, reason};
@@ -13,7 +13,7 @@ use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Diagnostic, Diagnostics};
 use cambium_definitions_render::{
     Application, ClusterVersion, DefinitionKind, Definitions, Environment, Failure, Manifest, Reason,
-    Rendered, render,
+    Rendered,
 };
 use cambium_lineage::Digest;
 use cambium_objects::lay_over;
@@ -184,9 +184,9 @@ fn hold_back(answers: &mut [Answer], problems: &[Problem]) -> bool {
 }
 
 /// What keeps an application from being rendered, and the references that may be the cause.
-struct Problem {
-    refused: Refused,
-    references: Vec<(DefinitionType, String)>,
+pub(super) struct Problem {
+    pub(super) refused: Refused,
+    pub(super) references: Vec<(DefinitionType, String)>,
 }
 
 impl From<Refused> for Problem {
@@ -204,57 +204,53 @@ fn work(
     snapshot: &Value,
     frozen: Option<&Recorded>,
 ) -> Result<Work, Vec<Problem>> {
-    let one = |reason, message: String| vec![Problem::from(Refused { reason, message })];
     if let Some(problem) = name_too_long(snapshot) {
         return Err(vec![problem.into()]);
     }
-    let application = Application::from_manifest(&without_identity(snapshot))
-        .map_err(|error| one(reason::RENDER_FAILED, error.to_string()))?;
-    let mut definitions = Definitions::default();
-    // What is frozen was taken as it was.
-    let mut problems = match frozen {
-        Some(_) => Vec::new(),
-        None => {
-            let order = order::problems(snapshot).into_iter().map(Problem::from);
-            order.chain(unfit_policies(snapshot, answers)).collect()
-        }
+    let environment = Environment {
+        cluster: "local".to_owned(),
+        cluster_version: observed.cluster_version.clone(),
+        ..Default::default()
     };
-    for answer in answers {
-        let (DefinitionType::Component | DefinitionType::Trait, Some(stored)) =
-            (answer.asked.type_, answer.rendered())
-        else {
-            continue;
-        };
-        match stored.template() {
-            Ok(template) => definitions.insert(answer.asked.text.clone(), template),
-            Err(error) => problems.push(Problem {
-                refused: Refused {
-                    reason: reason::INVALID_TEMPLATE,
-                    message: format!("{}: {}: {error}", answer.asked.path, stored.revision.name()),
-                },
-                references: vec![(answer.asked.type_, answer.asked.text.clone())],
-            }),
-        }
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
     let uses = definition_uses(answers);
-    let (record, digest) = match frozen {
-        Some(frozen) => (
-            Record::Keep(frozen.revision.name().clone()),
-            frozen.revision.digest(),
-        ),
-        None => {
-            let digest = content_digest(snapshot, &uses);
-            let issued = observed.application["status"]["highWaterMark"]
-                .as_u64()
-                .unwrap_or(0);
-            let record = record(&application.name, observed.recorded, issued, digest)
-                .map_err(|error| one(reason::RENDER_FAILED, error.to_string()))?;
-            (record, digest)
+    // What is frozen was taken as it was.
+    if let Some(frozen) = frozen {
+        let RenderedRevision {
+            application,
+            definitions,
+            rendered,
+        } = render_recorded(frozen, answers, &environment, Naming::AsWritten)?;
+        return Ok(Work {
+            application,
+            definitions,
+            rendered,
+            record: Record::Keep(frozen.revision.name().clone()),
+            number: frozen.revision.number(),
+            digest: frozen.revision.digest(),
+            snapshot: snapshot.clone(),
+            uses,
+        });
+    }
+    let application = read(snapshot)?;
+    let order = order::problems(snapshot).into_iter().map(Problem::from);
+    let mut problems: Vec<Problem> = order.chain(unfit_policies(snapshot, answers)).collect();
+    let definitions = match templates(answers) {
+        Ok(definitions) if problems.is_empty() => definitions,
+        templates => {
+            problems.extend(templates.err().into_iter().flatten());
+            return Err(problems);
         }
     };
+    let digest = content_digest(snapshot, &uses);
+    let issued = observed.application["status"]["highWaterMark"]
+        .as_u64()
+        .unwrap_or(0);
+    let record = record(&application.name, observed.recorded, issued, digest).map_err(|error| {
+        vec![Problem::from(Refused {
+            reason: reason::RENDER_FAILED,
+            message: error.to_string(),
+        })]
+    })?;
     let number = match &record {
         Record::Issue { number, .. } | Record::Restore { number, .. } | Record::Renumber { number, .. } => {
             *number
@@ -265,21 +261,10 @@ fn work(
             .find(|recorded| recorded.revision.name() == name)
             .map_or(0, |recorded| recorded.revision.number()),
     };
-    let environment = Environment {
-        app_revision: record.name().to_string(),
-        component_revisions: component_revisions(&application, &definitions, &uses),
-        cluster: "local".to_owned(),
-        cluster_version: observed.cluster_version.clone(),
-        ..Default::default()
-    };
-    let rendered = render(&application, &definitions, &environment).map_err(|failures| {
-        let failures = failures.0.into_iter();
-        failures
-            .map(|failure| not_rendered(&application, failure))
-            .collect::<Vec<_>>()
-    })?;
+    let revision = record.name().as_str();
+    let rendered = render_as(revision, &application, &definitions, &uses, &environment)?;
     let twice = in_two_components(&application, &rendered);
-    if !twice.is_empty() && frozen.is_none() {
+    if !twice.is_empty() {
         return Err(twice);
     }
     Ok(Work {
@@ -391,7 +376,7 @@ fn tell_in_properties(problems: &mut Diagnostics, properties: &str) {
 }
 
 /// Why a component is not rendered. What is wrong with its parameters is told where they are given: in its properties.
-fn not_rendered(application: &Application, mut failure: Failure) -> Problem {
+pub(super) fn not_rendered(application: &Application, mut failure: Failure) -> Problem {
     let properties = properties_path(application, &failure);
     let references = references_of(application, &failure.component).collect();
     let reason = match &mut failure.reason {
@@ -431,7 +416,7 @@ fn properties_path(application: &Application, failure: &Failure) -> String {
 }
 
 /// What templates see as `context.revision`: it changes when the component or one of its definitions does.
-fn component_revisions(
+pub(super) fn component_revisions(
     application: &Application,
     definitions: &Definitions,
     uses: &[DefinitionUse],

@@ -118,7 +118,7 @@ fn all_that_is_wrong_with_wishes_is_told() {
     assert_eq!(
         messages,
         [
-            "there is no component \"b\"; there are a",
+            "no component \"b\"; components are a",
             "the version of \"web@9.9.9\" is not published; the nearest is 1.2.3",
         ]
     );

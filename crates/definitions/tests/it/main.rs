@@ -6,4 +6,5 @@ mod applications;
 mod consumers;
 mod definitions;
 mod moves;
+mod revisions;
 mod world;

@@ -38,7 +38,10 @@ fn a_wish_must_exist() {
     assert_eq!((types(0), types(1)), (json!("a@1.0.0"), json!("a@1.1.0")));
     assert!(upgrade(&shop, &catalogue, &wish("c1", "9.9.9")).is_err());
     let refused = upgrade(&shop, &catalogue, &wish("nobody", "1.1.0")).unwrap_err();
-    assert!(refused[0].message.contains("there are c0, c1"), "{refused:?}");
+    assert!(
+        refused[0].message.contains("components are c0, c1"),
+        "{refused:?}"
+    );
 }
 
 #[test]

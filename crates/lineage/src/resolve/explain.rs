@@ -4,7 +4,8 @@ use super::{Choice, Chosen, Newer, Question, Resolution};
 use crate::lineage::Scheme;
 use crate::reference::Wanted;
 use crate::revision::Revision;
-use serde::Serialize;
+use crate::version::{Series, Version};
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// An answer with a line for every revision.
@@ -34,10 +35,12 @@ pub enum PassedOver {
     WithoutVersion,
     /// It is a pre-release, and the reference does not name it.
     Prerelease,
-    /// It is not in the series that was asked for.
-    OutsideSeries,
-    /// Another version was asked for.
-    OtherVersion,
+    /// It is not in the series that the reference names.
+    #[serde(serialize_with = "as_text")]
+    OutsideSeries(Series),
+    /// The reference names another version.
+    #[serde(serialize_with = "as_text")]
+    OtherVersion(Version),
     /// Another number or name was asked for.
     OtherRevision,
     /// The selector does not match it.
@@ -46,8 +49,8 @@ pub enum PassedOver {
     Closed,
     /// It was edited after it was issued.
     Altered,
-    /// The consumer stays with what it uses.
-    Staying,
+    /// The consumer is pinned to what it uses: a version, or a revision of an artifact without versions.
+    Staying(String),
     /// The chosen one is higher.
     Lower,
     /// The lock says otherwise.
@@ -98,7 +101,9 @@ fn passed_over(question: &Question<'_, '_>, choice: Option<&Choice<'_>>, revisio
         return by_condition(question, revision).unwrap_or(PassedOver::Refused);
     };
     match choice.reason {
-        Chosen::Kept if is_above(question, revision, choice.revision) => PassedOver::Staying,
+        Chosen::Kept if is_above(question, revision, choice.revision) => {
+            PassedOver::Staying(choice.revision.to_string())
+        }
         Chosen::Kept => PassedOver::Lower,
         Chosen::Locked => PassedOver::Locked,
         _ => by_condition(question, revision).unwrap_or(PassedOver::Lower),
@@ -115,9 +120,9 @@ fn by_reference(question: &Question<'_, '_>, revision: &Revision) -> Option<Pass
         return Some(PassedOver::WithoutVersion);
     };
     match wanted {
-        Wanted::Exact(wanted) if wanted != version => Some(PassedOver::OtherVersion),
+        Wanted::Exact(wanted) if wanted != version => Some(PassedOver::OtherVersion(wanted.clone())),
         Wanted::Exact(_) | Wanted::Named(_) => Some(PassedOver::Refused),
-        Wanted::Series(series) if !series.contains(version) => Some(PassedOver::OutsideSeries),
+        Wanted::Series(series) if !series.contains(version) => Some(PassedOver::OutsideSeries(*series)),
         Wanted::Series(_) | Wanted::Newest => (!version.is_release()).then_some(PassedOver::Prerelease),
     }
 }
@@ -143,19 +148,23 @@ fn is_above(question: &Question<'_, '_>, revision: &Revision, kept: &Revision) -
 
 impl fmt::Display for PassedOver {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::WithoutVersion => "has no version",
-            Self::Prerelease => "is a pre-release, and those are selected only by their full version",
-            Self::OutsideSeries => "is not in the series that is asked for",
-            Self::OtherVersion => "is not the version that is asked for",
-            Self::OtherRevision => "is not the revision that is asked for",
-            Self::NotSelected => "is not matched by the selector",
-            Self::Closed => "is closed for this consumer",
-            Self::Altered => "was edited after it was issued",
-            Self::Staying => "is newer, but what is in use stays",
-            Self::Lower => "is lower than the chosen one",
-            Self::Locked => "is not what the lock says",
-            Self::Refused => "the reference is refused",
-        })
+        match self {
+            Self::OutsideSeries(series) => write!(formatter, "not in series {series}"),
+            Self::OtherVersion(version) => write!(formatter, "pinned to {version}"),
+            Self::Staying(revision) => write!(formatter, "pinned to {revision}"),
+            Self::WithoutVersion => formatter.write_str("has no version"),
+            Self::Prerelease => formatter.write_str("pre-release: selected only by its full version"),
+            Self::OtherRevision => formatter.write_str("the reference names another revision"),
+            Self::NotSelected => formatter.write_str("not matched by the selector"),
+            Self::Closed => formatter.write_str("closed by a staged upgrade"),
+            Self::Altered => formatter.write_str("edited after it was published"),
+            Self::Lower => formatter.write_str("lower than the chosen revision"),
+            Self::Locked => formatter.write_str("locked to another version"),
+            Self::Refused => formatter.write_str("reference refused"),
+        }
     }
+}
+
+fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }

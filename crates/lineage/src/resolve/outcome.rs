@@ -39,11 +39,11 @@ pub struct Choice<'l> {
 pub enum Chosen {
     /// It is the highest release.
     HighestRelease,
-    /// It is the highest release of the series that was asked for.
+    /// It is the highest release of the series that the reference names.
     HighestOfSeries,
-    /// It is exactly the version that was asked for.
+    /// It is exactly the version that the reference names.
     ExactVersion,
-    /// It is the revision with the number or name that was asked for.
+    /// It is the revision with the number or name that the reference names.
     Named,
     /// It has the highest number.
     Newest,
@@ -86,14 +86,14 @@ pub struct Newer<'l> {
 impl fmt::Display for Chosen {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::HighestRelease => "the highest release",
-            Self::HighestOfSeries => "the highest release of the series",
-            Self::ExactVersion => "exactly the version that is asked for",
-            Self::Named => "the revision that is asked for by name or number",
-            Self::Newest => "the newest revision",
-            Self::HighestSelected => "the highest that the selector matches",
-            Self::Kept => "in use, and stays",
-            Self::Locked => "the version in the lock",
+            Self::HighestRelease => "highest release",
+            Self::HighestOfSeries => "highest release in the series",
+            Self::ExactVersion => "exact version",
+            Self::Named => "revision named by the reference",
+            Self::Newest => "newest revision",
+            Self::HighestSelected => "newest revision that the selector matches",
+            Self::Kept => "pinned to the revision in use",
+            Self::Locked => "version in the lock",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What people are shown: the chosen revision, every one that was passed over, and what is newer.
 
 use crate::fixtures::{published, reference, revision, using};
-use cambium_lineage::{Lineage, PassedOver, Policy, Question, Scheme, Selector, Verdict, resolve};
+use cambium_lineage::{Lineage, PassedOver, Policy, Question, Scheme, Selector, Series, Verdict, resolve};
 
 /// One line for each revision, as a command would print them.
 fn lines(text: &str, policy: Policy, lineage: &Lineage, in_use: Option<&str>) -> Vec<String> {
@@ -23,10 +23,10 @@ fn every_revision_has_a_line_highest_first() {
     assert_eq!(
         lines("web@1", Policy::Automatic, &lineage, None),
         [
-            "2.0.0 is not in the series that is asked for",
-            "1.3.0-rc.1 is a pre-release, and those are selected only by their full version",
-            "1.2.4: the highest release of the series",
-            "1.2.3 is lower than the chosen one",
+            "2.0.0 not in series 1",
+            "1.3.0-rc.1 pre-release: selected only by its full version",
+            "1.2.4: highest release in the series",
+            "1.2.3 lower than the chosen revision",
         ]
     );
 }
@@ -37,9 +37,9 @@ fn a_pinned_consumer_is_told_what_it_does_not_take() {
     assert_eq!(
         lines("web", Policy::ByReference, &lineage, Some("web-v1.1.0")),
         [
-            "2.0.0 is newer, but what is in use stays",
-            "1.1.0: in use, and stays",
-            "1.0.0 is lower than the chosen one",
+            "2.0.0 pinned to 1.1.0",
+            "1.1.0: pinned to the revision in use",
+            "1.0.0 lower than the chosen revision",
         ]
     );
 }
@@ -50,16 +50,13 @@ fn a_refused_reference_has_lines_too() {
     assert_eq!(
         lines("web@1", Policy::Pinned, &lineage, None),
         [
-            "1.1.0-rc.1 is a pre-release, and those are selected only by their full version",
-            "1.0.0 the reference is refused",
+            "1.1.0-rc.1 pre-release: selected only by its full version",
+            "1.0.0 reference refused",
         ]
     );
     assert_eq!(
         lines("web@2.0.0", Policy::ByReference, &lineage, None),
-        [
-            "1.1.0-rc.1 is not the version that is asked for",
-            "1.0.0 is not the version that is asked for"
-        ]
+        ["1.1.0-rc.1 pinned to 2.0.0", "1.0.0 pinned to 2.0.0"]
     );
 }
 
@@ -74,7 +71,7 @@ fn revisions_from_before_versions_come_last() {
     assert_eq!(
         lines("web", Policy::Automatic, &lineage, None),
         [
-            "1.0.0: the highest release",
+            "1.0.0: highest release",
             "web-v2 has no version",
             "web-v1 has no version"
         ]
@@ -94,15 +91,15 @@ fn a_newer_version_that_is_not_taken_is_named_with_the_reason() {
     let two = |reason| Some(("2.0.0".to_string(), reason));
     assert_eq!(
         newer("web@1", Policy::Automatic, None),
-        two(PassedOver::OutsideSeries)
+        two(PassedOver::OutsideSeries(Series::major(1)))
     );
     assert_eq!(
         newer("web@1.2.3", Policy::Automatic, None),
-        two(PassedOver::OtherVersion)
+        two(PassedOver::OtherVersion("1.2.3".parse().unwrap()))
     );
     assert_eq!(
         newer("web", Policy::ByReference, Some("web-v1.2.3")),
-        two(PassedOver::Staying)
+        two(PassedOver::Staying("1.2.3".to_owned()))
     );
     let closed = ["web-v2.0.0".parse().unwrap()].into_iter().collect();
     let web = reference("web");

@@ -40,7 +40,7 @@ fn a_locked_reference_stays_where_the_lock_says_while_others_follow() {
     );
     assert_eq!(
         resolution.newer.unwrap().reason.to_string(),
-        "is not what the lock says"
+        "locked to another version"
     );
 }
 

@@ -1,9 +1,8 @@
 //! What is known of claims, and of the kinds that people define.
 
 use super::{CompositeKey, State};
-use cambium_api::crossplane::UpdatePolicy;
 use cambium_compositions::definition::Definition;
-use cambium_compositions::{Consumer, Consuming, Layout, Wish};
+use cambium_compositions::{Consumer, Consuming, Layout};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -26,20 +25,14 @@ impl State {
         }
     }
 
-    /// Notes what a claim asks for. Only a pin is a use of its own: what its composite resource follows, it does not need.
+    /// Notes what a claim asks for.
     pub(in crate::composites) fn index_claim(
         &self,
         key: &CompositeKey,
         definition: &Definition,
         claim: &Value,
     ) {
-        let mut wish = Wish::of(definition, claim);
-        wish.revision = wish.revision.filter(|_| wish.policy == UpdatePolicy::Manual);
-        let consumer = Consumer {
-            wish,
-            composes: false,
-            failed: false,
-        };
+        let consumer = Consumer::claim(definition, claim);
         let changed = self.consumers_mut().put(key.clone(), consumer);
         self.uses_changed(&changed);
     }

@@ -1,0 +1,73 @@
+//! What a decision about a definition looks at, gathered from what is known of a cluster.
+//!
+//! The controller and `cambium gc --dry-run` gather it here, so that a dry run cannot decide about something else than the controller.
+
+use super::{Observed, Plan, Templates, Uses, plan};
+use crate::{Artifact, Catalogue, Consumers, Stored};
+use cambium_lineage::{Retention, RevisionName, Users};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A definition, its revisions, and who uses them. It borrows nothing: whoever decides later holds no lock until then.
+pub struct Seen {
+    /// The object, at v1beta1; none if it is gone.
+    pub definition: Option<Value>,
+    stored: Vec<Arc<Stored>>,
+    uses: Uses,
+    /// Names that its revisions could have, and others have.
+    taken: BTreeSet<String>,
+}
+
+impl Seen {
+    /// What is known of a definition.
+    pub fn of(
+        artifact: &Artifact,
+        definition: Option<Value>,
+        catalogue: &Catalogue,
+        consumers: &Consumers,
+    ) -> Self {
+        let shelf = catalogue.get(artifact);
+        let lineage = shelf.and_then(|shelf| shelf.lineage().ok());
+        Self {
+            definition,
+            stored: shelf
+                .into_iter()
+                .flat_map(|shelf| shelf.revisions().cloned())
+                .collect(),
+            uses: consumers.uses(artifact, lineage, Users::SHOWN),
+            taken: catalogue.taken(artifact),
+        }
+    }
+
+    /// Its revisions.
+    pub fn stored(&self) -> &[Arc<Stored>] {
+        &self.stored
+    }
+
+    /// Who uses a revision.
+    pub fn users(&self, revision: &RevisionName) -> Option<&Users> {
+        self.uses.by.get(revision)
+    }
+
+    /// Decides about the definition.
+    pub fn plan(
+        &self,
+        artifact: &Artifact,
+        retention: Retention,
+        templates: Templates,
+        now: Timestamp,
+    ) -> Plan {
+        let observed = Observed {
+            artifact,
+            definition: self.definition.as_ref(),
+            stored: &self.stored,
+            uses: &self.uses,
+            taken: &|name| self.taken.contains(name),
+            retention,
+            templates,
+        };
+        plan(&observed, now)
+    }
+}

@@ -1,0 +1,30 @@
+//! What people ask of a cluster, answered once for the command line, a dashboard and tests.
+//!
+//! ```text
+//!  list or watch ──put, remove──► Inventory ──► history   which revisions are there, and who uses each?
+//!                                           ├─► resolve   what does each reference get, and why?
+//!                                           ├─► outdated  who could move to something newer, and why don't they?
+//!                                           ├─► diff      what changed between two revisions?
+//!                                           ├─► gc        what would the manager delete?
+//!                                           └─► verify    is a version the same in several clusters?
+//! ```
+//!
+//! Answers are typed and serializable: `-o json` prints them as they are, so their field names are an interface and stay. Nothing in this
+//! crate decides: it asks `definitions`, `compositions` and `lineage`, as the controllers do. It has no client, clock, or output.
+
+mod inventory;
+mod subject;
+mod unanswered;
+
+pub mod diff;
+pub mod gc;
+pub mod history;
+pub mod outdated;
+pub mod resolve;
+pub mod verify;
+
+pub use inventory::{
+    CompositeKind, Compositions, Definitions, Inventory, NotListed, ObjectName, Sight, Unreadable,
+};
+pub use subject::{Asked, Followed, Kind, Subject};
+pub use unanswered::Unanswered;

@@ -1,0 +1,31 @@
+//! Why a question has no answer.
+
+use cambium_definitions::Refused;
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// What it is about is not there; the text says what there is.
+    #[error("{0}")]
+    NotFound(String),
+    /// It can mean several things, or nothing; the text says how to ask.
+    #[error("{0}")]
+    Unclear(String),
+    /// Whoever asks may not read what the answer depends on.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The rules of definitions and applications refuse it.
+    #[error("{}", messages(.0))]
+    Refused(Vec<Refused>),
+}
+
+impl From<Vec<Refused>> for Unanswered {
+    fn from(refused: Vec<Refused>) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+fn messages(refused: &[Refused]) -> String {
+    let messages: Vec<&str> = refused.iter().map(|one| one.message.as_str()).collect();
+    messages.join("\n")
+}
