@@ -1,5 +1,6 @@
 //! The `cambium` program: argv, output, exit codes, wiring.
 
+mod arenas;
 mod caret;
 mod cli;
 mod client;
@@ -25,6 +26,9 @@ use crate::log::Stamps;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if matches!(cli.command, Command::Manager(_)) {
+        arenas::limit();
+    }
     let format = cli.log_format;
     let lives = matches!(cli.command, Command::Up(_) | Command::Manager(_));
     log::start(format, if lives { Stamps::Time } else { Stamps::None });
