@@ -68,7 +68,10 @@ const PURE: [(&str, &[&str]); 16] = [
     ),
     ("objects", &["jiff", "k8s-openapi", "serde", "serde_json"]),
     ("pipeline", &["serde_json", "thiserror"]),
-    ("reports", &["jiff", "serde", "serde-saphyr", "serde_json", "thiserror"]),
+    (
+        "reports",
+        &["jiff", "serde", "serde-saphyr", "serde_json", "thiserror"],
+    ),
     ("schema", &["jiff", "regex", "serde_json"]),
 ];
 
