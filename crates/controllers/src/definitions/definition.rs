@@ -1,7 +1,7 @@
 //! Definitions: keeps one DefinitionRevision for each version, and says who uses which.
 
+use super::Context;
 use crate::cluster::Kind;
-use crate::manager::Context;
 use crate::runtime::events::Severity;
 use crate::runtime::pool::NoResult;
 use crate::runtime::{Key, Outcome, Record};

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 impl State {
     /// Wakes the claim of a composite resource.
-    pub(in crate::composites) fn tell_claim(&self, composite: &Value) {
+    pub(in crate::compositions) fn tell_claim(&self, composite: &Value) {
         let Some(claim) = Layout::Legacy.claim_ref(composite) else {
             return;
         };
@@ -26,7 +26,7 @@ impl State {
     }
 
     /// Notes what a claim asks for.
-    pub(in crate::composites) fn index_claim(
+    pub(in crate::compositions) fn index_claim(
         &self,
         key: &CompositeKey,
         definition: &Definition,
@@ -38,7 +38,7 @@ impl State {
     }
 
     /// The plurals of composite resources and claims, by group.
-    pub(in crate::composites) fn kinds(&self) -> BTreeMap<String, Vec<String>> {
+    pub(in crate::compositions) fn kinds(&self) -> BTreeMap<String, Vec<String>> {
         let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
         let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for defined in defined.values() {
@@ -51,7 +51,7 @@ impl State {
     }
 
     /// Changes whenever [`State::kinds`] does.
-    pub(in crate::composites) fn kinds_changed(&self) -> watch::Receiver<()> {
+    pub(in crate::compositions) fn kinds_changed(&self) -> watch::Receiver<()> {
         self.kinds_changed.subscribe()
     }
 }

@@ -1,9 +1,9 @@
 //! Applications: resolves, renders, records, applies, prunes, and says how it went.
 
+use super::Context;
 use crate::acting::{Acting, Left};
 use crate::cluster::Kind;
 use crate::kinds::{Kinds, PASSING, Unknown, find};
-use crate::manager::Context;
 use crate::runtime::events::Severity;
 use crate::runtime::pool::{CROWDED, NoResult};
 use crate::runtime::{Key, Outcome, Resource};

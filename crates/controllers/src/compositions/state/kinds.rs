@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 
 /// What is known of the CRD of composite resources or claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::composites) enum Served {
+pub(in crate::compositions) enum Served {
     /// There is none, or the API server does not serve it: there is nothing of the kind.
     No,
     /// It is there and not the definition's, which does not answer for it; but there may be something of the kind.
@@ -24,7 +24,7 @@ pub(in crate::composites) enum Served {
 
 impl Served {
     /// What the state of a CRD says; nothing of it was seen by that.
-    pub(in crate::composites) fn by(state: &CrdState) -> Self {
+    pub(in crate::compositions) fn by(state: &CrdState) -> Self {
         match state {
             CrdState::Established => Self::Unseen,
             CrdState::Foreign { .. } => Self::Foreign,
@@ -35,7 +35,7 @@ impl Served {
 
 impl Defined {
     /// The kinds that it asks for: the names of their CRDs, and how to ask for their objects.
-    pub(in crate::composites) fn kinds(&self) -> Vec<(String, Resource)> {
+    pub(in crate::compositions) fn kinds(&self) -> Vec<(String, Resource)> {
         let composites = (self.definition.name().to_owned(), self.composite.clone());
         let claims = self.definition.claim_crd_name().zip(self.claim.clone());
         [Some(composites), claims].into_iter().flatten().collect()
@@ -44,7 +44,7 @@ impl Defined {
 
 impl State {
     /// What defines the composite resources of a kind, at whatever version.
-    pub(in crate::composites) fn defined(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
+    pub(in crate::compositions) fn defined(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
         self.answering(|defined| {
             let definition = &defined.definition;
             let is_it = definition.group() == group && definition.names().kind == kind;
@@ -53,7 +53,7 @@ impl State {
     }
 
     /// What defines the claims of a kind, at whatever version.
-    pub(in crate::composites) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
+    pub(in crate::compositions) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
         self.answering(|defined| {
             let definition = &defined.definition;
             let names = definition.claim_names()?;
@@ -66,20 +66,20 @@ impl State {
     }
 
     /// Everything that is defined.
-    pub(in crate::composites) fn all_defined(&self) -> Vec<Arc<Defined>> {
+    pub(in crate::compositions) fn all_defined(&self) -> Vec<Arc<Defined>> {
         let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
         defined.values().cloned().collect()
     }
 
     /// Whether a definition answers for the composite resources that it asks for.
-    pub(in crate::composites) fn answers(&self, defined: &Defined) -> bool {
+    pub(in crate::compositions) fn answers(&self, defined: &Defined) -> bool {
         let definition = &defined.definition;
         let answering = self.defined(definition.group(), &definition.names().kind);
         answering.is_some_and(|answering| answering.definition.name() == definition.name())
     }
 
     /// The kinds for which a definition answers.
-    pub(in crate::composites) fn answered_by(&self, defined: &Defined) -> Vec<TypeReference> {
+    pub(in crate::compositions) fn answered_by(&self, defined: &Defined) -> Vec<TypeReference> {
         let definition = &defined.definition;
         let claims = definition.claim_type().filter(|type_| {
             let answering = self.claimed(definition.group(), &type_.kind);
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// Notes what was found out about a CRD. Compositions whose users could not be seen look again when they can.
-    pub(in crate::composites) fn note_served(&self, defined: &Defined, crd: &str, now: Served) {
+    pub(in crate::compositions) fn note_served(&self, defined: &Defined, crd: &str, now: Served) {
         let before = {
             let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
             served.insert(crd.to_owned(), now)
@@ -131,7 +131,7 @@ impl State {
 
     /// All kinds whose objects may use a composition that is for this kind, its composite resources and their claims: what defines them, the names
     /// of their CRDs, and how to ask for them.
-    pub(in crate::composites) fn kinds_for(
+    pub(in crate::compositions) fn kinds_for(
         &self,
         type_: &TypeReference,
     ) -> Vec<(Arc<Defined>, String, Resource)> {
@@ -145,13 +145,13 @@ impl State {
     }
 
     /// What is known of a CRD.
-    pub(in crate::composites) fn served(&self, crd: &str) -> Option<Served> {
+    pub(in crate::compositions) fn served(&self, crd: &str) -> Option<Served> {
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
         served.get(crd).copied()
     }
 
     /// The definitions of this kind that cannot be read, so that nobody knows what there is of it.
-    pub(in crate::composites) fn unread_for(&self, type_: &TypeReference) -> Vec<String> {
+    pub(in crate::compositions) fn unread_for(&self, type_: &TypeReference) -> Vec<String> {
         let unread = self.unread.read().unwrap_or_else(PoisonError::into_inner);
         let is_it = |(group, kind): &(String, String)| group == group_of(type_) && *kind == type_.kind;
         let names = unread.iter().filter(|(_, asked)| is_it(asked));

@@ -25,9 +25,9 @@ mod waiting;
 
 use crate::cluster::Cluster;
 use crate::kinds::PASSING;
-use crate::manager::Settings;
 use crate::runtime::watch::Watching;
 use crate::runtime::{Cache, Children, Glances, Key, Pool, Resource};
+use crate::settings::Settings;
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_compositions::definition::crd_state;

@@ -3,8 +3,8 @@
 //! Every replica can answer; none needs to lead. Right after a definition was applied, its revision is still being made: whoever
 //! refers to it then is not told that it does not exist, but waits a moment.
 
+use super::Context;
 use crate::access::may;
-use crate::manager::Context;
 use crate::runtime::Key;
 use crate::runtime::pool::NoResult;
 use cambium_api::v1beta1::DefinitionType;

@@ -1,6 +1,7 @@
-//! What all controllers know, and how they learn of changes.
+//! What the controllers of definitions and applications know, and how they learn of changes.
 
-use crate::runtime::{Change, Key, Origin, Queue, Record, queue};
+use crate::changes::{SETTLE, requeue, same_intent};
+use crate::runtime::{Change, Key, Origin, Queue, Record};
 use cambium_api::names::{SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::DefinitionType;
 use cambium_definitions::application::Recorded;
@@ -10,11 +11,7 @@ use kube::core::GroupVersionKind;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
 use tokio::sync::watch;
-
-/// What changes in bursts is looked at when it has come to rest: a status says where it led.
-pub(crate) const SETTLE: Duration = Duration::from_secs(1);
 
 /// What is known of a cluster. Locks are taken in the order of the fields.
 #[derive(Default)]
@@ -117,7 +114,7 @@ impl State {
             }
             None => self.catalogue_mut().undeclare(&artifact),
         }
-        look(&self.definitions, artifact.clone(), change, same_intent(change));
+        requeue(&self.definitions, artifact.clone(), change, same_intent(change));
         if change.before.is_none() || change.after.is_none() {
             self.tell_concerned(&artifact);
         }
@@ -164,7 +161,7 @@ impl State {
         let going = |stored: &Option<Arc<Stored>>| stored.as_ref().is_some_and(|stored| stored.deleting);
         let settled = same_revision && going(&before) == going(&after);
         for artifact in artifacts {
-            look(&self.definitions, artifact.clone(), change, settled);
+            requeue(&self.definitions, artifact.clone(), change, settled);
             if !same_revision {
                 self.tell_concerned(artifact);
             }
@@ -326,29 +323,7 @@ impl State {
     }
 }
 
-pub(crate) fn consuming(key: &Key) -> Consuming {
+/// The application with this key.
+pub(super) fn consuming(key: &Key) -> Consuming {
     Consuming::new(&key.namespace, &key.name)
-}
-
-/// Queues a look at something that has changed, if that is to be looked at. `same` says whether it means what it meant before.
-pub(crate) fn look<K: queue::Key>(queue: &Queue<K>, key: K, change: &Change, same: bool) {
-    match change.origin {
-        Origin::Ourselves if same => {}
-        // Only its status: ours, if the watch was faster than the answer to the write.
-        _ if same && same_intent(change) => queue.add_after(key, SETTLE),
-        _ => queue.add(key),
-    }
-}
-
-/// Whether what people ask for is the same: generation, labels, annotations, finalizers, deletion.
-pub(crate) fn same_intent(change: &Change) -> bool {
-    let (Some(before), Some(after)) = (&change.before, &change.after) else {
-        return false;
-    };
-    if before.generation() != after.generation() || before.terminating() != after.terminating() {
-        return false;
-    }
-    let (before, after) = (before.metadata(), after.metadata());
-    (&before.labels, &before.annotations, &before.finalizers)
-        == (&after.labels, &after.annotations, &after.finalizers)
 }

@@ -1,4 +1,4 @@
-use crate::composites::state::{CompositeKey, State};
+use crate::compositions::state::{CompositeKey, State};
 use crate::runtime::{Cache, Outcome};
 use cambium_api::crossplane::{Composition, CompositionRevision};
 use cambium_compositions::revision::LabelEdits;
@@ -31,7 +31,7 @@ impl Known {
         };
         Self {
             definitions: cache(
-                crate::composites::definition::resource(),
+                crate::compositions::definition::resource(),
                 State::definition_changed,
             ),
             compositions: cache(ApiResource::erase::<Composition>(&()), State::composition_changed),

@@ -6,8 +6,8 @@ mod moves;
 
 use super::required::Required;
 use super::waiting::{Told, Waiting};
+use crate::changes::{SETTLE, requeue, same_intent};
 use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
-use crate::state::{SETTLE, look, same_intent};
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_compositions::composite::Became;
 use cambium_compositions::definition::{self, Definition};
@@ -289,7 +289,7 @@ impl State {
                 .map(|selector| Selector::new(selector.match_labels.clone().unwrap_or_default()));
             self.consumers_mut().set_default(&after.type_, labels);
         }
-        look(&self.definitions, name, change, same_intent(change));
+        requeue(&self.definitions, name, change, same_intent(change));
         // What it enforces or adds may be something else now.
         if let (Some(before), Some(after)) = (before, after)
             && !before.definition.says_the_same(&after.definition)
@@ -315,7 +315,7 @@ impl State {
             both.filter_map(|live| live.composite_type).collect()
         };
         self.catalogue_mut().declare(name, live);
-        look(&self.compositions, name.clone(), change, same_intent(change));
+        requeue(&self.compositions, name.clone(), change, same_intent(change));
         if !same_intent(change) {
             self.tell_concerned(name, &types);
         }
@@ -360,7 +360,7 @@ impl State {
         let types: BTreeSet<TypeReference> =
             both.filter_map(|stored| stored.composite_type.clone()).collect();
         for composition in compositions {
-            look(&self.compositions, composition.clone(), change, same);
+            requeue(&self.compositions, composition.clone(), change, same);
             if !same {
                 self.tell_concerned(composition, &types);
             }
