@@ -1,5 +1,5 @@
 //! What holds for the workspace as a whole.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod walls;

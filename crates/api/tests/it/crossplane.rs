@@ -1,7 +1,5 @@
 //! The kinds of compositions keep what they are given.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_api::crossplane::{
     CompositeResourceDefinition, Composition, CompositionRevision, CompositionRevisionSpec, CompositionSpec,
     Function, Mode, Scope, TypeReference, UpdatePolicy,

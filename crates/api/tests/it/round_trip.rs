@@ -1,7 +1,5 @@
 //! What a type does not know survives it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_api::{v1beta1, v2beta1};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};

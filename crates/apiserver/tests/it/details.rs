@@ -1,7 +1,5 @@
 //! Details of answers that Kubernetes' own specs look at.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use bytes::Bytes;
 use cambium_apiserver::{ApiServer, Controllers};
 use http::Request;

@@ -1,7 +1,5 @@
 //! One client that floods the server does not starve the others.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::convert::Infallible;
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! The API server: what it promises its clients, and what it stands on.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 #![recursion_limit = "256"]
 
 mod acceptance;

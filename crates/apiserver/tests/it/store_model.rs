@@ -1,7 +1,5 @@
 //! The store against the simplest thing that could be right: a map and a list of everything that happened.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

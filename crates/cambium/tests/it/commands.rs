@@ -1,7 +1,5 @@
 //! The commands that ask a cluster and move applications, as a person uses them.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::sandbox;
 
 use std::process::{Command, Stdio};

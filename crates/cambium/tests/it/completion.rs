@@ -1,7 +1,5 @@
 //! Completion, as shells ask for it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::sandbox::Sandbox;
 use std::process::{Command, Stdio};
 

@@ -9,8 +9,6 @@
 //! | `yaml file=NAME` | written to a file |
 //! | `console` | `$ cambium …` is run and must print what follows; `$ kubectl apply -f NAME` applies a file; other commands are only read |
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! The program, as a user runs it.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod commands;
 mod completion;

@@ -1,6 +1,4 @@
 //! `cambium cue` and `cambium render`, as a person sees them.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};

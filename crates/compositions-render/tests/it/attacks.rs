@@ -1,6 +1,4 @@
 //! Input that is meant to hurt: it is refused or it is bounded, and never a panic.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 
 use cambium_compositions_render::function::{Request, auto_ready, literal_response, patch_and_transform};

@@ -1,6 +1,4 @@
 //! The built-in functions.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_compositions_render::function::{
     ENVIRONMENT_KEY, Ready, Request, Response, Severity, auto_ready, for_input, literal_response,
     patch_and_transform,

@@ -1,6 +1,4 @@
 //! Laws of field paths, and what happens to them on bad days.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_compositions_render::path::{
     FieldPath, HIGHEST_INDEX, MergeOptions, PathError, PathSyntaxError, Repeats, Segment,
 };

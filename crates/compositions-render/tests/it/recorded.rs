@@ -1,6 +1,4 @@
 //! Crossplane's own answers to our questions, and ours beside them. `recorded/README.md` says how they were recorded.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 
 use cambium_compositions_render::path::{FieldPath, MergeOptions, Repeats, Segment};

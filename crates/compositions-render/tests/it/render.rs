@@ -1,6 +1,4 @@
 //! What a composition makes, and what its resources say.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 
 use cambium_compositions_render::{Composition, ObservedResource, Readiness, RenderError, desired, observe};

@@ -1,7 +1,5 @@
 //! What is refused before it is stored.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::definitions::{claimed, lakes, typed, with};
 use cambium_compositions::admission::{
     Pins, Refused, check_composite, check_composition, check_definition, check_definition_deletion,

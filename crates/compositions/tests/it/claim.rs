@@ -1,7 +1,5 @@
 //! What is decided about claims.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::definitions::{claimed, typed, with};
 use cambium_api::crossplane::CompositeDeletePolicy;
 use cambium_compositions::claim::{

@@ -1,7 +1,5 @@
 //! Whom a change concerns, against a model that asks every composite resource by itself.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_api::crossplane::{TypeReference, UpdatePolicy};
 use cambium_compositions::revision::{LabelEdits, Stored};
 use cambium_compositions::{

@@ -1,7 +1,5 @@
 //! The CRDs that a definition becomes.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::definitions::{claimed, lakes, typed, version, with};
 use cambium_compositions::definition::{claim_crd, composite_crd, read};
 use serde_json::{Value, json};

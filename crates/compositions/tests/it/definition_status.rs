@@ -1,7 +1,5 @@
 //! What a definition's status says.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::definitions::{claimed, lakes, typed, with};
 use cambium_api::crossplane::{CompositeResourceDefinition, CompositeResourceDefinitionStatus};
 use cambium_compositions::definition::{

@@ -1,5 +1,7 @@
 //! What compositions publish, and what composite resources get.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod admission;
 mod claim;
 mod concerned;

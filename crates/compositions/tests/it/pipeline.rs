@@ -1,7 +1,5 @@
 //! Pipelines without anybody to call: each rule, one at a time.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use cambium_compositions::Content;
 use cambium_compositions::composite::{Note, failed_status};
 use cambium_compositions::definition;

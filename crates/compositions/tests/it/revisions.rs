@@ -1,7 +1,5 @@
 //! What edits make of a composition's revisions: laws that hold whatever happens, in a world without a server.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use cambium_compositions::revision::{LabelEdits, Observed, Plan, Stored, plan};
 use cambium_compositions::{Catalogue, Live, Uses};
 use cambium_lineage::{Retention, RevisionName, Users};

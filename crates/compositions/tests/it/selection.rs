@@ -1,7 +1,5 @@
 //! Which composition a composite resource gets, and which revision of it: a table of everything that decides.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::definitions::{lakes, typed};
 use cambium_compositions::definition::read;
 use cambium_compositions::revision::{LabelEdits, Stored};

@@ -1,5 +1,7 @@
 //! Controllers at work.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod acceptance;
 mod application_edits;
 mod beside;

@@ -1,7 +1,5 @@
 //! The corners, one by one.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_api::names::annotation::CONVERSION;
 use cambium_convert::ConvertError;
 use cambium_convert::definition::{

@@ -1,7 +1,5 @@
 //! Laws of conversion. Those of the round trip are tried ten thousand times each way.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_api::names::annotation::CONVERSION;
 use cambium_convert::definition::{WrittenAt, convert, edited_elsewhere, highest, written_at};
 use cambium_convert::review;

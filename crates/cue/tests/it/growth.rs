@@ -1,6 +1,4 @@
 //! How the cost of an evaluation grows with its input, counted in steps: nothing depends on the machine.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_cue::{EvaluationOptions, Source, compile};
 use cambium_cue_judge::inputs::{self, Input};
 

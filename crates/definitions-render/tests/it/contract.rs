@@ -1,6 +1,4 @@
 //! What callers rely on beyond the manifests themselves.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_definitions_render::{
     Application, ClusterVersion, Definition, DefinitionKind, Definitions, Environment, Reason, Stage,
     Template, render,

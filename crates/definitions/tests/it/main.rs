@@ -1,4 +1,5 @@
 //! The rules of `core.oam.dev`, without a server.
+
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod admission;

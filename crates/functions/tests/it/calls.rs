@@ -1,7 +1,5 @@
 //! Calls to a function that runs: what arrives, what comes back, and everything that can go wrong in between.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::server::{FunctionServer, Reply, passing_on};
 use cambium_compositions_render::function::{
     Condition, ConditionStatus, CredentialData, Credentials, Ready, Request, ResourceSelector, Response,

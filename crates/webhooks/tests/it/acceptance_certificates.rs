@@ -1,7 +1,5 @@
 //! Certificates as an API server meets them.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::trust;
 
 use std::collections::BTreeSet;

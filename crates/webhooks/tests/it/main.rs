@@ -1,5 +1,7 @@
 //! Admission and conversion over HTTPS.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod acceptance_certificates;
 mod acceptance_registration;
 mod acceptance_webhooks;

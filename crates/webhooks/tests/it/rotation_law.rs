@@ -2,8 +2,6 @@
 //!
 //! Replicas look and act in any order, on what they saw long ago, and crash between writes. API servers notice a new bundle late.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::trust;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,5 @@
 //! What is done about each state of the Secret, the bundles and the leaf.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use cambium_webhooks::certificates::{

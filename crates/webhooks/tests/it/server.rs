@@ -1,7 +1,5 @@
 //! The server and its clients, good and bad.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Aggregation: groups that another API server answers.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::acceptance::backend::{Response, SERVICES, Seen, answer, available, recording, register, until};
 use anyhow::{Result, ensure};
 use base64::Engine as _;
@@ -52,7 +50,7 @@ fn respond(group: &str, uri: &hyper::Uri) -> Response {
 
 #[tokio::test]
 async fn a_backend_answers_for_its_group() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     let namespace = cluster.namespace("aggregated").await?;
     let (raw, group) = (cluster.raw(), format!("{namespace}.example.com"));
     let seen = Seen::default();
@@ -155,7 +153,7 @@ async fn a_backend_answers_for_its_group() -> Result<()> {
 
 #[tokio::test]
 async fn a_backend_that_cannot_be_trusted_or_found_is_not_asked() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     let namespace = cluster.namespace("untrusted").await?;
     let raw = cluster.raw();
     let group = format!("{namespace}.example.com");
@@ -200,7 +198,7 @@ async fn a_backend_that_cannot_be_trusted_or_found_is_not_asked() -> Result<()> 
 
 #[tokio::test]
 async fn every_group_and_version_has_an_api_service() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     let raw = cluster.raw();
     let group = format!("{}.example.com", cluster.unique("registered"));
     for (name, service, priority) in [
@@ -248,7 +246,7 @@ async fn every_group_and_version_has_an_api_service() -> Result<()> {
 
 #[tokio::test]
 async fn an_api_service_that_makes_no_sense_is_refused() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     let raw = cluster.raw();
     for (name, spec, problems) in [
         (

@@ -1,7 +1,5 @@
 //! Aggregation: the OpenAPI of groups that another API server answers.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 
 use crate::acceptance::backend::{Asked, Response, SERVICES, Seen, answer, recording, register, until};
@@ -105,7 +103,7 @@ async fn addresses(raw: &Raw) -> Result<Value> {
 
 #[tokio::test]
 async fn documents_of_a_backend_are_found_among_the_servers_own() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     let namespace = cluster.namespace("described").await?;
     let (raw, group) = (cluster.raw(), format!("{namespace}.example.com"));
     let seen = Seen::default();
@@ -187,7 +185,7 @@ async fn documents_of_a_backend_are_found_among_the_servers_own() -> Result<()> 
 
 #[tokio::test]
 async fn a_backend_without_v3_is_found_in_v2_only() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     let namespace = cluster.namespace("older").await?;
     let (raw, group) = (cluster.raw(), format!("{namespace}.example.com"));
     let own = group.clone();
@@ -213,7 +211,7 @@ async fn a_backend_without_v3_is_found_in_v2_only() -> Result<()> {
 
 #[tokio::test]
 async fn what_a_backend_said_is_not_said_of_its_successor() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     if cluster.backend() != Backend::Embedded {
         // Upstream forgets it when the successor has said something.
         return Ok(());
@@ -256,7 +254,7 @@ async fn touch(raw: &Raw, group: &str, word: &str) -> Result<()> {
 
 #[tokio::test]
 async fn a_backend_that_talks_nonsense_costs_nobody_anything() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     let namespace = cluster.namespace("nonsense").await?;
     let (raw, group) = (cluster.raw(), format!("{namespace}.example.com"));
     let seen = Seen::default();
@@ -272,7 +270,7 @@ async fn a_backend_that_talks_nonsense_costs_nobody_anything() -> Result<()> {
 
 #[tokio::test]
 async fn a_backend_that_never_ends_costs_nobody_anything() -> Result<()> {
-    let cluster = TestCluster::start().await?;
+    let cluster = TestCluster::alone().await?;
     if cluster.backend() != Backend::Embedded {
         // Upstream waits for it, and reads as much as it says.
         return Ok(());

@@ -90,7 +90,7 @@ async fn served(raw: &Raw, crd: &Value) -> Result<()> {
 
 #[tokio::test]
 async fn objects_are_seen_in_every_version() -> Result<()> {
-    let (cluster, hook) = (TestCluster::start().await?, converter().await?);
+    let (cluster, hook) = (TestCluster::alone().await?, converter().await?);
     let raw = cluster.raw();
     let group = format!("{}.example.com", cluster.unique("convert"));
     served(&raw, &crd(&group, &hook, "/convert")).await?;
@@ -165,7 +165,7 @@ async fn a_converter_that_fails_fails_the_request() -> Result<()> {
         ("/fail", "failed: no such luck"),
         ("/rename", "must have the same name: a != somebody-else"),
     ] {
-        let (cluster, hook) = (TestCluster::start().await?, converter().await?);
+        let (cluster, hook) = (TestCluster::alone().await?, converter().await?);
         let raw = cluster.raw();
         let group = format!("{}.example.com", cluster.unique("fail"));
         served(&raw, &crd(&group, &hook, path)).await?;

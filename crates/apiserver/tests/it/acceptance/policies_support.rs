@@ -15,7 +15,8 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) async fn start(prefix: &str) -> Result<Self> {
-        let cluster = TestCluster::start().await?;
+        // A policy that cannot be configured concerns what carries its label in every namespace.
+        let cluster = TestCluster::alone().await?;
         let namespace = cluster.namespace(prefix).await?;
         let raw = cluster.raw();
         Ok(Self {

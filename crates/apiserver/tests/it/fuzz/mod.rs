@@ -3,8 +3,6 @@
 //!
 //! Bounded to a few seconds. `CAMBIUM_FUZZ=50` runs fifty times as many cases.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod arbitrary;
 mod definitions;
 mod pipeline;

@@ -1,7 +1,5 @@
 //! Strange clients, over real TLS sockets: none of them keeps the server from serving the others.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod site;
 
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! The store on bad days: crashes at every sync, torn writes, a full disk, rotten bits.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 mod disk;
 
 use std::sync::Arc;

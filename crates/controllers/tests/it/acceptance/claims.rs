@@ -1,7 +1,5 @@
 //! Claims: each gets a composite resource, what is said goes to it, and what it decides comes back.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::claiming::Claims;
 use crate::composing::{Stage, condition, holds, settings};
 use anyhow::{Result, ensure};

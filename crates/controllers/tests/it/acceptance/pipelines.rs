@@ -1,7 +1,5 @@
 //! Composite resources that functions compose: those that are built in, and one that is a program of its own.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::function;
 
 use crate::composing::{Stage, condition, holds, settings};

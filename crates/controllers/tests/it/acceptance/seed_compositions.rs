@@ -1,7 +1,5 @@
 //! The two examples of the design document that composition revisions come from, and what it shows they become.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::composing::{Stage, holds};
 use anyhow::{Result, ensure};
 use cambium_testing::{eventually_some, rights};

@@ -1,7 +1,5 @@
 //! Claims of a test's own platform API.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::composing::{Stage, holds, settings};
 use anyhow::{Result, ensure};
 use cambium_testing::{eventually, eventually_some};

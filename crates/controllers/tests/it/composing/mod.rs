@@ -1,7 +1,5 @@
 //! A platform API of a test's own, its compositions and its composite resources.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::platform::{self, Platform};
 use anyhow::{Result, ensure};
 use cambium_controllers::Settings;

@@ -1,7 +1,5 @@
 //! A cluster with our kinds and a manager at work, and words to publish and consume with.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use anyhow::{Context as _, Result};
 use cambium_api::crds;
 use cambium_controllers::{Authors, Identities, Manager, Otherwise, Settings};
@@ -457,6 +455,17 @@ pub(crate) async fn install(raw: &Raw) -> Result<()> {
             crd.spec.group, stored.name, crd.spec.names.plural
         );
         eventually(&path, || async { Ok(raw.get(&path).await?.code == 200) }).await?;
+        // As long as the group is being registered, Kubernetes finds its kinds in one moment and not in the next.
+        let service = format!(
+            "/apis/apiregistration.k8s.io/v1/apiservices/{}.{}",
+            stored.name, crd.spec.group
+        );
+        eventually(&service, || async {
+            let found = raw.get(&service).await?.body;
+            let mut conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+            Ok(conditions.any(|one| one["type"] == "Available" && one["status"] == "True"))
+        })
+        .await?;
     }
     Ok(())
 }

@@ -1,6 +1,4 @@
 //! Kinds that come and go, events, and requests that hang.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

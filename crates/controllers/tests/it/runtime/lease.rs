@@ -1,6 +1,4 @@
 //! Who leads, when everything is well and when it is not.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;

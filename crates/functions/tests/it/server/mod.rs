@@ -1,7 +1,5 @@
 //! A composition function for tests: a server on this machine that answers as a test says.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use bytes::Bytes;
 use cambium_functions::Unread;
 use cambium_functions::wire::{RUN_FUNCTION, RUN_FUNCTION_BETA, RunFunctionRequest, RunFunctionResponse};

@@ -1,7 +1,5 @@
 //! The kinds of compositions on a cluster: what they take, what they refuse, and the kinds that definitions become.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod manifest;
 
 use anyhow::Result;
