@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use clap::Subcommand;
 
+use crate::cargo::cargo;
 use crate::{kubernetes, peers};
 
 /// What is measured.
@@ -117,7 +118,7 @@ fn programs() -> Result<(String, String)> {
         "--package",
         "cambium-bench",
     ];
-    if !Command::new(env!("CARGO")).args(build).status()?.success() {
+    if !cargo().args(build).status()?.success() {
         bail!("the build failed");
     }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());

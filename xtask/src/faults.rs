@@ -2,11 +2,12 @@
 //! were never tried.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::Mutex;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+
+use crate::cargo::cargo;
 
 /// How a campaign is told how long it may take, and which scenario to show again.
 const SECONDS: &str = "CAMBIUM_CAMPAIGN_SECONDS";
@@ -88,7 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn build() -> Result<()> {
-    let mut build = Command::new(env!("CARGO"));
+    let mut build = cargo();
     build.args(["test", "--workspace", "--test", "it", "--no-run"]);
     if !build.status()?.success() {
         bail!("the build failed");
@@ -98,7 +99,7 @@ fn build() -> Result<()> {
 
 /// What a campaign says it tried, or all that it printed when it failed.
 fn one(campaign: &Campaign, seconds: u64) -> Result<Result<String, String>> {
-    let output = Command::new(env!("CARGO"))
+    let output = cargo()
         .args(campaign.command())
         .env(SECONDS, seconds.to_string())
         .env_remove(SEED)

@@ -1,6 +1,7 @@
 //! Tasks that need a program: `cargo xtask <task>`.
 
 mod bench;
+mod cargo;
 mod conformance;
 mod cue_conformance;
 mod faults;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+use crate::cargo::cargo;
 use crate::kubernetes;
 
 /// The tests that Kubernetes judges too: package, and what their names begin with.
@@ -123,7 +124,7 @@ fn poisoned<T>(_: T) -> anyhow::Error {
 
 /// Builds all test programs. Those of the whole workspace at once: a package alone has other features, and everything would be compiled again.
 fn built() -> Result<Vec<Program>> {
-    let output = Command::new(env!("CARGO"))
+    let output = cargo()
         .args([
             "test",
             "--workspace",

@@ -1,12 +1,12 @@
 //! Servers under test.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
+use cambium_control_plane::{ControlPlane, Program, User, free_ports};
 use serde_json::{Value, json};
 
 use crate::wire::Address;
@@ -143,58 +143,39 @@ enum Audit {
 async fn start_kubernetes(assets: &Path, audit: Audit) -> Result<Target> {
     let directory = tempfile::tempdir()?;
     let root = directory.path();
-    let [etcd, peer, port] = free_ports()?;
-    let now = jiff::Timestamp::now();
-    let keys = cambium_apiserver::pki::Authority::generate(now)?.client("service-accounts", &[], now)?;
-    std::fs::write(root.join("sa.key"), &keys.key)?;
-    std::fs::write(root.join("sa.crt"), &keys.certificate)?;
-    std::fs::write(
-        root.join("tokens.csv"),
-        format!("bench,admin,admin,\"system:masters\"\n{PEER},{PEER},{PEER},\"system:masters\"\n"),
-    )?;
-    let policy = json!({
-        "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
-        "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}],
-    });
-    std::fs::write(root.join("audit.json"), policy.to_string())?;
-    let path = |name: &str| root.join(name).display().to_string();
-    let (client, peers) = (
-        format!("http://127.0.0.1:{etcd}"),
-        format!("http://127.0.0.1:{peer}"),
-    );
-    let begin = Instant::now();
-    let quiet = |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let store = quiet(Command::new(assets.join("etcd")).args([
-        format!("--data-dir={}", path("etcd")),
-        format!("--listen-client-urls={client}"),
-        format!("--advertise-client-urls={client}"),
-        format!("--listen-peer-urls={peers}"),
-        format!("--initial-advertise-peer-urls={peers}"),
-        format!("--initial-cluster=default={peers}"),
-    ]))?;
-    let mut server = Command::new(assets.join("kube-apiserver"));
+    let peer = User {
+        name: PEER,
+        ..User::admin(PEER)
+    };
+    let mut plane = ControlPlane::prepare(assets, root, &[User::admin("bench"), peer])?;
+    plane
+        .apiserver
+        .argument("--disable-admission-plugins=ServiceAccount");
     if audit == Audit::On {
-        server.args([
-            format!("--audit-policy-file={}", path("audit.json")),
-            format!("--audit-log-path={}", path("audit.log")),
-            "--audit-log-mode=blocking".to_owned(),
-        ]);
+        let policy = json!({
+            "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+            "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}],
+        });
+        std::fs::write(root.join("audit.json"), policy.to_string())?;
+        plane
+            .apiserver
+            .argument(format!(
+                "--audit-policy-file={}",
+                root.join("audit.json").display()
+            ))
+            .argument(format!("--audit-log-path={}", root.join("audit.log").display()))
+            .argument("--audit-log-mode=blocking");
     }
-    let server = quiet(server.args([
-        format!("--etcd-servers={client}"),
-        "--bind-address=127.0.0.1".to_owned(),
-        format!("--secure-port={port}"),
-        format!("--cert-dir={}", path("certs")),
-        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-        format!("--service-account-key-file={}", path("sa.crt")),
-        format!("--service-account-signing-key-file={}", path("sa.key")),
-        format!("--token-auth-file={}", path("tokens.csv")),
-        "--authorization-mode=RBAC".to_owned(),
-        "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-        "--disable-admission-plugins=ServiceAccount".to_owned(),
-    ]))?;
+    let begin = Instant::now();
+    let quiet = |program: &Program| {
+        let mut command = Command::new(&program.path);
+        command.args(&program.arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    };
+    let store = quiet(&plane.etcd)?;
+    let server = quiet(&plane.apiserver)?;
     let address = Address {
-        port,
+        port: plane.port,
         identity: None,
         token: Some("bench".to_owned()),
     };
@@ -218,17 +199,4 @@ async fn until_ready(address: &Address) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     bail!("the server did not become ready")
-}
-
-pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    let listeners: Vec<TcpListener> = (0..N)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect::<std::io::Result<_>>()?;
-    let ports: Vec<u16> = listeners
-        .iter()
-        .map(|one| Ok(one.local_addr()?.port()))
-        .collect::<std::io::Result<_>>()?;
-    ports
-        .try_into()
-        .map_err(|_| anyhow::anyhow!("as many ports as listeners"))
 }

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! resource, table     what is served: the rows of RESOURCES
+//! strategy            how the REST layer treats a kind, where kinds differ
 //! generated           the types, from `cargo xtask types`
 //! lookup              finding rows and types by name
 //! partial             the kinds that carry nothing but metadata
@@ -35,7 +36,9 @@ mod pod_resources;
 mod printer;
 mod quantity;
 mod resource;
+mod row;
 mod selectable;
+mod strategy;
 mod table;
 mod validation;
 
@@ -47,5 +50,6 @@ pub use pod_resources::{Basis, has_pod_level_resources, pod_limits, pod_requests
 pub use printer::human_duration;
 pub use quantity::Quantity;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};
+pub use strategy::{Dependents, Generation, NameRule, OnWrite, Strategy, Termination};
 pub use table::RESOURCES;
 pub use validation::{validate, validate_resize};

@@ -3,6 +3,8 @@
 use cambium_schema::Schema;
 use serde_json::Value;
 
+use crate::strategy::Strategy;
+
 /// One resource at one version, as discovery shows it and as the REST layer serves it.
 #[derive(Debug)]
 pub struct Resource {
@@ -37,6 +39,8 @@ pub struct Resource {
     /// The `(group, version)` in which objects are stored, when it is not this row's own
     /// (core Events and `events.k8s.io` Events are the same objects).
     pub stored_as: Option<(&'static str, &'static str)>,
+    /// How the REST layer treats its objects.
+    pub strategy: Strategy,
 }
 
 /// Whether objects live in namespaces.

@@ -1,7 +1,5 @@
 //! The rows of [`RESOURCES`].
 
-use cambium_schema::Schema;
-
 use crate::columns;
 use crate::generated::{
     admissionregistration_v1, apiextensions_v1, apiregistration_v1, apps_v1, authentication_v1,
@@ -9,8 +7,10 @@ use crate::generated::{
     discovery_v1, events_v1, flowcontrol_v1, networking_v1, node_v1, policy_v1, rbac_v1, resource_v1,
     scheduling_v1, storage_v1,
 };
-use crate::printer::{self, Cells};
-use crate::resource::{Column, Resource, Scope, Subresource, Verbs};
+use crate::printer;
+use crate::resource::{Resource, Subresource, Verbs};
+use crate::row::{API_EXTENSIONS, admission, core, device, other, rbac, row};
+use crate::strategy::{Dependents, Generation, NameRule, OnWrite, Termination};
 
 /// Every built-in resource, in the order of discovery.
 pub static RESOURCES: &[Resource] = &[
@@ -18,9 +18,11 @@ pub static RESOURCES: &[Resource] = &[
         .short_names(&["cm"])
         .prints(columns::CONFIG_MAP, printer::configuration::config_map),
     core("Endpoints", "endpoints", "endpoints", &core_v1::ENDPOINTS)
+        .create_on_update()
         .short_names(&["ep"])
         .prints(columns::ENDPOINTS, printer::network::endpoints),
     core("Event", "events", "event", &core_v1::EVENT)
+        .create_on_update()
         .short_names(&["ev"])
         .selects(&[
             "involvedObject.kind",
@@ -36,8 +38,12 @@ pub static RESOURCES: &[Resource] = &[
             "type",
         ])
         .prints(columns::EVENT, printer::event::event),
-    core("LimitRange", "limitranges", "limitrange", &core_v1::LIMIT_RANGE).short_names(&["limits"]),
+    core("LimitRange", "limitranges", "limitrange", &core_v1::LIMIT_RANGE)
+        .create_on_update()
+        .short_names(&["limits"]),
     core("Namespace", "namespaces", "namespace", &core_v1::NAMESPACE)
+        .names(NameRule::Label)
+        .termination(Termination::SpecFinalizers)
         .cluster_scoped()
         .verbs(Verbs::StoredWithoutDeleteCollection)
         .short_names(&["ns"])
@@ -62,6 +68,7 @@ pub static RESOURCES: &[Resource] = &[
         "persistentvolumeclaim",
         &core_v1::PERSISTENT_VOLUME_CLAIM,
     )
+    .return_deleted_object()
     .short_names(&["pvc"])
     .subresources(&[Subresource::Status])
     .prints(
@@ -74,11 +81,16 @@ pub static RESOURCES: &[Resource] = &[
         "persistentvolume",
         &core_v1::PERSISTENT_VOLUME,
     )
+    .return_deleted_object()
     .cluster_scoped()
     .short_names(&["pv"])
     .subresources(&[Subresource::Status])
     .prints(columns::PERSISTENT_VOLUME, printer::storage::persistent_volume),
     core("Pod", "pods", "pod", &core_v1::POD)
+        .generation(Generation::Spec)
+        .return_deleted_object()
+        .termination(Termination::GracePeriod)
+        .on_write(OnWrite::DeriveQualityOfService)
         .short_names(&["po"])
         .categories(ALL)
         .selects(&[
@@ -111,6 +123,7 @@ pub static RESOURCES: &[Resource] = &[
         "podtemplate",
         &core_v1::POD_TEMPLATE,
     )
+    .return_deleted_object()
     .prints(columns::POD_TEMPLATE, printer::workload::pod_template),
     core(
         "ReplicationController",
@@ -118,6 +131,8 @@ pub static RESOURCES: &[Resource] = &[
         "replicationcontroller",
         &core_v1::REPLICATION_CONTROLLER,
     )
+    .generation(Generation::Spec)
+    .dependents(Dependents::Orphaned)
     .short_names(&["rc"])
     .categories(ALL)
     .selects(&["status.replicas"])
@@ -129,6 +144,7 @@ pub static RESOURCES: &[Resource] = &[
         "resourcequota",
         &core_v1::RESOURCE_QUOTA,
     )
+    .return_deleted_object()
     .short_names(&["quota"])
     .subresources(&[Subresource::Status])
     .prints(columns::RESOURCE_QUOTA, printer::cluster::resource_quota),
@@ -141,6 +157,7 @@ pub static RESOURCES: &[Resource] = &[
         "serviceaccount",
         &core_v1::SERVICE_ACCOUNT,
     )
+    .return_deleted_object()
     .short_names(&["sa"])
     .subresources(&[other(
         "token",
@@ -149,6 +166,10 @@ pub static RESOURCES: &[Resource] = &[
     )])
     .prints(columns::NAME_AGE, printer::name_age),
     core("Service", "services", "service", &core_v1::SERVICE)
+        .names(NameRule::Label)
+        .create_on_update()
+        .return_deleted_object()
+        .on_write(OnWrite::AllocateAddresses)
         .short_names(&["svc"])
         .categories(ALL)
         .selects(&["spec.clusterIP", "spec.type"])
@@ -164,6 +185,9 @@ pub static RESOURCES: &[Resource] = &[
         "apiservice",
         &apiregistration_v1::API_SERVICE,
     )
+    .names(NameRule::PathSegment)
+    .conditional_update()
+    .on_write(OnWrite::RegisterGroup)
     .cluster_scoped()
     .categories(API_EXTENSIONS)
     .subresources(&[Subresource::Status])
@@ -186,6 +210,7 @@ pub static RESOURCES: &[Resource] = &[
         "daemonset",
         &apps_v1::DAEMON_SET,
     )
+    .generation(Generation::Spec)
     .short_names(&["ds"])
     .categories(ALL)
     .subresources(&[Subresource::Status])
@@ -197,6 +222,7 @@ pub static RESOURCES: &[Resource] = &[
         "deployment",
         &apps_v1::DEPLOYMENT,
     )
+    .generation(Generation::SpecAndAnnotations)
     .short_names(&["deploy"])
     .categories(ALL)
     .subresources(&[SCALE, Subresource::Status])
@@ -208,6 +234,7 @@ pub static RESOURCES: &[Resource] = &[
         "replicaset",
         &apps_v1::REPLICA_SET,
     )
+    .generation(Generation::Spec)
     .short_names(&["rs"])
     .categories(ALL)
     .subresources(&[SCALE, Subresource::Status])
@@ -219,11 +246,14 @@ pub static RESOURCES: &[Resource] = &[
         "statefulset",
         &apps_v1::STATEFUL_SET,
     )
+    .names(NameRule::Label)
+    .generation(Generation::Spec)
     .short_names(&["sts"])
     .categories(ALL)
     .subresources(&[SCALE, Subresource::Status])
     .prints(columns::STATEFUL_SET, printer::workload::stateful_set),
     row("events.k8s.io", "Event", "events", "event", &events_v1::EVENT)
+        .create_on_update()
         .short_names(&["ev"])
         .selects(&[
             "regarding.kind",
@@ -323,11 +353,14 @@ pub static RESOURCES: &[Resource] = &[
         printer::autoscaler::horizontal_pod_autoscaler_v1,
     ),
     row("batch", "CronJob", "cronjobs", "cronjob", &batch_v1::CRON_JOB)
+        .generation(Generation::Spec)
         .short_names(&["cj"])
         .categories(ALL)
         .subresources(&[Subresource::Status])
         .prints(columns::CRON_JOB, printer::batch::cron_job),
     row("batch", "Job", "jobs", "job", &batch_v1::JOB)
+        .generation(Generation::Spec)
+        .dependents(Dependents::OrphanedWithWarning)
         .categories(ALL)
         .selects(&["status.successful"])
         .subresources(&[Subresource::Status])
@@ -339,6 +372,7 @@ pub static RESOURCES: &[Resource] = &[
         "certificatesigningrequest",
         &certificates_v1::CERTIFICATE_SIGNING_REQUEST,
     )
+    .on_write(OnWrite::RecordRequester)
     .cluster_scoped()
     .short_names(&["csr"])
     .selects(&["spec.signerName"])
@@ -361,6 +395,7 @@ pub static RESOURCES: &[Resource] = &[
         "ingressclass",
         &networking_v1::INGRESS_CLASS,
     )
+    .generation(Generation::Spec)
     .cluster_scoped()
     .prints(columns::INGRESS_CLASS, printer::network::ingress_class),
     row(
@@ -370,6 +405,7 @@ pub static RESOURCES: &[Resource] = &[
         "ingress",
         &networking_v1::INGRESS,
     )
+    .generation(Generation::Spec)
     .short_names(&["ing"])
     .subresources(&[Subresource::Status])
     .prints(columns::INGRESS, printer::network::ingress),
@@ -380,6 +416,7 @@ pub static RESOURCES: &[Resource] = &[
         "ipaddress",
         &networking_v1::IP_ADDRESS,
     )
+    .names(NameRule::Address)
     .cluster_scoped()
     .short_names(&["ip"])
     .selects(&[
@@ -396,6 +433,7 @@ pub static RESOURCES: &[Resource] = &[
         "networkpolicy",
         &networking_v1::NETWORK_POLICY,
     )
+    .generation(Generation::Spec)
     .short_names(&["netpol"])
     .prints(columns::NETWORK_POLICY, printer::network::network_policy),
     row(
@@ -415,6 +453,7 @@ pub static RESOURCES: &[Resource] = &[
         "poddisruptionbudget",
         &policy_v1::POD_DISRUPTION_BUDGET,
     )
+    .generation(Generation::Spec)
     .short_names(&["pdb"])
     .subresources(&[Subresource::Status])
     .prints(
@@ -451,6 +490,7 @@ pub static RESOURCES: &[Resource] = &[
         "csidriver",
         &storage_v1::CSI_DRIVER,
     )
+    .generation(Generation::Spec)
     .cluster_scoped()
     .prints(columns::CSI_DRIVER, printer::storage::csi_driver),
     row(
@@ -574,6 +614,10 @@ pub static RESOURCES: &[Resource] = &[
         "customresourcedefinition",
         &apiextensions_v1::CUSTOM_RESOURCE_DEFINITION,
     )
+    .generation(Generation::Spec)
+    .conditional_update()
+    .termination(Termination::Instances)
+    .on_write(OnWrite::DefineResources)
     .cluster_scoped()
     .short_names(&["crd", "crds"])
     .categories(API_EXTENSIONS)
@@ -585,6 +629,7 @@ pub static RESOURCES: &[Resource] = &[
         "priorityclass",
         &scheduling_v1::PRIORITY_CLASS,
     )
+    .generation(Generation::Spec)
     .cluster_scoped()
     .short_names(&["pc"])
     .prints(columns::PRIORITY_CLASS, printer::cluster::priority_class),
@@ -595,6 +640,8 @@ pub static RESOURCES: &[Resource] = &[
         "lease",
         &coordination_v1::LEASE,
     )
+    .create_on_update()
+    .conditional_update()
     .prints(columns::LEASE, printer::cluster::lease),
     row(
         "node.k8s.io",
@@ -603,6 +650,7 @@ pub static RESOURCES: &[Resource] = &[
         "runtimeclass",
         &node_v1::RUNTIME_CLASS,
     )
+    .create_on_update()
     .cluster_scoped()
     .prints(columns::RUNTIME_CLASS, printer::cluster::runtime_class),
     row(
@@ -612,6 +660,8 @@ pub static RESOURCES: &[Resource] = &[
         "endpointslice",
         &discovery_v1::ENDPOINT_SLICE,
     )
+    .generation(Generation::Spec)
+    .create_on_update()
     .prints(columns::ENDPOINT_SLICE, printer::network::endpoint_slice),
     row(
         FLOW_CONTROL,
@@ -620,6 +670,7 @@ pub static RESOURCES: &[Resource] = &[
         "flowschema",
         &flowcontrol_v1::FLOW_SCHEMA,
     )
+    .generation(Generation::Spec)
     .cluster_scoped()
     .subresources(&[Subresource::Status])
     .prints(columns::FLOW_SCHEMA, printer::flow::flow_schema),
@@ -630,6 +681,7 @@ pub static RESOURCES: &[Resource] = &[
         "prioritylevelconfiguration",
         &flowcontrol_v1::PRIORITY_LEVEL_CONFIGURATION,
     )
+    .generation(Generation::Spec)
     .cluster_scoped()
     .subresources(&[Subresource::Status])
     .prints(
@@ -665,13 +717,13 @@ pub static RESOURCES: &[Resource] = &[
         "resourceslice",
         &resource_v1::RESOURCE_SLICE,
     )
+    .generation(Generation::Spec)
     .cluster_scoped()
     .selects(&["spec.nodeName", "spec.driver"])
     .prints(columns::RESOURCE_SLICE, printer::device::resource_slice),
 ];
 
 const ALL: &[&str] = &["all"];
-const API_EXTENSIONS: &[&str] = &["api-extensions"];
 const FLOW_CONTROL: &str = "flowcontrol.apiserver.k8s.io";
 const PART: &[&str] = &["get", "patch", "update"];
 const CONNECT: &[&str] = &["create", "get"];
@@ -681,124 +733,3 @@ const SCALE: Subresource = Subresource::Scale {
     status_replicas: ".status.replicas",
     selector: ".spec.selector",
 };
-
-/// A stored, namespaced resource at version `v1`, printed as upstream prints a kind it knows nothing about.
-const fn row(
-    group: &'static str,
-    kind: &'static str,
-    plural: &'static str,
-    singular: &'static str,
-    schema: &'static Schema,
-) -> Resource {
-    Resource {
-        group,
-        version: "v1",
-        kind,
-        plural,
-        singular,
-        short_names: &[],
-        categories: &[],
-        scope: Scope::Namespaced,
-        verbs: Verbs::Stored,
-        schema,
-        subresources: &[],
-        columns: columns::NAME_CREATED_AT,
-        cells: printer::name_created_at,
-        selectable_fields: &[],
-        stored_as: None,
-    }
-}
-
-const fn core(
-    kind: &'static str,
-    plural: &'static str,
-    singular: &'static str,
-    schema: &'static Schema,
-) -> Resource {
-    row("", kind, plural, singular, schema)
-}
-
-const fn rbac(
-    kind: &'static str,
-    plural: &'static str,
-    singular: &'static str,
-    schema: &'static Schema,
-) -> Resource {
-    row("rbac.authorization.k8s.io", kind, plural, singular, schema)
-}
-
-const fn device(
-    kind: &'static str,
-    plural: &'static str,
-    singular: &'static str,
-    schema: &'static Schema,
-) -> Resource {
-    row("resource.k8s.io", kind, plural, singular, schema)
-}
-
-const fn admission(
-    kind: &'static str,
-    plural: &'static str,
-    singular: &'static str,
-    schema: &'static Schema,
-) -> Resource {
-    row("admissionregistration.k8s.io", kind, plural, singular, schema)
-        .cluster_scoped()
-        .categories(API_EXTENSIONS)
-}
-
-const fn other(
-    name: &'static str,
-    kind: (&'static str, &'static str, &'static str),
-    verbs: &'static [&'static str],
-) -> Subresource {
-    Subresource::Other { name, kind, verbs }
-}
-
-impl Resource {
-    const fn version(mut self, version: &'static str) -> Self {
-        self.version = version;
-        self
-    }
-
-    const fn cluster_scoped(mut self) -> Self {
-        self.scope = Scope::Cluster;
-        self
-    }
-
-    const fn verbs(mut self, verbs: Verbs) -> Self {
-        self.verbs = verbs;
-        self
-    }
-
-    const fn short_names(mut self, names: &'static [&'static str]) -> Self {
-        self.short_names = names;
-        self
-    }
-
-    const fn categories(mut self, categories: &'static [&'static str]) -> Self {
-        self.categories = categories;
-        self
-    }
-
-    const fn subresources(mut self, subresources: &'static [Subresource]) -> Self {
-        self.subresources = subresources;
-        self
-    }
-
-    const fn selects(mut self, fields: &'static [&'static str]) -> Self {
-        self.selectable_fields = fields;
-        self
-    }
-
-    const fn stored_as(mut self, group: &'static str, version: &'static str) -> Self {
-        self.stored_as = Some((group, version));
-        self
-    }
-
-    const fn prints(mut self, columns: &'static [Column], cells: Cells) -> Self {
-        self.columns = columns;
-        self.cells = cells;
-        self
-    }
-}

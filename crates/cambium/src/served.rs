@@ -3,7 +3,7 @@
 use cambium_cue::diagnostic::Place;
 use cambium_cue::source::Span;
 use cambium_cue::{Diagnostic, Source};
-use cambium_schema::FieldPath;
+use cambium_pipeline::{CompileError, FieldError, Pipeline};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
@@ -20,27 +20,32 @@ pub(crate) struct Wrong {
 
 /// Makes of an object what an API server would, at this version of its kind; what that would refuse, or drop.
 pub(crate) fn as_served(crd: &CustomResourceDefinition, version: &str, object: &mut Value) -> Vec<Wrong> {
-    let mut served = crd.spec.versions.iter().filter(|known| known.name == version);
-    let schema = served.next().and_then(|version| version.schema.as_ref());
-    let schema = json!(schema.and_then(|schema| schema.open_api_v3_schema.as_ref()));
-    let of = |error: &cambium_schema::FieldError| Wrong {
+    let of = |error: &FieldError| Wrong {
         path: error.path.to_string(),
         message: error.to_string(),
     };
-    let schema = match cambium_schema::parse(&schema, &FieldPath::new("openAPIV3Schema")) {
-        Ok(schema) => schema,
-        Err(errors) => return errors.iter().map(of).collect(),
+    let at = |path: &str, message: String| Wrong {
+        path: path.to_owned(),
+        message,
     };
-    let unknown = cambium_schema::unknown_fields(&schema, object).into_iter();
-    let mut wrong: Vec<Wrong> = unknown
-        .map(|path| Wrong {
-            message: format!("{path}: there is no such field"),
-            path,
-        })
-        .collect();
-    cambium_schema::default(&schema, object);
-    wrong.extend(cambium_schema::validate(&schema, object, None).iter().map(of));
-    wrong
+    let pipeline = match Pipeline::of_version(&json!(crd), version) {
+        Ok(pipeline) => pipeline,
+        Err(CompileError::InvalidSchema(errors)) => return errors.iter().map(of).collect(),
+        Err(error) => {
+            return vec![at(
+                "apiVersion",
+                format!("apiVersion: {error} of {}", crd.spec.names.kind),
+            )];
+        }
+    };
+    let written = match pipeline.create(object.clone()) {
+        Ok(written) => written,
+        Err(error) => return vec![at("metadata", format!("metadata: {error}"))],
+    };
+    *object = written.object;
+    let unknown = written.unknown_fields.iter();
+    let unknown = unknown.map(|path| at(path, format!("{path}: there is no such field")));
+    unknown.chain(written.errors.iter().map(of)).collect()
 }
 
 /// Where the fields of a YAML document are in its text.

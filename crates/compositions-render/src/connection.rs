@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::gojson;
 use crate::path::FieldPath;
 
 /// Keys and values of a connection secret.
@@ -42,7 +41,7 @@ pub fn connection_details(
         DetailSource::Value(value) => Some(value.clone().into_bytes()),
         DetailSource::Field(path) => path.get(object).ok().map(|value| match value {
             Value::String(text) => text.clone().into_bytes(),
-            other => gojson::marshal(other).into_bytes(),
+            other => cambium_go_text::json(other).into_bytes(),
         }),
     };
     details

@@ -21,7 +21,6 @@
 mod budget;
 mod connection;
 mod desired;
-mod gojson;
 mod metadata;
 mod number;
 mod observe;

@@ -41,6 +41,7 @@ impl Pace {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test begins at some instant")]
 mod tests {
     use super::*;
 

@@ -9,12 +9,12 @@
 //! Several clusters are several of these values. What they have in common (queues, catalogues, threads for templates) is not here.
 
 use crate::acting::Acting;
-use crate::manager::Settings;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::watch::Watching;
 use crate::runtime::{
     Cache, Change, Children, Events, Glances, Heard, Key, Mapper, Resource, Watch, patience,
 };
+use crate::settings::Settings;
 use crate::write::{conflict, not_found, only, reference};
 use cambium_api::names::FIELD_MANAGER;
 use cambium_definitions::identity::Identity;

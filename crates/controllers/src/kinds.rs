@@ -1,10 +1,9 @@
 //! Kinds of objects that others define: they are there or not, and come and go. Whoever waits for one looks again when it is defined.
 
-use crate::composites;
-use crate::manager::Context;
 use crate::runtime::children::WatchError;
 use crate::runtime::mapper::ResolveError;
 use crate::runtime::{Children, Mapper, Resource};
+use crate::{compositions, definitions};
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -12,10 +11,9 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Follows CustomResourceDefinitions, of which only metadata is sent: a definition that changes makes its group be asked for again.
-pub(crate) async fn follow(context: Arc<Context>, composites: Arc<composites::Context>) {
+pub(crate) async fn follow(context: &definitions::Context, compositions: &compositions::Context) {
     let mapper = &context.cluster.mapper;
     let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = context.cluster.all();
     let mut events = watcher(definitions, watcher::Config::default())
@@ -27,7 +25,7 @@ pub(crate) async fn follow(context: Arc<Context>, composites: Arc<composites::Co
                 if let Some((name, group)) = named(&definition) {
                     mapper.forget(group);
                     context.state.kind_changed(group);
-                    composites.kind_changed(name, group, false);
+                    compositions.kind_changed(name, group, false);
                 }
             }
             Ok(Event::Delete(definition)) => {
@@ -35,7 +33,7 @@ pub(crate) async fn follow(context: Arc<Context>, composites: Arc<composites::Co
                     mapper.forget(group);
                     context.children.forget(group);
                     context.state.kind_changed(group);
-                    composites.kind_changed(name, group, true);
+                    compositions.kind_changed(name, group, true);
                 }
             }
             Ok(Event::Init | Event::InitDone) => {}

@@ -2,24 +2,24 @@
 //!
 //! A controller observes, decides and acts; it knows a [`kube::Client`] and nothing about the server behind
 //! it. [`runtime`] holds what every controller needs and none should write twice: objects in memory, changes
-//! told once, a queue, a lease. What is decided, and why, is in `cambium_definitions`.
+//! told once, a queue, a lease. What is decided, and why, is in `cambium_definitions` and
+//! `cambium_compositions`.
 //!
 //! ```text
-//!  definitions, DefinitionRevisions ──► Catalogue ─┐
-//!  Applications, ApplicationRevisions ─► Consumers ─┼─► who is concerned ──► queues ──► reconcile
-//!  what applications made ─────────────► Made ──────┘
+//!  Manager ─┬─ definitions::Context ──┬─ Cluster: requests, watches, events
+//!           └─ compositions::Context ─┤
+//!                                     └─ runtime: caches, queues, threads for templates
 //! ```
 
 mod access;
 mod acting;
-mod application;
+mod changes;
 mod cluster;
-mod composites;
-mod definition;
-mod gate;
+mod compositions;
+mod definitions;
 mod kinds;
 mod manager;
-mod state;
+mod settings;
 mod write;
 
 pub mod runtime;
@@ -27,4 +27,5 @@ pub mod runtime;
 pub use cambium_definitions::LocalDefinitions;
 pub use cambium_definitions::identity::{Authors, Identities, Otherwise};
 pub use cambium_functions::Plain;
-pub use manager::{Manager, Settings};
+pub use manager::Manager;
+pub use settings::Settings;

@@ -7,25 +7,27 @@ pub enum ConvertError {
     /// It is something else than a JSON object.
     #[error("not a JSON object")]
     NotAnObject,
-    /// Its kind is none that has several versions.
+    /// No converter is registered for its kind.
     #[error("kind {kind:?} is not known here")]
     UnknownKind {
         /// The kind, empty if there is none.
         kind: String,
     },
-    /// It is at a version that we do not serve.
-    #[error("API version {found:?} is not known here (known: core.oam.dev/v1beta1, core.oam.dev/v2beta1)")]
+    /// It is at a version that its converter does not know.
+    #[error("API version {found:?} is not known here (known: {known})")]
     UnknownVersion {
         /// The version that it is at.
         found: String,
+        /// The versions of its kind.
+        known: String,
     },
-    /// It is wanted at a version that we do not serve.
-    #[error(
-        "desired API version {desired:?} is not known here (known: core.oam.dev/v1beta1, core.oam.dev/v2beta1)"
-    )]
+    /// It is wanted at a version that its converter does not know.
+    #[error("desired API version {desired:?} is not known here (known: {known})")]
     UnknownDesiredVersion {
         /// The version that was asked for.
         desired: String,
+        /// The versions of its kind.
+        known: String,
     },
     /// Metadata that the API server would not take back.
     #[error("{path} must be {expected}")]

@@ -1,10 +1,12 @@
 //! Objects from one API version to another, without loss.
 //!
 //! ```text
-//!   ConversionReview ──► review ──► definition::convert ──┬─► up     v1beta1 ─► v2beta1
-//!                        (the contract                    └─► down   v2beta1 ─► v1beta1
-//!                         with the API server)
+//!   ConversionReview ──► review ──► Registry ──► the converter of the group and kind
+//!                        (the contract           definition::convert ──┬─► up     v1beta1 ─► v2beta1
+//!                         with the API server)                         └─► down   v2beta1 ─► v1beta1
 //! ```
+//!
+//! A kind that is to be converted, too, is one more [`Converter`] in the [`Registry`] that the webhook has.
 //!
 //! Objects are JSON trees: partial objects are converted as far as they go, and fields that nobody here knows are kept. A conversion sees
 //! one object and nothing else, so what the other version cannot say travels in an annotation of the object itself
@@ -16,6 +18,8 @@
 mod canonical;
 pub mod definition;
 mod error;
+mod registry;
 pub mod review;
 
 pub use error::ConvertError;
+pub use registry::{Converter, Registry};

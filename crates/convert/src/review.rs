@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Map, Value, json};
 
-use crate::{ConvertError, definition};
+use crate::{ConvertError, Registry};
 
 const GROUP: &str = "apiextensions.k8s.io/";
 
@@ -24,9 +24,10 @@ pub fn answer_bytes(body: &[u8]) -> Vec<u8> {
     answer.to_string().into_bytes()
 }
 
-/// The answer to a review of definitions.
+/// The answer to a review of Cambium's own kinds.
 pub fn answer(review: Value) -> Value {
-    answer_with(review, &definition::convert)
+    let registry = Registry::of_cambium();
+    answer_with(review, &|object, desired| registry.convert(object, desired))
 }
 
 /// The answer to a review of objects that `convert` can convert. Its panics are answers too.

@@ -25,7 +25,11 @@ fn dump(value: &Value, out: &mut String) {
     let _ = match value {
         Value::Null => write!(out, "<nil>"),
         Value::Bool(value) => write!(out, "{value}"),
-        Value::Number(number) if number.is_f64() => write!(out, "{}", float(number.as_f64().unwrap_or(0.0))),
+        Value::Number(number) if number.is_f64() => write!(
+            out,
+            "{}",
+            cambium_go_text::plain_float(number.as_f64().unwrap_or(0.0))
+        ),
         Value::Number(number) => write!(out, "{number}"),
         Value::String(text) => write!(out, "{text}"),
         Value::Array(items) => {
@@ -66,20 +70,6 @@ fn typed(value: &Value, out: &mut String) {
         Value::Object(_) => "(map[string]interface {})",
     });
     dump(value, out);
-}
-
-/// A float as Go's `%g` writes it: with an exponent from 10^6 on and below 10^-4.
-fn float(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else {
-        return scientific;
-    };
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..6).contains(&exponent) {
-        return format!("{value}");
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
 fn fnv32a(bytes: &[u8]) -> u32 {

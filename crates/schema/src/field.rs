@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::show::{quote, shown};
+use crate::show::shown;
+use cambium_go_text::quote;
 
 /// Where in an object something is: `spec.containers[0].name`, `metadata.labels[a.b/c]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

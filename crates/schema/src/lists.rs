@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::field::{FieldError, FieldPath};
 use crate::model::{Additional, ListType, Schema};
-use crate::show::json;
+use cambium_go_text::json;
 
 /// The key fields of an item of a map list, in declared order. A missing field takes its default, and is
 /// left out when it has none; `None` when the list is no map or the item no object.

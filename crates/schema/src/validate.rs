@@ -22,7 +22,7 @@ use crate::lists::validate_lists;
 use crate::metadata::validate_embedded;
 use crate::model::{Additional, Constraints, Schema};
 use crate::pattern::Matcher;
-use crate::show::json;
+use cambium_go_text::json;
 
 /// Everything that is wrong with an object except what CEL rules say: values, embedded objects, list types.
 ///

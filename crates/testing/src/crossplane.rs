@@ -1,5 +1,6 @@
 //! Crossplane's own controllers, to compare with.
 
+use cambium_control_plane::{Program, free_ports};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
@@ -7,7 +8,7 @@ use anyhow::{Context as _, Result};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::peer::cache;
-use crate::real::{Kubernetes, free_ports, spawn};
+use crate::real::{Kubernetes, spawn};
 
 /// The version that `cargo xtask peers` builds.
 const VERSION: &str = "v1.20.11";
@@ -80,10 +81,13 @@ impl Crossplane {
     /// Starts it on a cluster that has its kinds.
     pub fn start(&self, cluster: &Kubernetes) -> Result<RunningCrossplane> {
         let directory = cluster.directory().join("crossplane");
-        let arguments = self.arguments(&directory)?;
+        let program = Program {
+            path: self.binary.clone(),
+            arguments: self.arguments(&directory)?,
+        };
         let kubeconfig = cluster.directory().join("kubeconfig");
         let log = cluster.directory().join("crossplane.log");
-        let child = spawn(&self.binary, &arguments, &log, Some(&kubeconfig))?;
+        let child = spawn(&program, &log, Some(&kubeconfig))?;
         Ok(RunningCrossplane { _child: child })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cambium_api::crds::{self, Committed};
+use cambium_convert::Registry;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Client;
 use tokio::net::TcpListener;
@@ -15,7 +16,7 @@ use crate::admission::Admission;
 use crate::certificates::{Lifetimes, Resolver};
 use crate::keeper::{Clock, Extent, KeepError, Keeper};
 use crate::registration::{Reach, ReachError, Registration};
-use crate::server::{Clients, Converter, Hooks, Limits, Server};
+use crate::server::{Clients, Hooks, Limits, Server};
 
 /// What a user of this crate decides.
 #[derive(Clone)]
@@ -40,8 +41,8 @@ pub struct Options {
     pub limits: Limits,
     /// Who is answered.
     pub clients: Clients,
-    /// How objects are converted.
-    pub converter: Converter,
+    /// Who converts which kind.
+    pub converters: Registry,
     /// What time it is.
     pub clock: Clock,
     /// How long to wait at the start, for an API server that is not well and for CRDs to be served.
@@ -62,7 +63,7 @@ impl Options {
             lifetimes: Lifetimes::default(),
             limits: Limits::default(),
             clients: Clients::Anybody,
-            converter: Hooks::new(Admission::default()).converter,
+            converters: Registry::of_cambium(),
             clock: Arc::new(jiff::Timestamp::now),
             patience: Duration::from_secs(60),
         }
@@ -137,7 +138,7 @@ impl Webhooks {
         let kept = |extent| patiently(&keeper, extent, deadline);
         kept(Extent::Certificates).await?;
         let hooks = Hooks {
-            converter: options.converter,
+            converters: options.converters,
             admission,
         };
         let resolver = keeper.resolver.clone();

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::cargo::cargo;
 use crate::{go, kubernetes};
 
 /// What one side says about one program.
@@ -26,7 +27,7 @@ pub(super) fn run() -> Result<()> {
         "--example",
         "timing",
     ];
-    if !Command::new(env!("CARGO")).args(build).status()?.success() {
+    if !cargo().args(build).status()?.success() {
         bail!("the build failed");
     }
     let cache = kubernetes::cache()?;

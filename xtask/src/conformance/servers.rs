@@ -1,15 +1,16 @@
 //! The servers that specs run against: processes of their own, ended with the run.
 
 use std::fs::File;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use cambium_control_plane::{ControlPlane, User, free_ports};
 use clap::ValueEnum;
 use serde_json::json;
 
+use crate::cargo::cargo;
 use crate::kubernetes;
 
 /// Which server.
@@ -103,65 +104,22 @@ impl Server {
 
     fn start_kubernetes(&mut self) -> Result<()> {
         let bin = kubernetes::servers()?;
-        let [etcd, peer, port] = free_ports()?;
-        let keys = rcgen::KeyPair::generate()?;
-        std::fs::write(self.file("sa.key"), keys.serialize_pem())?;
-        std::fs::write(self.file("sa.pub"), keys.public_key_pem())?;
-        std::fs::write(
-            self.file("tokens.csv"),
-            "conformance,admin,admin,\"system:masters\"\n",
-        )?;
-        let path = |name: &str| self.file(name).display().to_string();
-        let (client, peers) = (
-            format!("http://127.0.0.1:{etcd}"),
-            format!("http://127.0.0.1:{peer}"),
-        );
-        let store = [
-            format!("--data-dir={}", path("etcd")),
-            format!("--listen-client-urls={client}"),
-            format!("--advertise-client-urls={client}"),
-            format!("--listen-peer-urls={peers}"),
-            format!("--initial-advertise-peer-urls={peers}"),
-            format!("--initial-cluster=default={peers}"),
-            "--unsafe-no-fsync".to_owned(),
-        ];
-        let server = [
-            format!("--etcd-servers={client}"),
+        let users = [User::admin("conformance")];
+        let mut plane = ControlPlane::prepare(&bin, self.directory.path(), &users)?;
+        plane.etcd.argument("--unsafe-no-fsync");
+        plane
+            .apiserver
             // One spec waits for a compaction.
-            "--etcd-compaction-interval=20s".to_owned(),
-            "--bind-address=127.0.0.1".to_owned(),
-            format!("--secure-port={port}"),
-            format!("--cert-dir={}", path("certs")),
-            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-            format!("--service-account-key-file={}", path("sa.pub")),
-            format!("--service-account-signing-key-file={}", path("sa.key")),
-            format!("--token-auth-file={}", path("tokens.csv")),
-            "--authorization-mode=RBAC".to_owned(),
-            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-            "--allow-privileged=true".to_owned(),
+            .argument("--etcd-compaction-interval=20s")
+            .argument("--allow-privileged=true")
             // The node below has no kubelet to vouch for it.
-            "--disable-admission-plugins=TaintNodesByCondition".to_owned(),
-        ];
-        let manager = [
-            format!("--kubeconfig={}", path("kubeconfig")),
-            format!("--service-account-private-key-file={}", path("sa.key")),
-            format!("--root-ca-file={}", path("certs/apiserver.crt")),
-            "--leader-elect=false".to_owned(),
-            "--secure-port=0".to_owned(),
-            "--controllers=*,-node-lifecycle-controller".to_owned(),
-        ];
-        let kubeconfig = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "admin",
-            "clusters": [{"name": "kubernetes", "cluster": {
-                "server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true,
-            }}],
-            "users": [{"name": "admin", "user": {"token": "conformance"}}],
-            "contexts": [{"name": "admin", "context": {"cluster": "kubernetes", "user": "admin"}}],
-        });
-        std::fs::write(self.kubeconfig(), kubeconfig.to_string())?;
-        self.spawn(&bin.join("etcd"), &store)?;
-        self.spawn(&bin.join("kube-apiserver"), &server)?;
-        self.spawn(&bin.join("kube-controller-manager"), &manager)?;
+            .argument("--disable-admission-plugins=TaintNodesByCondition");
+        plane
+            .controller_manager
+            .argument("--controllers=*,-node-lifecycle-controller");
+        for program in [&plane.etcd, &plane.apiserver, &plane.controller_manager] {
+            self.spawn(&program.path, &program.arguments)?;
+        }
         self.wait()?;
         self.create_node()
     }
@@ -242,23 +200,9 @@ impl Server {
 /// `cambium`, as it is now.
 fn build() -> Result<PathBuf> {
     let build = ["build", "--package", "cambium"];
-    if !Command::new(env!("CARGO")).args(build).status()?.success() {
+    if !cargo().args(build).status()?.success() {
         bail!("the build failed");
     }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     Ok(Path::new(&target).join("debug/cambium"))
-}
-
-/// Ports that were free a moment ago.
-fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    let listeners: Vec<TcpListener> = (0..N)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect::<std::io::Result<_>>()?;
-    let ports: Vec<u16> = listeners
-        .iter()
-        .map(|one| Ok(one.local_addr()?.port()))
-        .collect::<std::io::Result<_>>()?;
-    ports
-        .try_into()
-        .map_err(|_| anyhow::anyhow!("as many ports as listeners"))
 }

@@ -1,6 +1,7 @@
 //! The committed CRDs are those that the types give. `BLESS=1 cargo test -p cambium-api --test crds` writes them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test reads its settings")]
 
 use std::path::{Path, PathBuf};
 

@@ -42,7 +42,7 @@ impl Definition {
         }
         if let Some(target) = self.versions.iter().find(|one| one.name == version) {
             for object in &mut objects {
-                target.prune(object);
+                target.pipeline.prune(object);
             }
         }
         Ok(objects)

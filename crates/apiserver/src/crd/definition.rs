@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use cambium_cel::rules::{CompiledRules, Judgement};
-use cambium_schema::{ErrorKind, FieldError, FieldPath, Malformed, Schema, names};
+use cambium_pipeline::{FieldPath, Judgement, Pipeline};
 use serde_json::{Value, json};
 
 use super::columns::{self, Column};
-use super::numbers;
 use crate::expensive::{self, Effort};
 use crate::object;
 use crate::registry::{Origin, ScalePaths, Served};
@@ -31,7 +29,8 @@ pub(crate) struct Version {
     pub(crate) name: String,
     pub(crate) served: bool,
     pub(crate) storage: bool,
-    pub(crate) schema: Schema,
+    /// What is done to its objects.
+    pub(crate) pipeline: Pipeline,
     /// The schema as it was written, for publishing.
     pub(crate) raw_schema: Value,
     pub(crate) status: bool,
@@ -40,7 +39,6 @@ pub(crate) struct Version {
     /// What clients of a deprecated version are told.
     pub(crate) warning: Option<String>,
     columns: Vec<Column>,
-    rules: CompiledRules,
 }
 
 impl Definition {
@@ -93,7 +91,6 @@ impl Definition {
             stored_as: format!("{}/{}", self.group, self.storage_version()).into(),
             status: version.status,
             scale: version.scale.clone(),
-            name_rule: names::dns1123_subdomain,
             origin: Origin::Custom(self.clone(), index),
         };
         self.versions
@@ -120,8 +117,7 @@ impl Definition {
             .unwrap_or_default();
         let name = stored.rsplit('/').next().unwrap_or_default();
         if let Some(version) = self.versions.iter().find(|version| version.name == name) {
-            version.prune(object);
-            version.default(object);
+            version.pipeline.read(object);
         }
     }
 
@@ -151,8 +147,7 @@ impl Version {
             .cloned()
             .unwrap_or_else(|| json!({"type": "object"}));
         let path = FieldPath::new("spec.validation.openAPIV3Schema");
-        let schema = cambium_schema::parse(&raw_schema, &path).ok()?;
-        let rules = CompiledRules::compile(&schema);
+        let pipeline = Pipeline::compile(&raw_schema, &path).ok()?;
         let name = text("name");
         let warning = flag("deprecated").then(|| {
             let own = text("deprecationWarning");
@@ -178,7 +173,7 @@ impl Version {
         Some(Self {
             served: flag("served"),
             storage: flag("storage"),
-            schema,
+            pipeline,
             raw_schema,
             status: object::at(version, "subresources.status").is_some(),
             scale,
@@ -194,72 +189,18 @@ impl Version {
                 })
                 .collect(),
             warning,
-            rules,
             columns: columns::compile(&list("additionalPrinterColumns")),
             name,
         })
     }
 
-    /// Removes what the schema does not have, and every `null` that it does not allow; the paths of what it does not have.
-    ///
-    /// Done to what is decoded: what a client sends, what is stored, what a webhook answers. What an apply leaves is not decoded, so a container
-    /// that it empties while somebody else owns it is `null`, and refused.
-    pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
-        let dropped =
-            cambium_schema::coerce_embedded(&self.schema, object, &FieldPath::root(), Malformed::Drop);
-        let mut unknown = dropped.unwrap_or_default();
-        unknown.extend(cambium_schema::prune(&self.schema, object));
-        cambium_schema::drop_nulls(&self.schema, object);
-        numbers::settle(object);
-        unknown
-    }
-
-    /// Fills in the schema's defaults.
-    pub(crate) fn default(&self, object: &mut Value) {
-        cambium_schema::default(&self.schema, object);
-    }
-
     /// What is wrong with an object of this version, and what is forgiven because it was so before.
-    pub(crate) fn judge(&self, new: &Value, old: Option<&Value>) -> Judgement {
-        let effort = match self.rules.may_take_long() {
+    pub(crate) fn validate(&self, new: &Value, old: Option<&Value>) -> Judgement {
+        let effort = match self.pipeline.may_take_long() {
             true => Effort::Much,
             false => Effort::BySize,
         };
-        expensive::evaluate(effort, &[Some(new), old], || self.judge_here(new, old))
-    }
-
-    fn judge_here(&self, new: &Value, old: Option<&Value>) -> Judgement {
-        let mut judgement = Judgement {
-            errors: cambium_schema::validate(&self.schema, new, old),
-            warnings: Vec::new(),
-        };
-        if self.rules.is_empty() {
-            return judgement;
-        }
-        // Rules may rely on the shape that the schema promises.
-        let blocking = |error: &FieldError| {
-            matches!(
-                error.kind,
-                ErrorKind::NotSupported
-                    | ErrorKind::Required
-                    | ErrorKind::TooLong
-                    | ErrorKind::TooMany
-                    | ErrorKind::TypeInvalid
-            )
-        };
-        match judgement.errors.iter().any(blocking) {
-            true => judgement.errors.push(FieldError::invalid(
-                FieldPath::root(),
-                &Value::Null,
-                "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
-            )),
-            false => {
-                let by_rules = self.rules.judge(new, old, &FieldPath::root());
-                judgement.errors.extend(by_rules.errors);
-                judgement.warnings = by_rules.warnings;
-            }
-        }
-        judgement
+        expensive::evaluate(effort, &[Some(new), old], || self.pipeline.validate(new, old))
     }
 
     /// The headings of its Table.

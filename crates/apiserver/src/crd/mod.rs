@@ -14,13 +14,11 @@ mod conversion;
 mod definition;
 mod jsonpath;
 mod names;
-mod numbers;
 mod validation;
 
 pub(crate) use controller::{load, run};
 pub(crate) use definition::{Definition, Version};
 pub(crate) use names::mark_deleted;
-pub(crate) use numbers::settle as settle_numbers;
 pub(crate) use validation::{note_stored_versions, validate};
 
 /// Keeps a CRD until its objects are gone.

@@ -1,12 +1,10 @@
 //! Built-in rows as served resources.
 
 use cambium_builtin::{Resource, Scope, Subresource};
-use cambium_schema::names;
 
 use crate::object::api_version;
 
 use super::{Origin, ScalePaths, Served};
-use crate::validation::metadata::NameRule;
 
 /// A built-in row, ready to be served.
 pub(crate) fn served(row: &'static Resource) -> Served {
@@ -38,33 +36,10 @@ pub(crate) fn served(row: &'static Resource) -> Served {
         stored_as: api_version(stored_group, stored_version).into(),
         status: row.subresources.contains(&Subresource::Status),
         scale,
-        name_rule: name_rule(row),
         origin: Origin::Builtin(row),
     }
 }
 
 fn plain(path: &'static str) -> &'static str {
     path.strip_prefix('.').unwrap_or(path)
-}
-
-fn name_rule(row: &Resource) -> NameRule {
-    match (row.group, row.plural) {
-        ("", "namespaces") => names::dns1123_label,
-        ("", "services") => names::dns1123_label,
-        ("apps", "statefulsets") => names::dns1123_label,
-        ("rbac.authorization.k8s.io", _) | ("apiregistration.k8s.io", _) => names::path_segment,
-        ("networking.k8s.io", "ipaddresses") => address,
-        _ => names::dns1123_subdomain,
-    }
-}
-
-/// An address is its own name.
-fn address(name: &str) -> Vec<String> {
-    match name.parse::<std::net::IpAddr>() {
-        Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()],
-        Ok(address) if address.to_string() != name => {
-            vec![format!("must be in canonical form ({:?})", address.to_string())]
-        }
-        Ok(_) => vec![],
-    }
 }

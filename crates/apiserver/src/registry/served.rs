@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cambium_builtin::{Resource, Subresource};
+use cambium_builtin::{Resource, Strategy, Subresource};
 use cambium_schema::Schema;
 use serde_json::Value;
 
 use crate::crd::{Definition, Version};
 use crate::store::Entry;
-use crate::validation::metadata::NameRule;
 
 /// One resource at one version: what the verbs need to know of it.
 pub(crate) struct Served {
@@ -31,7 +30,6 @@ pub(crate) struct Served {
     /// Whether `status` is written apart from the rest.
     pub(crate) status: bool,
     pub(crate) scale: Option<ScalePaths>,
-    pub(crate) name_rule: NameRule,
     pub(crate) origin: Origin,
 }
 
@@ -64,7 +62,15 @@ impl Served {
     pub(crate) fn schema(&self) -> &Schema {
         match &self.origin {
             Origin::Builtin(row) => row.schema,
-            Origin::Custom(definition, index) => &definition.versions[*index].schema,
+            Origin::Custom(definition, index) => definition.versions[*index].pipeline.schema(),
+        }
+    }
+
+    /// How its objects are treated, where kinds differ.
+    pub(crate) fn strategy(&self) -> &'static Strategy {
+        match &self.origin {
+            Origin::Builtin(row) => &row.strategy,
+            Origin::Custom(..) => &Strategy::CUSTOM,
         }
     }
 
@@ -151,7 +157,7 @@ impl Served {
     pub(crate) fn default(&self, object: &mut Value) {
         match &self.origin {
             Origin::Builtin(row) => cambium_builtin::default(row, object),
-            Origin::Custom(definition, index) => definition.versions[*index].default(object),
+            Origin::Custom(definition, index) => definition.versions[*index].pipeline.default(object),
         }
     }
 

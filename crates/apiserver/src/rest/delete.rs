@@ -1,10 +1,11 @@
 //! `delete` and `deletecollection`: grace, finalizers, propagation.
 
+use cambium_builtin::{Dependents, Termination};
 use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{Call, change, list, prepare, present};
+use super::{Call, identity, list, prepare, present};
 use crate::admission::{self, Attributes, Operation};
 use crate::request::Options;
 use crate::status::{Result, Status};
@@ -40,7 +41,9 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
     options.warn(call);
     let outcome = delete_one(call, &call.path.name, &options).await?;
     match outcome {
-        Deleted::Gone(value) if returns_object(call) => Ok(present::object(call, StatusCode::OK, value)),
+        Deleted::Gone(value) if call.resource.strategy().return_deleted_object => {
+            Ok(present::object(call, StatusCode::OK, value))
+        }
         Deleted::Gone(value) => Ok(success(call, &value)),
         Deleted::Pending(value) => Ok(present::object(call, StatusCode::OK, value)),
     }
@@ -134,15 +137,18 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
 /// The object with its deletion noted; `None` when nothing keeps it.
 fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     let mut new = old.clone();
-    if (&*call.resource.group, &*call.resource.plural)
-        == ("apiextensions.k8s.io", "customresourcedefinitions")
-    {
+    let strategy = call.resource.strategy();
+    if strategy.termination == Termination::Instances {
         crd::mark_deleted(&mut new, &object::timestamp(call.server.sources.now()));
     }
-    let finalizers = next_finalizers(&new, options.propagation, default_propagation(call));
+    let finalizers = next_finalizers(
+        &new,
+        options.propagation,
+        default_propagation(strategy.dependents),
+    );
     let grace = grace(call, old, options);
-    let is_namespace = call.resource.group.is_empty() && &*call.resource.plural == "namespaces";
-    let held = !finalizers.is_empty() || grace > 0 || is_namespace && prepare::has_namespace_finalizers(old);
+    let has_content = strategy.termination == Termination::SpecFinalizers;
+    let held = !finalizers.is_empty() || grace > 0 || has_content && prepare::has_spec_finalizers(old);
     if !held {
         return None;
     }
@@ -167,7 +173,7 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
             metadata.insert("generation".to_owned(), json!(generation + 1));
         }
     }
-    if is_namespace {
+    if has_content {
         object::set_at(&mut new, "status.phase", json!("Terminating"));
     }
     Some(new)
@@ -195,18 +201,16 @@ fn next_finalizers(
     finalizers
 }
 
-/// Two kinds are older than garbage collection: without a word, what they own is left alone.
-fn default_propagation(call: &Call) -> Option<Propagation> {
-    match (&*call.resource.group, &*call.resource.plural) {
-        ("batch", "jobs") | ("", "replicationcontrollers") => Some(Propagation::Orphan),
-        _ => None,
+fn default_propagation(dependents: Dependents) -> Option<Propagation> {
+    match dependents {
+        Dependents::Deleted => None,
+        Dependents::Orphaned | Dependents::OrphanedWithWarning => Some(Propagation::Orphan),
     }
 }
 
 /// Only pods die slowly, and only where somebody has to stop them.
 fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
-    let is_pod = call.resource.group.is_empty() && &*call.resource.plural == "pods";
-    if !is_pod {
+    if call.resource.strategy().termination != Termination::GracePeriod {
         return 0;
     }
     let phase = object::at(old, "status.phase")
@@ -301,8 +305,8 @@ impl DeleteOptions {
 
     /// Tells whoever deletes a Job without saying what is to become of its pods.
     fn warn(&self, call: &Call) {
-        if self.propagation.is_none() && (&*call.resource.group, &*call.resource.plural) == ("batch", "jobs")
-        {
+        let dependents = call.resource.strategy().dependents;
+        if self.propagation.is_none() && dependents == Dependents::OrphanedWithWarning {
             call.warnings.add(
                 "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
             );
@@ -352,29 +356,11 @@ fn check_types(raw: &Value) -> Result<()> {
         if let Some(value) = raw.get(field).filter(|value| !value.is_null() && !fits(value)) {
             return Err(Status::bad_request(format!(
                 "json: cannot unmarshal {} into Go struct field DeleteOptions.{field} of type {wanted}",
-                change::go_type(value)
+                identity::go_type(value)
             )));
         }
     }
     Ok(())
-}
-
-/// Kinds whose deletion answers with what was deleted.
-fn returns_object(call: &Call) -> bool {
-    let kind = (&*call.resource.group, &*call.resource.plural);
-    matches!(
-        kind,
-        (
-            "",
-            "pods"
-                | "services"
-                | "serviceaccounts"
-                | "podtemplates"
-                | "persistentvolumes"
-                | "persistentvolumeclaims"
-                | "resourcequotas"
-        )
-    )
 }
 
 fn success(call: &Call, value: &Value) -> Response {

@@ -287,7 +287,7 @@ impl Versions for AllVersions {
             Kind::Builtin(row) => Some(cambium_builtin::find(group, version, row.plural)?.schema),
             Kind::Custom(definition, _) => {
                 let version = definition.versions.iter().find(|one| one.name == version)?;
-                (group == definition.group).then_some(&version.schema)
+                (group == definition.group).then_some(version.pipeline.schema())
             }
         }
     }

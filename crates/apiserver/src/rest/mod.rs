@@ -2,18 +2,23 @@
 //!
 //! ```text
 //! request ─► mod: which verb on which resource?
-//!    get │ list │ watch ───────────────────────────► present ─► response
-//!    create ─┐
-//!    update ─┼─► prepare ─► managed fields ─► admission ─► validate ─► store ─► present
-//!    patch ──┘        (all in `change`)
-//!    delete ─► finalizers, grace, propagation ─► store ─► present
+//!    get │ list │ watch ──────────────────────────────────► present ─► response
+//!    create ─► intake ─┬──────────────────────► write ────► present
+//!    update ─► intake ─┤                          ▲
+//!    patch ────────────┴─► change: tries, again ──┘
+//!    delete ─► finalizers, grace, propagation ─► store ───► present
 //! ```
+//!
+//! `write` is the path of every write; what kinds ask of it is [`cambium_builtin::Strategy`].
 
 mod change;
+mod checks;
 mod create;
 mod delete;
 mod evict;
 mod get;
+mod identity;
+mod intake;
 mod list;
 mod managed;
 mod patch;
@@ -26,6 +31,7 @@ mod table;
 mod token;
 mod update;
 mod watch;
+mod write;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -5,12 +5,12 @@ use json_patch::{AddOperation, PatchOperation};
 use serde_json::{Value, json};
 
 use super::change::{self, Intent};
-use super::{Call, managed, present};
+use super::{Call, identity, intake, managed, present};
+use crate::object;
 use crate::registry::Origin as Kind;
 use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::wire::{self, Response};
-use crate::{crd, object};
 
 /// JSON patches have at most this many operations.
 const OPERATIONS: usize = 10_000;
@@ -109,9 +109,9 @@ fn decode(call: &Call) -> Result<Patch> {
                 )));
             }
             let mut object = yaml(call)?;
-            change::identify_applied(call, &object)?;
+            identity::identify_applied(call, &object)?;
             if !builtin {
-                crd::settle_numbers(&mut object);
+                cambium_pipeline::normalize_numbers(&mut object);
             }
             Ok(Patch::Apply(object))
         }
@@ -188,7 +188,7 @@ fn strict_problems(operations: &[Value], duplicates: &[String]) -> Vec<String> {
 fn wrong_type(value: &Value, wanted: &str) -> String {
     format!(
         "json: cannot unmarshal {} into Go value of type {wanted}",
-        change::go_type(value)
+        identity::go_type(value)
     )
 }
 
@@ -272,12 +272,12 @@ pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(
         }
         Patch::Apply(config) => {
             let mut applied = managed::apply(call, Some(old), config).await?;
-            change::in_place(call, &mut applied)?;
+            identity::in_place(call, &mut applied)?;
             return Ok((applied, managed::Origin::Apply));
         }
     }
-    change::identify_patched(call, &mut new)?;
-    change::validate_patched(call, &mut new, duplicates, problems.to_vec())?;
+    identity::identify_patched(call, &mut new)?;
+    intake::validate_fields(call, &mut new, duplicates, problems.to_vec())?;
     Ok((new, managed::Origin::Update))
 }
 
@@ -300,7 +300,7 @@ pub(super) async fn apply_to_nothing(call: &Call, patch: &Patch) -> Result<Value
         ));
     }
     let mut object = managed::apply(call, None, config).await?;
-    change::in_place(call, &mut object)?;
+    identity::in_place(call, &mut object)?;
     call.resource.default(&mut object);
     Ok(object)
 }

@@ -1,5 +1,6 @@
 //! The fields that the server, not the client, decides.
 
+use cambium_builtin::{Generation, OnWrite, Termination};
 use serde_json::{Value, json};
 
 use super::Call;
@@ -7,47 +8,12 @@ use crate::aggregation;
 use crate::object;
 use crate::registry::{Origin, Served};
 
-/// Built-in kinds that count the changes of their spec.
-const COUNTING: [(&str, &[&str]); 13] = [
-    ("", &["pods", "replicationcontrollers"]),
-    (
-        "apps",
-        &["daemonsets", "deployments", "replicasets", "statefulsets"],
-    ),
-    ("batch", &["cronjobs", "jobs"]),
-    (
-        "networking.k8s.io",
-        &["ingressclasses", "ingresses", "networkpolicies"],
-    ),
-    ("policy", &["poddisruptionbudgets"]),
-    ("apiextensions.k8s.io", &["customresourcedefinitions"]),
-    (
-        "admissionregistration.k8s.io",
-        &[
-            "mutatingadmissionpolicies",
-            "mutatingadmissionpolicybindings",
-            "mutatingwebhookconfigurations",
-            "validatingadmissionpolicies",
-            "validatingadmissionpolicybindings",
-            "validatingwebhookconfigurations",
-        ],
-    ),
-    ("discovery.k8s.io", &["endpointslices"]),
-    (
-        "flowcontrol.apiserver.k8s.io",
-        &["flowschemas", "prioritylevelconfigurations"],
-    ),
-    ("scheduling.k8s.io", &["priorityclasses"]),
-    ("storage.k8s.io", &["csidrivers"]),
-    ("resource.k8s.io", &["resourceslices"]),
-    ("autoscaling", &[]),
-];
-
 /// Fills in a new object: its identity, and nothing of what only the server may say.
 pub(super) fn for_create(call: &Call, value: &mut Value) {
     let sources = &call.server.sources;
     let now = object::timestamp(sources.now());
-    let counting = counts_changes(&call.resource);
+    let on_write = call.resource.strategy().on_write;
+    let generation = call.resource.strategy().generation;
     let metadata = object::metadata_mut(value);
     for field in [
         "selfLink",
@@ -60,7 +26,7 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
     }
     metadata.insert("uid".to_owned(), json!(sources.uid()));
     metadata.insert("creationTimestamp".to_owned(), json!(now));
-    if counting {
+    if generation != Generation::Uncounted {
         metadata.insert("generation".to_owned(), json!(1));
     }
     drop_empty(metadata);
@@ -68,22 +34,20 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
         clear_status(&call.resource, value);
     }
     if let Origin::Builtin(row) = &call.resource.origin {
-        if row.kind == "APIService" && object::at(value, "spec.service").is_none_or(Value::is_null) {
+        if on_write == OnWrite::RegisterGroup && object::at(value, "spec.service").is_none_or(Value::is_null)
+        {
             value["status"] = aggregation::locally_available(&object::timestamp(sources.now()));
         }
         cambium_builtin::prepare_for_create(row, value);
     }
-    if is_certificate_request(&call.resource) {
-        sign_for(call, value);
+    if on_write == OnWrite::RecordRequester {
+        record_requester(call, value);
     }
-}
-
-fn is_certificate_request(resource: &Served) -> bool {
-    (&*resource.group, &*resource.plural) == ("certificates.k8s.io", "certificatesigningrequests")
+    generate_name(call, value);
 }
 
 /// A request for a certificate says who asks, whatever it says itself.
-fn sign_for(call: &Call, value: &mut Value) {
+fn record_requester(call: &Call, value: &mut Value) {
     let mut info = call.user.to_json();
     for field in ["username", "uid", "groups", "extra"] {
         let known = info.get_mut(field).map(Value::take).unwrap_or_default();
@@ -95,15 +59,19 @@ fn sign_for(call: &Call, value: &mut Value) {
 }
 
 /// Brings up to date what follows from fields that admission may have filled in.
-pub(super) fn after_admission(call: &Call, value: &mut Value) {
-    if call.resource.group.is_empty() && &*call.resource.plural == "pods" {
-        let class = cambium_builtin::quality_of_service(&value["spec"]);
-        object::set_at(value, "status.qosClass", json!(class));
+pub(super) fn after_admission(call: &Call, value: &mut Value, old: Option<&Value>) {
+    match old {
+        Some(old) => count_change(call, value, old),
+        None if call.resource.strategy().on_write == OnWrite::DeriveQualityOfService => {
+            let class = cambium_builtin::quality_of_service(&value["spec"]);
+            object::set_at(value, "status.qosClass", json!(class));
+        }
+        None => {}
     }
 }
 
 /// A name for whoever left it to the server.
-pub(super) fn generate_name(call: &Call, value: &mut Value) {
+fn generate_name(call: &Call, value: &mut Value) {
     let prefix = object::meta_text(value, "generateName").to_owned();
     if object::name(value).is_empty() && !prefix.is_empty() {
         let name = call.server.sources.generated_name(&prefix);
@@ -121,7 +89,7 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
         _ if resource.status => restore(new, old, "status"),
         _ => {}
     }
-    if is_certificate_request(resource) {
+    if resource.strategy().on_write == OnWrite::RecordRequester {
         restore(new, old, "spec");
     }
     let before = object::metadata(old);
@@ -151,17 +119,20 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
         metadata.insert("uid".to_owned(), uid.clone());
     }
     drop_empty(metadata);
+    resource.default(new);
 }
 
 /// Counts a change of what the user wants.
-pub(super) fn count_change(call: &Call, new: &mut Value, old: &Value) {
+fn count_change(call: &Call, new: &mut Value, old: &Value) {
     let resource = &call.resource;
-    // Annotations of a Deployment are passed on to its ReplicaSets.
-    let passes_on = (&*resource.group, &*resource.plural) == ("apps", "deployments")
+    let generation = resource.strategy().generation;
+    if generation == Generation::Uncounted {
+        return;
+    }
+    let annotated = generation == Generation::SpecAndAnnotations
         && call.path.subresource.is_empty()
         && object::metadata(new).get("annotations") != object::metadata(old).get("annotations");
-    let changed = passes_on || wanted(resource, new) != wanted(resource, old);
-    if counts_changes(resource) && changed {
+    if annotated || wanted(resource, new) != wanted(resource, old) {
         let generation = object::generation(old) + 1;
         object::metadata_mut(new).insert("generation".to_owned(), json!(generation));
     }
@@ -169,23 +140,14 @@ pub(super) fn count_change(call: &Call, new: &mut Value, old: &Value) {
 
 /// The part of an object that its `generation` counts.
 fn wanted<'a>(resource: &Served, value: &'a Value) -> Vec<(&'a String, &'a Value)> {
-    let counted = |field: &str| match &resource.origin {
-        Origin::Builtin(row) => row.schema.property("spec").is_none() || field == "spec",
-        Origin::Custom(..) => !resource.status || field != "status",
+    let counted = |field: &str| match resource.strategy().generation {
+        Generation::AllButStatus => !resource.status || field != "status",
+        _ => resource.schema().property("spec").is_none() || field == "spec",
     };
     let fields = value.as_object().into_iter().flatten();
     fields
         .filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata") && counted(name))
         .collect()
-}
-
-fn counts_changes(resource: &Served) -> bool {
-    match &resource.origin {
-        Origin::Custom(..) => true,
-        Origin::Builtin(row) => COUNTING
-            .iter()
-            .any(|(group, list)| *group == row.group && list.contains(&row.plural)),
-    }
 }
 
 /// An approval is a condition, and nothing else.
@@ -273,9 +235,27 @@ fn clear_status(resource: &Served, value: &mut Value) {
     }
 }
 
+/// Whether nothing keeps an object that was deleted any more.
+pub(super) fn is_finished(call: &Call, value: &Value) -> bool {
+    let held = match call.resource.strategy().termination {
+        Termination::SpecFinalizers => has_spec_finalizers(value),
+        _ => false,
+    };
+    object::is_deleting(value) && object::finalizers(value).is_empty() && !has_grace(value) && !held
+}
+
+/// A pod that is being deleted stays for its grace period even without finalizers.
+fn has_grace(object: &Value) -> bool {
+    object::metadata(object)
+        .get("deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
+        > 0
+}
+
 /// Whether a namespace still waits for its content to be removed.
-pub(super) fn has_namespace_finalizers(namespace: &Value) -> bool {
-    object::at(namespace, "spec.finalizers")
+pub(super) fn has_spec_finalizers(object: &Value) -> bool {
+    object::at(object, "spec.finalizers")
         .and_then(Value::as_array)
         .is_some_and(|list| !list.is_empty())
 }

@@ -6,8 +6,7 @@ use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::Call;
-use super::change::Intake;
+use super::{Call, intake};
 use crate::auth::{Action, Decision, Held, ResourceAction, User, tokens};
 use crate::object;
 use crate::status::{Result, Status};
@@ -15,7 +14,7 @@ use crate::wire::{Response, value_response};
 
 /// Answers a question.
 pub(super) fn review(call: &Call) -> Result<Response> {
-    let question = Intake::check(call, call.decode()?)?.object;
+    let question = intake::object(call)?;
     let mut answer = match &*call.resource.kind {
         "SelfSubjectAccessReview" => {
             refuse(check_access(&question, Asked::Oneself))?;

@@ -3,8 +3,8 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::change::{self, Intake, Intent};
-use super::{Call, evict, get, patch, present, scale, token, update};
+use super::change::{self, Intent};
+use super::{Call, evict, get, intake, patch, present, scale, token, update};
 use crate::object;
 use crate::status::{Result, Status};
 use crate::wire::{Response, value_response};
@@ -52,13 +52,12 @@ fn no_nodes(call: &Call, why: &str) -> Status {
 
 /// A namespace's finalizers are removed through their own endpoint.
 async fn finalize(call: &Call) -> Result<Response> {
-    let decoded = call.decode()?;
-    let intake = Intake::check(call, decoded)?;
-    let finalizers = object::at(&intake.object, "spec.finalizers")
+    let namespace = intake::object(call)?;
+    let finalizers = object::at(&namespace, "spec.finalizers")
         .cloned()
         .unwrap_or(Value::Null);
     let mut change = json!({"spec": {"finalizers": finalizers}});
-    let version = object::meta_text(&intake.object, "resourceVersion");
+    let version = object::meta_text(&namespace, "resourceVersion");
     if !version.is_empty() {
         change["metadata"] = json!({"resourceVersion": version});
     }

@@ -2,17 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::change::{self, Intake, Intent};
-use super::{Call, present};
+use super::change::{self, Intent};
+use super::{Call, intake, present};
 use crate::status::Result;
 use crate::wire::Response;
 
 /// Answers with the object as it is after the change.
 pub(super) async fn update(call: &Call) -> Result<Response> {
-    let decoded = call.decode()?;
-    let intake = Intake::check(call, decoded)?;
+    let object = intake::object(call)?;
     let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1",
         "dryRun": if call.options.dry_run { json!(["All"]) } else { Value::Null }, "fieldManager": call.options.field_manager});
-    let outcome = change::carry_out(call, &Intent::Replace(intake.object), &options).await?;
+    let outcome = change::carry_out(call, &Intent::Replace(object), &options).await?;
     Ok(present::object(call, outcome.code(), outcome.value))
 }

@@ -1,5 +1,6 @@
 //! Checks of `metadata`.
 
+use cambium_builtin::NameRule;
 use cambium_schema::{FieldError, FieldPath, names};
 use serde_json::{Value, json};
 
@@ -7,16 +8,13 @@ use crate::object;
 
 const ANNOTATIONS_LIMIT: usize = 256 << 10;
 
-/// How a kind's objects may be named.
-pub(crate) type NameRule = fn(&str) -> Vec<String>;
-
 /// Checks `metadata` of a new object.
 pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
     let path = FieldPath::new("metadata");
     let mut errors = Vec::new();
     let prefix = object::meta_text(object, "generateName");
     if !prefix.is_empty() {
-        let problems = rule(&as_prefix(prefix)).into_iter();
+        let problems = rule.check(&as_prefix(prefix)).into_iter();
         errors.extend(
             problems.map(|problem| FieldError::invalid(path.child("generateName"), &json!(prefix), problem)),
         );
@@ -27,7 +25,7 @@ pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> 
             "name or generateName is required",
         )),
         name => {
-            let problems = rule(name).into_iter();
+            let problems = rule.check(name).into_iter();
             errors.extend(
                 problems.map(|problem| FieldError::invalid(path.child("name"), &json!(name), problem)),
             );

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::{PathElement, Set};
-use crate::go_text;
 
 /// No real object nests as deep; anything deeper is somebody trying.
 const MAX_DEPTH: usize = 128;
@@ -148,14 +147,14 @@ fn write_element(element: &PathElement) -> String {
                 if index > 0 {
                     out.push(',');
                 }
-                go_text::write_json_string(name, &mut out);
+                cambium_go_text::write_json_text(&mut out, name);
                 out.push(':');
-                out.push_str(&go_text::json(value));
+                out.push_str(&cambium_go_text::json(value));
             }
             out.push('}');
             out
         }
-        PathElement::Value(value) => format!("v:{}", go_text::json(value)),
+        PathElement::Value(value) => format!("v:{}", cambium_go_text::json(value)),
         PathElement::Index(index) => format!("i:{index}"),
     }
 }

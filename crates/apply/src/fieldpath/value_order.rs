@@ -4,8 +4,6 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use crate::go_text;
-
 /// Orders two values: numbers, strings, booleans, lists, objects, null.
 pub(crate) fn compare_values(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
@@ -44,8 +42,8 @@ pub(crate) fn show_value(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => go_text::number(number),
-        Value::String(text) => go_text::quoted(text),
+        Value::Number(number) => cambium_go_text::plain_number(number),
+        Value::String(text) => cambium_go_text::quote(text),
         Value::Array(items) => format!("[{}]", items.iter().map(show_value).collect::<Vec<_>>().join(",")),
         Value::Object(fields) => fields
             .iter()

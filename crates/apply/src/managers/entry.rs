@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::timestamp::Timestamp;
 use crate::fieldpath::Set;
-use crate::go_text::{quoted, write_json_string};
+use cambium_go_text::{quote, write_json_text};
 
 /// How a manager came to own its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,9 +72,9 @@ impl ManagerId {
             if out.len() > 1 {
                 out.push(',');
             }
-            write_json_string(name, &mut out);
+            write_json_text(&mut out, name);
             out.push(':');
-            write_json_string(value, &mut out);
+            write_json_text(&mut out, value);
         }
         out.push('}');
         out
@@ -84,9 +84,9 @@ impl ManagerId {
 /// The manager as conflicts name it: `"kubectl" with subresource "status" using apps/v1`.
 impl fmt::Display for ManagerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&quoted(&self.manager))?;
+        f.write_str(&quote(&self.manager))?;
         if !self.subresource.is_empty() {
-            write!(f, " with subresource {}", quoted(&self.subresource))?;
+            write!(f, " with subresource {}", quote(&self.subresource))?;
         }
         match self.operation {
             Operation::Apply => Ok(()),

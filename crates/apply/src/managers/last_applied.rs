@@ -7,7 +7,6 @@ use super::conflicts::Conflicts;
 use super::managed_fields::ManagedFields;
 use super::ownership::{Force, OwnershipError};
 use crate::fieldpath::Set;
-use crate::go_text;
 use crate::typed::{self, Duplicates};
 
 /// The annotation in which client-side apply remembers what it applied.
@@ -101,7 +100,7 @@ fn remembered(config: &Value) -> String {
     {
         annotations.remove(LAST_APPLIED_ANNOTATION);
     }
-    let mut text = go_text::json(&config);
+    let mut text = cambium_go_text::json(&config);
     text.push('\n');
     text
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::entry::{Entry, ManagerId, Operation};
 use super::timestamp::{Timestamp, TimestampError};
 use crate::fieldpath::{FieldsError, Set};
-use crate::go_text::quoted;
+use cambium_go_text::quote;
 
 /// All managers of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,7 +31,7 @@ pub enum ManagedFieldsError {
     #[error("missing fieldsType in managed fields entry {0}")]
     NoFieldsType(usize),
     /// An entry's fields are written in an unknown way.
-    #[error("invalid fieldsType {} in managed fields entry {index}", quoted(fields_type))]
+    #[error("invalid fieldsType {} in managed fields entry {index}", quote(fields_type))]
     FieldsType {
         /// What it says.
         fields_type: String,

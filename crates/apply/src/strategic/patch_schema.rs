@@ -81,7 +81,7 @@ impl<'s> PatchSchema<'s> {
         };
         self.0.property(name).or_else(by_case).ok_or_else(|| {
             let go_name = self.0.name.rsplit('.').next().unwrap_or_default();
-            let field = crate::go_text::quoted(name);
+            let field = cambium_go_text::quote(name);
             StrategicError::Other(format!(
                 "unable to find api field in struct {go_name} for the json field {field}"
             ))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::shape::ListShape;
 use crate::fieldpath::PathElement;
-use crate::go_text::quoted;
+use cambium_go_text::quote;
 
 /// The step to an item, or why it has none.
 pub(super) fn element(list: ListShape<'_>, item: &Value) -> Result<PathElement, String> {
@@ -41,7 +41,7 @@ fn check_keyed(list: ListShape<'_>, keys: &[Cow<'_, str>], item: &Value) -> Resu
     match item {
         Value::Object(_) if keys.iter().any(|key| key_value(list, item, key).is_some()) => Ok(()),
         Value::Object(_) => {
-            let names: Vec<_> = keys.iter().map(|key| quoted(key)).collect();
+            let names: Vec<_> = keys.iter().map(|key| quote(key)).collect();
             Err(format!(
                 "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
                 names.join(" ")

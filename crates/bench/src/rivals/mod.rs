@@ -87,7 +87,7 @@ impl Rival {
 
     fn start(&self, target: &Target) -> Result<Running> {
         let kubeconfig = target.kubeconfig(PEER)?;
-        let [metrics, health] = target::free_ports()?;
+        let [metrics, health] = cambium_control_plane::free_ports()?;
         let mut command = match self {
             Self::Cambium { binary } => {
                 let mut command = Command::new(binary);

@@ -1,5 +1,7 @@
 //! What we say against what upstream publishes, wherever the Go module cache holds it.
 
+#![expect(clippy::disallowed_methods, reason = "a test asks Go where its modules are")]
+
 use std::path::PathBuf;
 use std::process::Command;
 

@@ -984,6 +984,24 @@ fn composing_needs_no_cluster() {
     )
     .unwrap();
     assert_snapshot!(run(&composite, "1-definition.yaml"));
+    // CEL rules included.
+    let definition = std::fs::read_to_string(format!("{examples}/1-definition.yaml")).unwrap();
+    let rule = "x-kubernetes-validations: [{rule: self.storageGB < 100, message: at most 99}]\n              properties:\n                storageGB";
+    let ruled = definition.replacen("properties:\n                storageGB", rule, 1);
+    assert_ne!(ruled, definition);
+    let file = directory.path().join("definition.yaml");
+    std::fs::write(&file, ruled).unwrap();
+    std::fs::write(&composite, text.replace("storageGB: 7", "storageGB: 100")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cambium"))
+        .args(["compose", "-f"])
+        .arg(&composite)
+        .args(["-c", &format!("{examples}/3-edit.yaml"), "-x"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("spec: Invalid value: at most 99"), "{error}");
+    assert_eq!(output.status.code(), Some(7));
 }
 
 #[test]

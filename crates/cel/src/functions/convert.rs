@@ -4,6 +4,7 @@ use super::Implementation;
 use super::times::{format_duration, parse_duration, parse_timestamp, timestamp};
 use crate::error::{Result, failed, failure, no_such_overload};
 use crate::value::{Instant, Value};
+use cambium_go_text::{plain_float, syntax_float};
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
     let found: Implementation = match name {
@@ -132,7 +133,7 @@ pub(crate) fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
         [Value::Bool(value)] => value.to_string(),
         [Value::Int(value)] => value.to_string(),
         [Value::Uint(value)] => value.to_string(),
-        [Value::Double(value)] => go_double(*value, 6),
+        [Value::Double(value)] => plain_float(*value),
         [Value::Bytes(bytes)] => match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
             Err(_) => return failed("invalid UTF-8 in bytes, cannot convert to string"),
@@ -146,29 +147,6 @@ pub(crate) fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::text(text))
 }
 
-/// A double as Go shows it: with an exponent when that is shorter.
-pub(super) fn shown_double(value: f64) -> String {
-    go_double(value, 21)
-}
-
-/// With an exponent when the number has that many digits before the point.
-fn go_double(value: f64, most: i32) -> String {
-    if value.is_nan() {
-        return "NaN".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..most).contains(&exponent) {
-        return value.to_string();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
-}
-
 impl Value<'_> {
     /// The value as errors show it.
     pub(crate) fn shown(&self) -> String {
@@ -177,7 +155,7 @@ impl Value<'_> {
             Self::Int(value) => value.to_string(),
             Self::Uint(value) => value.to_string(),
             Self::Bool(value) => value.to_string(),
-            Self::Double(value) => shown_double(*value),
+            Self::Double(value) => syntax_float(*value),
             Self::Null => "null".to_owned(),
             other => other.type_name().to_owned(),
         }

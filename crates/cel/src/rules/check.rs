@@ -188,12 +188,9 @@ fn invalid(path: FieldPath, rule: &Rule, detail: &str) -> FieldError {
     ];
     let fields: Vec<String> = fields
         .iter()
-        .map(|(name, value)| format!("\"{name}\":{value}"))
+        .map(|(name, value)| format!("\"{name}\":{}", cambium_go_text::json(value)))
         .collect();
-    let shown = format!("{{{}}}", fields.join(","))
-        .replace('&', "\\u0026")
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e");
+    let shown = format!("{{{}}}", fields.join(","));
     FieldError {
         kind: ErrorKind::Invalid,
         path,

@@ -40,7 +40,11 @@ pub struct Judgement {
 impl CompiledRules {
     /// Compiles all rules of a schema. A rule that does not compile is an error of every object.
     pub fn compile(schema: &Schema) -> Self {
-        let schema = Arc::new(schema.clone());
+        Self::of(Arc::new(schema.clone()))
+    }
+
+    /// As [`CompiledRules::compile`], of a schema that is shared.
+    pub fn of(schema: Arc<Schema>) -> Self {
         let mut by_schema = HashMap::new();
         if schema.has_rules() {
             collect(&schema, Place::Root, &mut by_schema);

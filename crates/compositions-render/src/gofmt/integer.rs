@@ -80,7 +80,7 @@ fn code_point(out: &mut Out, value: i64) {
         .ok()
         .and_then(char::from_u32)
         .filter(|_| out.flags.sharp);
-    let shown = shown.filter(|character| quote::is_printable(*character));
+    let shown = shown.filter(|character| cambium_go_text::prints(*character));
     let shown = shown
         .map(|character| format!(" '{character}'"))
         .unwrap_or_default();

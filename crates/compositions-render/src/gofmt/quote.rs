@@ -1,28 +1,22 @@
 //! Go's quoted strings and characters.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
+use cambium_go_text::prints;
 
 /// `strconv.Quote`.
-pub(crate) fn quoted(text: &str) -> String {
-    quote(text, '"', is_printable)
-}
+pub(crate) use cambium_go_text::quote as quoted;
 
 /// `strconv.QuoteToASCII`.
 pub(super) fn quoted_ascii(text: &str) -> String {
-    quote(text, '"', |character| {
-        character.is_ascii() && is_printable(character)
-    })
+    quote(text, '"', |character| character.is_ascii() && prints(character))
 }
 
 pub(super) fn quoted_character(character: char) -> String {
-    quote(character.encode_utf8(&mut [0; 4]), '\'', is_printable)
+    quote(character.encode_utf8(&mut [0; 4]), '\'', prints)
 }
 
 pub(super) fn quoted_character_ascii(character: char) -> String {
     quote(character.encode_utf8(&mut [0; 4]), '\'', |character| {
-        character.is_ascii() && is_printable(character)
+        character.is_ascii() && prints(character)
     })
 }
 
@@ -31,17 +25,6 @@ pub(super) fn can_be_raw(text: &str) -> bool {
     !text.chars().any(|character| {
         character == '`' || character == '\u{feff}' || (character.is_ascii_control() && character != '\t')
     })
-}
-
-/// Letters, marks, numbers, punctuation, symbols and the ASCII space.
-pub(super) fn is_printable(character: char) -> bool {
-    static PRINTABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[\pL\pM\pN\pP\pS]$").ok());
-    if character.is_ascii() {
-        return !character.is_ascii_control();
-    }
-    PRINTABLE
-        .as_ref()
-        .is_some_and(|printable| printable.is_match(character.encode_utf8(&mut [0; 4])))
 }
 
 fn quote(text: &str, delimiter: char, printable: impl Fn(char) -> bool) -> String {

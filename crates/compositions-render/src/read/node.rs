@@ -4,7 +4,6 @@ use cambium_objects::meant;
 use serde_json::Value;
 
 use crate::gofmt;
-use crate::gojson;
 use crate::path::FieldPath;
 use crate::problem::Problems;
 
@@ -132,7 +131,7 @@ impl<'v> Node<'v> {
     pub(super) fn invalid(&self, reason: &str, suggestion: impl Into<String>, problems: &mut Problems) {
         let value = match self.value {
             Some(Value::String(text)) => gofmt::quoted(text),
-            Some(other) => gojson::marshal(other),
+            Some(other) => cambium_go_text::json(other),
             None => "\"\"".to_owned(),
         };
         problems.invalid(&self.field, value, reason, suggestion);

@@ -7,8 +7,8 @@ use sha1::{Digest as _, Sha1};
 use sha2::{Sha256, Sha512};
 
 use super::{NotJson, Passed, TransformError};
+use crate::gofmt;
 use crate::regexp::Regex;
-use crate::{gofmt, gojson};
 
 /// A string transform.
 #[derive(Debug, Clone)]
@@ -147,7 +147,7 @@ impl StringConversion {
         let text = match self {
             Self::ToUpper => gofmt::plain(input).chars().map(upper).collect(),
             Self::ToLower => gofmt::plain(input).chars().map(lower).collect(),
-            Self::ToJson => gojson::marshal(json(input).map_err(TransformError::Marshal)?),
+            Self::ToJson => cambium_go_text::json(json(input).map_err(TransformError::Marshal)?),
             Self::ToBase64 => STANDARD.encode(gofmt::plain(input)),
             Self::FromBase64 => from_base64(&gofmt::plain(input))?,
             Self::ToSha1 => hexadecimal(&Sha1::digest(hashed(input).map_err(TransformError::Hash)?)),
@@ -167,7 +167,7 @@ impl StringConversion {
 fn hashed(input: &Passed) -> Result<String, NotJson> {
     Ok(match json(input)? {
         Value::String(text) => text.clone(),
-        other => gojson::marshal(other),
+        other => cambium_go_text::json(other),
     })
 }
 

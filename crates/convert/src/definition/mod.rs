@@ -17,10 +17,11 @@ mod size;
 mod up;
 
 use cambium_api::v1beta1::DefinitionType;
-use cambium_api::{v1beta1, v2beta1};
+use cambium_api::{GROUP, v1beta1, v2beta1};
 use serde_json::Value;
 
-use crate::ConvertError;
+use crate::registry::check_versions;
+use crate::{ConvertError, Converter, Registry};
 
 pub use highest::highest;
 pub use origin::{WrittenAt, edited_elsewhere, written_at};
@@ -28,6 +29,15 @@ pub use size::{ANNOTATIONS_LIMIT, check_size};
 
 /// The version that v2beta1 shows of an object that has none. It is a pre-release, so that no reference selects it by accident.
 pub const LEGACY_VERSION: &str = "0.0.0-legacy";
+
+const API_VERSIONS: [&str; 2] = [v1beta1::API_VERSION, v2beta1::API_VERSION];
+
+/// Registers the converter of every kind of definition.
+pub(crate) fn register(registry: &mut Registry) {
+    for kind in DefinitionType::ALL {
+        registry.register(GROUP, kind.kind(), Converter::new(API_VERSIONS, convert));
+    }
+}
 
 /// The object at another API version. At the one that it has already, it is unchanged.
 pub fn convert(object: Value, desired: &str) -> Result<Value, ConvertError> {
@@ -45,15 +55,7 @@ pub fn convert(object: Value, desired: &str) -> Result<Value, ConvertError> {
     if DefinitionType::of_kind(&kind).is_none() {
         return Err(ConvertError::UnknownKind { kind });
     }
-    let known = |version: &str| version == v1beta1::API_VERSION || version == v2beta1::API_VERSION;
-    if !known(&found) {
-        return Err(ConvertError::UnknownVersion { found });
-    }
-    if !known(desired) {
-        return Err(ConvertError::UnknownDesiredVersion {
-            desired: desired.to_owned(),
-        });
-    }
+    check_versions(&found, desired, &API_VERSIONS)?;
     annotation::check(&object)?;
     if found != desired {
         if desired == v2beta1::API_VERSION {

@@ -2,5 +2,6 @@
 
 mod corners;
 mod properties;
+mod registry;
 mod reviews;
 mod versions;

@@ -39,61 +39,56 @@ struct Marked {
     mark: Mark,
 }
 
-/// One mark for each alternative.
+/// One mark for each alternative, from one for each disjunction that is unified with the others: the rule for what is a default.
 ///
-/// Of the disjunctions that are unified with one another, one whose defaults are all gone does not say what is a default. Of
-/// nested ones, what an outer one does not mark is no default, whatever an inner one says.
-fn combine(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
+/// A disjunction whose defaults are all gone does not say what is a default. Where another one says it, what nobody marked is none.
+fn combine<T>(alternatives: Vec<(T, Vec<Mark>)>) -> Vec<(T, Mark)> {
+    let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
+    let counts: Vec<bool> = (0..disjunctions)
+        .map(|index| {
+            alternatives
+                .iter()
+                .any(|(_, marks)| marks[index] == Mark::Default)
+        })
+        .collect();
+    let decided = counts.contains(&true);
+    let mark_of = |marks: Vec<Mark>| {
+        let counted = marks.into_iter().zip(&counts).filter(|(_, counts)| **counts);
+        match counted.map(|(mark, _)| mark).max().unwrap_or_default() {
+            Mark::Unmarked if decided => Mark::Other,
+            mark => mark,
+        }
+    };
+    alternatives
+        .into_iter()
+        .map(|(alternative, marks)| (alternative, mark_of(marks)))
+        .collect()
+}
+
+/// The same of alternatives that were reached through nested disjunctions. Of those, what an outer one does not mark is no default, whatever an
+/// inner one says.
+fn combine_nested(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
     let marks = branches.iter().flat_map(|branch| &branch.marks);
     let with_default: HashSet<usize> = marks
+        .clone()
         .filter(|marked| marked.mark == Mark::Default)
         .map(|marked| marked.disjunction)
         .collect();
-    let nested = |branch: &Branch, root: usize| {
-        let mut combined = Mark::Unmarked;
-        for (depth, marked) in branch
-            .marks
-            .iter()
-            .filter(|marked| marked.root == root)
-            .enumerate()
-        {
-            if depth == 0 || with_default.contains(&marked.disjunction) {
-                combined = combined.max(marked.mark);
-            }
-        }
-        combined
-    };
-    let mut roots: Vec<usize> = branches
-        .iter()
-        .flat_map(|branch| &branch.marks)
-        .map(|marked| marked.root)
-        .collect();
+    let mut roots: Vec<usize> = marks.map(|marked| marked.root).collect();
     roots.sort_unstable();
     roots.dedup();
-    roots.retain(|&root| {
-        branches
-            .iter()
-            .any(|branch| nested(branch, root) == Mark::Default)
-    });
-    let combined = |branch: &Branch| {
-        let mark = roots
-            .iter()
-            .map(|&root| nested(branch, root))
-            .max()
-            .unwrap_or_default();
-        (branch.node, mark)
+    let nested = |branch: &Branch, root: usize| {
+        let marks = branch.marks.iter().filter(|marked| marked.root == root);
+        let counted = marks
+            .enumerate()
+            .filter(|(depth, marked)| *depth == 0 || with_default.contains(&marked.disjunction));
+        counted.map(|(_, marked)| marked.mark).max().unwrap_or_default()
     };
-    let mut found: Vec<_> = branches.iter().map(combined).collect();
-    if found.iter().any(|(_, mark)| *mark == Mark::Default) {
-        for (_, mark) in &mut found {
-            *mark = if *mark == Mark::Unmarked {
-                Mark::Other
-            } else {
-                *mark
-            };
-        }
-    }
-    found
+    let by_root = |branch: &Branch| {
+        let marks = roots.iter().map(|&root| nested(branch, root)).collect();
+        (branch.node, marks)
+    };
+    combine(branches.iter().map(by_root).collect())
 }
 
 /// From how many alternatives on, beside those that disjunctions offer by themselves, not all products are looked at.
@@ -276,7 +271,7 @@ impl<'p> Machine<'p> {
                 (branches, errors, enumeration) = self.enumerate(id, Extent::All);
             }
         }
-        let survivors = self.distinct(combine(&branches));
+        let survivors = self.distinct(combine_nested(&branches));
         self.known_mut(id).more = enumeration.stopped || enumeration.skipped;
         self.settle(id, survivors, errors);
     }
@@ -513,7 +508,7 @@ impl<'p> Machine<'p> {
             }
             left = next;
         }
-        let left = combine_marks(left);
+        let left = combine(left);
         if let [(atom, _)] = left.as_slice() {
             self.known_mut(id).atom = atom.clone();
             self.validate(id);
@@ -612,24 +607,4 @@ impl<'p> Machine<'p> {
             }
         }
     }
-}
-
-/// One mark for each alternative, from one per disjunction. A disjunction whose defaults are all gone does not count.
-fn combine_marks(alternatives: Vec<(Atom, Vec<Mark>)>) -> Vec<(Atom, Mark)> {
-    let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
-    let counts: Vec<bool> = (0..disjunctions)
-        .map(|index| {
-            alternatives
-                .iter()
-                .any(|(_, marks)| marks[index] == Mark::Default)
-        })
-        .collect();
-    let combine = |marks: Vec<Mark>| {
-        let counted = marks.into_iter().zip(&counts).filter(|(_, counts)| **counts);
-        counted.map(|(mark, _)| mark).max().unwrap_or_default()
-    };
-    alternatives
-        .into_iter()
-        .map(|(atom, marks)| (atom, combine(marks)))
-        .collect()
 }

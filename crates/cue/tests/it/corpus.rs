@@ -3,6 +3,7 @@
 //! `NAME.cue` is the program. `NAME.json` is its export, or `NAME.error` says `error` or `incomplete`. The files were
 //! recorded from Go's `cue`; `CAMBIUM_CUE_RECORD=1 cargo test -p cambium-cue --test corpus` records those that are missing.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test reads its settings")]
 
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::{Data, Diagnostics, Source, compile};

@@ -2,6 +2,7 @@
 //!
 //! `CAMBIUM_CUE_FUZZ=20` takes twenty times as many programs, `CAMBIUM_CUE_SEED=7` others. A difference is shown shrunk.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test reads its settings")]
 
 use cambium_cue_judge::{Answer, Oracle, Verdict, generate, ours, shrink, skip};
 use std::sync::Mutex;

@@ -1,6 +1,7 @@
 //! Our own definitions, one construction each. What is expected was recorded from KubeVela, which is asked again
 //! where it is there. `BLESS=1` records anew.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, too")]
+#![expect(clippy::disallowed_methods, reason = "a test reads its settings")]
 
 use crate::support;
 

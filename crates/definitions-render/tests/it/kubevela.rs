@@ -1,5 +1,6 @@
 //! KubeVela is the judge: our Applications, its built-in definitions, rendered by both and compared as data.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, too")]
+#![expect(clippy::disallowed_methods, reason = "a test reads its settings")]
 
 use crate::support;
 

@@ -7,7 +7,7 @@ use super::shape::{Misfit, coerce};
 use crate::field::{FieldError, FieldPath};
 use crate::model::{Additional, Schema};
 use crate::names;
-use crate::show::{json, prints};
+use cambium_go_text::{json, prints};
 
 /// Checks `apiVersion`, `kind` and `metadata` of every object embedded in `value`. The root is not checked: see
 /// [`validate_object`].

@@ -338,7 +338,7 @@ fn time(text: &str) -> Result<Value, Misfit> {
         Ok(time) => Ok(Value::from(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())),
         Err(_) => Err(Misfit(format!(
             "parsing time {0} as \"2006-01-02T15:04:05Z07:00\": cannot parse {0} as \"2006\"",
-            crate::show::quote(text)
+            cambium_go_text::quote(text)
         ))),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Walk;
 use super::outcome::{Outcome, Problem};
 use crate::model::{Constraints, Schema};
-use crate::show::quote;
+use cambium_go_text::quote;
 
 impl Walk {
     pub(super) fn junctors(&mut self, limits: &Constraints, value: &Value) -> Outcome {

@@ -6,7 +6,7 @@ use super::Reading;
 use super::outcome::{Outcome, Problem};
 use super::value_type;
 use crate::model::{Constraints, JsonType, Schema};
-use crate::show::plain_float;
+use cambium_go_text::plain_float;
 
 /// A number as Kubernetes decodes it: what does not fit 64 signed bits is a float.
 #[derive(Clone, Copy, PartialEq)]

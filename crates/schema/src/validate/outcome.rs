@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::field::{ErrorKind, FieldError, FieldPath};
-use crate::show::{json, quote, shown};
+use crate::show::shown;
+use cambium_go_text::{json, quote};
 
 /// Problems of a value, and how many checks were made of it: of several failed alternatives,
 /// the one that got furthest explains best.

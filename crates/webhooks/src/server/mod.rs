@@ -1,7 +1,7 @@
 //! The HTTPS server.
 //!
 //! ```text
-//!   accept ─► handshake ─► HTTP/1.1 or 2 ─► routes ─┬─► /convert         cambium_convert::review
+//!   accept ─► handshake ─► HTTP/1.1 or 2 ─► routes ─┬─► /convert         cambium_convert::Registry
 //!   (bounded) (resolver:                            ├─► /admit/<path>   admission::ask
 //!              swapped at                           ├─► /mutate/<path>  admission::ask_mutator
 //!              run time)                            └─► /healthz
@@ -28,7 +28,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 pub use limits::Limits;
-pub use routes::{Converter, Hooks};
+pub use routes::Hooks;
 
 use connection::connection;
 use routes::Routes;

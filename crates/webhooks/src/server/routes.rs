@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cambium_convert::{ConvertError, definition, review};
+use cambium_convert::{Registry, review};
 use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -16,23 +16,20 @@ use super::limits::Limits;
 use crate::admission::{self, Admission, AdmissionRequest, Mutator, Validator};
 use crate::registration::Asks;
 
-/// Takes an object to another API version. Its panics are answers.
-pub type Converter = Arc<dyn Fn(Value, &str) -> Result<Value, ConvertError> + Send + Sync>;
-
 /// What the server answers with.
 #[derive(Clone)]
 pub struct Hooks {
-    /// Behind `/convert`.
-    pub converter: Converter,
+    /// Behind `/convert`: who converts which kind. Panics of converters are answers.
+    pub converters: Registry,
     /// Behind `/admit/<path>` and `/mutate/<path>`.
     pub admission: Admission,
 }
 
 impl Hooks {
-    /// Conversion of definitions, and these at admission.
+    /// Conversion of Cambium's kinds, and these at admission.
     pub fn new(admission: Admission) -> Self {
         Self {
-            converter: Arc::new(definition::convert),
+            converters: Registry::of_cambium(),
             admission,
         }
     }
@@ -40,7 +37,7 @@ impl Hooks {
 
 /// The paths, and what limits them.
 pub(super) struct Routes {
-    converter: Converter,
+    converters: Arc<Registry>,
     validators: BTreeMap<&'static str, Arc<dyn Validator>>,
     mutators: BTreeMap<&'static str, Arc<dyn Mutator>>,
     limits: Limits,
@@ -60,7 +57,7 @@ impl Routes {
         let validators = hooks.admission.validators.into_iter();
         let mutators = hooks.admission.mutators.into_iter();
         Self {
-            converter: hooks.converter,
+            converters: Arc::new(hooks.converters),
             validators: validators.map(|one| (one.path(), one)).collect(),
             mutators: mutators.map(|one| (one.path(), one)).collect(),
             limits,
@@ -115,8 +112,12 @@ impl Routes {
         is_json(request.headers())?;
         let _permit = self.permit(&self.conversions).await?;
         let body = self.body(request).await?;
-        let (converter, size) = (self.converter.clone(), body.len());
-        let convert = move || Ok(review::answer_with(conversion_review(&body)?, &*converter));
+        let (converters, size) = (self.converters.clone(), body.len());
+        let convert = move || {
+            let review = conversion_review(&body)?;
+            let by_kind = |object, desired: &str| converters.convert(object, desired);
+            Ok(review::answer_with(review, &by_kind))
+        };
         if size <= AT_ONCE {
             return convert();
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::support::{AsAnnotated, MUTATING, Stage, definition, signing};
 use anyhow::Result;
+use cambium_convert::Converter;
 use cambium_testing::{eventually, eventually_some};
 use cambium_webhooks::Webhooks;
 use cambium_webhooks::admission::Admission;
@@ -232,13 +233,19 @@ async fn a_panic_in_conversion_names_the_object_and_spares_the_others() -> Resul
     let stage = Stage::set().await?;
     let listener = Stage::listener().await?;
     let mut options = stage.options(&listener)?;
-    let convert = options.converter.clone();
-    options.converter = Arc::new(move |object, desired| {
-        if object["metadata"]["name"] == "bad" {
-            panic!("cannot bear it");
-        }
-        convert(object, desired)
-    });
+    let converters = options.converters.clone();
+    let fragile = Converter::new(
+        ["core.oam.dev/v1beta1", "core.oam.dev/v2beta1"],
+        move |object, desired| {
+            if object["metadata"]["name"] == "bad" {
+                panic!("cannot bear it");
+            }
+            converters.convert(object, desired)
+        },
+    );
+    options
+        .converters
+        .register("core.oam.dev", "PolicyDefinition", fragile);
     let webhooks = Webhooks::start(stage.manager.clone(), listener, options, Admission::default()).await?;
     for name in ["fine", "bad"] {
         let made = stage

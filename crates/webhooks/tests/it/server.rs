@@ -9,6 +9,7 @@ use crate::support::{AsAnnotated, signing};
 use anyhow::Result;
 use bytes::Bytes;
 use cambium_apiserver::pki::{self, Identity};
+use cambium_convert::Converter;
 use cambium_webhooks::admission::{Admission, AdmissionRequest, Validator, Verdict};
 use cambium_webhooks::certificates::{Authority, Leaf, Resolver};
 use cambium_webhooks::server::{Clients, Hooks, Limits, Server};
@@ -507,13 +508,19 @@ async fn idle_connections_are_closed_and_make_room() -> Result<()> {
 #[tokio::test]
 async fn a_panic_is_an_answer_about_one_object() -> Result<()> {
     let mut hooks = Hooks::new(annotated_only());
-    let convert = hooks.converter.clone();
-    hooks.converter = Arc::new(move |object, desired| {
-        if object["metadata"]["name"] == "bad" {
-            panic!("cannot bear it");
-        }
-        convert(object, desired)
-    });
+    let converters = hooks.converters.clone();
+    let fragile = Converter::new(
+        ["core.oam.dev/v1beta1", "core.oam.dev/v2beta1"],
+        move |object, desired| {
+            if object["metadata"]["name"] == "bad" {
+                panic!("cannot bear it");
+            }
+            converters.convert(object, desired)
+        },
+    );
+    hooks
+        .converters
+        .register("core.oam.dev", "TraitDefinition", fragile);
     let play = Play::start(impatient(), hooks).await?;
     let (code, answer) = play
         .post("/convert", review("v1", &["good", "bad", "other"]).to_string())

@@ -1,5 +1,7 @@
 //! Backends of APIServices, and how they are registered.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 

@@ -7,6 +7,7 @@
 
 mod arbitrary;
 mod definitions;
+mod pipeline;
 mod place;
 
 use arbitrary::{bytes, mutations, query, texts, tree};

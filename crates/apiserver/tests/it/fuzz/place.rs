@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cambium_apiserver::ApiServer;
-use http::{Method, Request};
+use http::{HeaderValue, Method, Request};
 use http_body_util::{BodyExt as _, Full};
 use proptest::sample::Index;
 use proptest::test_runner::{TestCaseError, TestCaseResult};
@@ -83,6 +83,8 @@ impl Sent {
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) body: Value,
+    /// What the client is warned of.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// An object that every place has.
@@ -242,7 +244,7 @@ impl Place {
             return Err(TestCaseError::reject("no HTTP request"));
         };
         let before = PANICS.get();
-        let (code, bytes, media, ended) = self.runtime.block_on(async {
+        let (code, bytes, media, warnings, ended) = self.runtime.block_on(async {
             let response = self.server.clone().call(request).await.unwrap();
             let code = response.status().as_u16();
             let media = response
@@ -250,6 +252,12 @@ impl Place {
                 .get("content-type")
                 .and_then(|value| value.to_str().ok());
             let media = media.unwrap_or_default().to_owned();
+            let warnings: Vec<String> = response
+                .headers()
+                .get_all("warning")
+                .iter()
+                .map(warning)
+                .collect();
             let encoded = response.headers().contains_key("content-encoding");
             let mut body = response.into_body();
             let mut bytes = Vec::new();
@@ -262,7 +270,7 @@ impl Place {
             let ended = tokio::time::timeout(Duration::from_millis(10), reading)
                 .await
                 .is_ok();
-            (code, bytes, media, ended && !encoded)
+            (code, bytes, media, warnings, ended && !encoded)
         });
         let shown = format!(
             "{} {} {:?}\n{}\n→ {code} {}",
@@ -302,7 +310,7 @@ impl Place {
                 return fail("a 5xx");
             }
         }
-        Ok(Answer { code, body })
+        Ok(Answer { code, body, warnings })
     }
 
     /// What is there is what the writer was told.
@@ -380,11 +388,16 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
-    fn collection(&self) -> String {
+    /// Where its CRD is.
+    pub(crate) fn crd_path(&self) -> String {
+        format!("{}/{}.example.com", definitions::PATH, self.plural)
+    }
+
+    pub(crate) fn collection(&self) -> String {
         format!("/apis/example.com/v1/namespaces/default/{}", self.plural)
     }
 
-    fn object(&self, name: &str, spec: &Value) -> Value {
+    pub(crate) fn object(&self, name: &str, spec: &Value) -> Value {
         let kind = definitions::kind(&self.plural);
         json!({"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": name}, "spec": spec})
     }
@@ -437,11 +450,22 @@ impl Defined {
     }
 
     pub(crate) fn remove(&self, place: &Place) -> TestCaseResult {
-        let path = format!("{}/{}.example.com", definitions::PATH, self.plural);
-        place.send(Sent::new(Method::DELETE, &path))?;
+        place.send(Sent::new(Method::DELETE, &self.crd_path()))?;
         place.settle();
         Ok(())
     }
+}
+
+/// The text of a `Warning` header.
+fn warning(header: &HeaderValue) -> String {
+    let text = String::from_utf8_lossy(header.as_bytes());
+    let quoted = text
+        .strip_prefix("299 - \"")
+        .and_then(|text| text.strip_suffix('"'));
+    quoted
+        .unwrap_or(&text)
+        .replace(r#"\""#, "\"")
+        .replace(r"\\", r"\")
 }
 
 /// 5xx that upstream gives, too.

@@ -1,5 +1,12 @@
 //! What the tests share: our Applications, and KubeVela's command line to compare with.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, says what it skips, reads its settings and starts the judge"
+)]
+
 use cambium_definitions_render::{Application, Definition, Definitions, Environment, Template, render};
 use serde_json::Value;
 use std::fs;

@@ -1,0 +1,309 @@
+//! Compositions and composite resources.
+//!
+//! ```text
+//!  CompositeResourceDefinitions ─► what defines a kind, its CRDs ─┐
+//!  Compositions, CompositionRevisions ─────────────► Catalogue ───┼─► who is concerned ──► queues ──► reconcile
+//!  composite resources, claims ────────────────────► Consumers ───┤
+//!  what composite resources are composed of ───────► owners ──────┤
+//!  what functions ask to see besides ──────────────► Required ────┤
+//!  Functions ──────────────────────────────────────► who waits ───┘
+//! ```
+
+mod asking;
+mod claim;
+mod composite;
+mod composition;
+mod connection;
+mod definition;
+mod functions;
+mod gate;
+mod pipeline;
+mod required;
+mod seen;
+mod state;
+mod waiting;
+
+use crate::cluster::Cluster;
+use crate::kinds::PASSING;
+use crate::runtime::watch::Watching;
+use crate::runtime::{Cache, Children, Glances, Key, Pool, Resource};
+use crate::settings::Settings;
+use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
+use cambium_api::names::label;
+use cambium_compositions::definition::crd_state;
+use cambium_compositions::{ByRevision, CompositionFetcher, FromComposition, Pace, Refusal};
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{ApiResource, ListParams};
+use serde_json::Value;
+use state::{Defined, Served, State};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+pub(crate) use gate::validators;
+pub(crate) use state::CompositeKey;
+
+/// The label of the object that remembers which numbers were issued.
+const MARKS_LABEL: &str = "composition.cambium.dev/high-water-marks";
+/// Its name, in the system's namespace.
+const MARKS_NAME: &str = "cambium-composition-numbers";
+
+/// How long to wait before something is asked for again.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// What the reconcilers of compositions need.
+pub(crate) struct Context {
+    pub(crate) cluster: Cluster,
+    pub(crate) state: Arc<State>,
+    definitions: Arc<Cache>,
+    compositions: Arc<Cache>,
+    revisions: Arc<Cache>,
+    /// The highest numbers that were issued, by composition.
+    marks: Arc<Cache>,
+    /// Where functions answer.
+    functions: Arc<Cache>,
+    /// Calls them.
+    calls: functions::Calls,
+    /// Composite resources and claims, by kind.
+    kinds: Children,
+    /// What composite resources are composed of, by kind.
+    composed: Children,
+    /// What functions ask to see besides, by kind.
+    required: Glances,
+    /// Where patches and functions are evaluated: outside locks and async workers.
+    rendering: Arc<Pool>,
+    settings: Settings,
+    watches: OnceLock<Vec<Watching>>,
+}
+
+impl Context {
+    pub(crate) fn new(cluster: Cluster, rendering: Arc<Pool>, settings: Settings) -> Self {
+        let fetcher: Box<dyn CompositionFetcher + Send + Sync> = match settings.composition_revisions {
+            true => Box::new(ByRevision),
+            false => Box::new(FromComposition),
+        };
+        let pace = settings.automatic_moves_per_second.map(Pace::new);
+        let state = Arc::new(State::new(fetcher, settings.label_edits, pace));
+        let cache = |resource: ApiResource, changed: fn(&State, &crate::runtime::Change)| {
+            let state = state.clone();
+            Cache::new(resource, move |change| changed(&state, &change))
+        };
+        let children = |selector: Option<String>, changed: state::ChildChanged| {
+            let state = state.clone();
+            cluster.children(selector, move |gvk, change| changed(&state, gvk, &change))
+        };
+        Self {
+            definitions: cache(definition::resource(), State::definition_changed),
+            compositions: cache(ApiResource::erase::<Composition>(&()), State::composition_changed),
+            revisions: cache(
+                ApiResource::erase::<CompositionRevision>(&()),
+                State::revision_changed,
+            ),
+            marks: cache(ApiResource::erase::<ConfigMap>(&()), State::marks_changed),
+            functions: cache(ApiResource::erase::<Function>(&()), State::function_changed),
+            calls: functions::Calls::default(),
+            kinds: children(None, State::composite_changed),
+            composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
+            required: {
+                let state = state.clone();
+                cluster.glances(move |gvk, heard| state.required_heard(gvk, &heard))
+            },
+            state,
+            cluster,
+            rendering,
+            settings,
+            watches: OnceLock::new(),
+        }
+    }
+
+    /// Begins to watch, unless it does already, and waits until everything has been seen once: definitions first, then all that they
+    /// define.
+    pub(crate) async fn synced(&self) {
+        if self.state.is_ready() {
+            return;
+        }
+        self.watches.get_or_init(|| {
+            let marks = self.cluster.watch().labels(MARKS_LABEL);
+            let marks = marks.spawn(self.marks.clone());
+            let all = [
+                &self.definitions,
+                &self.compositions,
+                &self.revisions,
+                &self.functions,
+            ];
+            let mut watches: Vec<Watching> = all.map(|cache| self.cluster.follow(cache)).into();
+            watches.push(marks);
+            watches
+        });
+        for cache in [
+            &self.definitions,
+            &self.compositions,
+            &self.revisions,
+            &self.functions,
+            &self.marks,
+        ] {
+            cache.synced().await;
+        }
+        for defined in self.state.all_defined() {
+            for (crd, resource) in defined.kinds() {
+                if let Some(served) = self.find_served(&crd, &defined.uid).await {
+                    self.see(&defined, &crd, &resource, served).await;
+                }
+            }
+        }
+        self.state.set_ready();
+    }
+
+    /// Whether the API server serves a CRD for the definition with this identity, whatever the definition's status says. What cannot be found
+    /// out is asked for again when the definition is looked at.
+    async fn find_served(&self, crd: &str, uid: &str) -> Option<Served> {
+        let api: Api<CustomResourceDefinition> = self.cluster.all();
+        for _ in 0..PASSING {
+            match api.get_opt(crd).await {
+                Ok(live) => return Some(Served::by(&crd_state(uid, live.as_ref()))),
+                Err(error) => tracing::warn!(crd, %error, "cannot be read"),
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+        None
+    }
+
+    /// Has all composite resources or claims of a kind watched, if it is served; whether all that there is was seen.
+    async fn see(&self, defined: &Defined, crd: &str, resource: &Resource, served: Served) -> bool {
+        if matches!(served, Served::No | Served::Foreign) {
+            self.state.note_served(defined, crd, served);
+            return true;
+        }
+        // Before anything of it is seen: who answers for it must be known by then.
+        if self.composites(resource).is_none() {
+            self.state.note_served(defined, crd, Served::Unseen);
+        }
+        match self.kinds.ensure(resource).await {
+            Ok(_) => {
+                self.state.note_served(defined, crd, Served::Seen);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(crd, %error, "what it defines cannot be seen; trying again");
+                false
+            }
+        }
+    }
+
+    /// The schema of a kind that somebody defines; nothing if the API server does so itself.
+    async fn schema(&self, api_version: &str, kind: &str) -> Result<Option<Value>, String> {
+        let resource = self.cluster.mapper.resolve(api_version, kind).await;
+        let resource = resource.map_err(|error| error.to_string())?.api_resource;
+        let api: Api<CustomResourceDefinition> = self.cluster.all();
+        let name = format!("{}.{}", resource.plural, resource.group);
+        let found = api.get_opt(&name).await.map_err(|error| error.to_string())?;
+        let versions = found.into_iter().flat_map(|found| found.spec.versions);
+        let version = versions
+            .into_iter()
+            .find(|version| version.name == resource.version);
+        let schema = version.and_then(|version| version.schema?.open_api_v3_schema);
+        Ok(schema.map(|schema| serde_json::json!(schema)))
+    }
+
+    /// Whether composite resources or claims may use compositions for this kind, and have not been seen.
+    fn has_unseen(&self, type_: &TypeReference) -> bool {
+        let kinds = self.state.kinds_for(type_);
+        let unseen = kinds
+            .iter()
+            .any(|(_, crd, resource)| match self.state.served(crd) {
+                Some(Served::No) => false,
+                Some(Served::Seen) => self.composites(resource).is_none(),
+                Some(Served::Unseen | Served::Foreign) | None => true,
+            });
+        unseen || !self.state.unread_for(type_).is_empty()
+    }
+
+    /// Works until it is dropped.
+    pub(crate) async fn run(self: &Arc<Self>) {
+        self.synced().await;
+        let state = &self.state;
+        let (definitions, compositions) = (self.clone(), self.clone());
+        let (composites, claims) = (self.clone(), self.clone());
+        tokio::join!(
+            state
+                .definitions
+                .work(2, move |name| definition::reconcile(name, definitions.clone())),
+            state
+                .compositions
+                .work(2, move |name| composition::reconcile(name, compositions.clone())),
+            state
+                .composites
+                .work(self.settings.workers, move |key| composite::reconcile(
+                    key,
+                    composites.clone()
+                )),
+            state
+                .claims
+                .work(self.settings.workers, move |key| claim::reconcile(
+                    key,
+                    claims.clone()
+                )),
+        );
+    }
+
+    /// A kind was defined, or is gone.
+    pub(crate) fn kind_changed(&self, crd: &str, group: &str, gone: bool) {
+        if gone {
+            self.composed.forget(group);
+            self.required.forget(group);
+        }
+        self.state.kind_changed(crd, group);
+    }
+
+    /// Looks for what was not seen, before it is said not to be there: watches come in any order, and may be late. Whether it is there.
+    async fn look_for_missing(&self, refusal: &Refusal) -> kube::Result<bool> {
+        let (cache, name) = match refusal {
+            Refusal::MissingComposition(name) => (&self.compositions, name),
+            Refusal::MissingRevision(name) => (&self.revisions, name),
+            _ => return Ok(false),
+        };
+        if cache.get(&Key::cluster(name)).is_some() {
+            return Ok(false);
+        }
+        self.cluster.kind(cache).ask(name).await
+    }
+
+    /// Looks for the compositions that a selector allows and that were not seen, or not as they are now, before it is said that there is none: the
+    /// watch of compositions may be later than that of composite resources. Whether there are any.
+    async fn look_for_selected(&self, refusal: &Refusal) -> kube::Result<bool> {
+        let Refusal::NoComposition(selector) = refusal else {
+            return Ok(false);
+        };
+        let cache = &self.compositions;
+        let api = self.cluster.everywhere(cache.resource());
+        let labels = selector.as_ref().map(ToString::to_string).unwrap_or_default();
+        let listed = api.list_metadata(&ListParams::default().labels(&labels)).await?;
+        let version = |key: &Key| cache.get(key)?.metadata().resource_version;
+        let mut is_there = false;
+        for listed in listed {
+            let key = Key::of(&listed.metadata);
+            let seen = version(&key);
+            if seen == listed.metadata.resource_version {
+                continue;
+            }
+            if let Some(found) = api.get_opt(&key.name).await? {
+                cache.learn(found);
+                is_there |= version(&key) != seen;
+            }
+        }
+        Ok(is_there)
+    }
+
+    /// Whether there is nothing left to do, as far as it knows.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = &self.state;
+        let makers = state.definitions.is_idle() && state.compositions.is_idle();
+        makers && state.composites.is_idle() && state.claims.is_idle()
+    }
+
+    /// The cache of composite resources or claims of a kind.
+    fn composites(&self, resource: &Resource) -> Option<Arc<Cache>> {
+        self.kinds.get(&resource.gvk())
+    }
+}

@@ -1,0 +1,6 @@
+//! What becomes of objects, stage by stage and as a whole.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod stages;
+mod versions;
