@@ -53,13 +53,18 @@ fn answer(tables: &[Table], answer: &impl Serialize, printed: Printed) -> Result
     match printed.format() {
         None => {
             let tables = tables.iter().filter(|table| !table.is_empty());
-            let texts: Vec<String> = match printed.names() {
-                Names::Counted => tables.map(Table::text).collect(),
-                Names::Listed => tables.map(Table::wide_text).collect(),
-            };
+            let texts: Vec<String> = tables.map(|table| text(table, printed)).collect();
             output::write(&texts.join("\n"))
         }
         Some(format) => print(answer, format),
+    }
+}
+
+/// A table for a person, who may want all of it.
+fn text(table: &Table, printed: Printed) -> String {
+    match printed.names() {
+        Names::Counted => table.text(),
+        Names::Listed => table.wide_text(),
     }
 }
 

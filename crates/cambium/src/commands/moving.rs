@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use super::diff::unified;
 use super::reading::{Reach, Reading, applications};
-use super::{ask, or_none, print};
-use crate::cli::{Format, Rollback, Upgrade};
+use super::{ask, or_none, print, text};
+use crate::cli::{Printed, Rollback, Upgrade};
 use crate::exit::{NotFound, Refusals, WrongUse};
 use crate::output;
 use crate::table::Table;
@@ -44,7 +44,7 @@ pub(crate) async fn upgrade(options: &Upgrade) -> Result<()> {
         application,
         &plan,
         options.dry_run,
-        options.asking.printed.format(),
+        options.asking.printed,
     )
     .await
 }
@@ -101,7 +101,7 @@ pub(crate) async fn rollback(options: &Rollback) -> Result<()> {
         application,
         &plan,
         options.dry_run,
-        options.asking.printed.format(),
+        options.asking.printed,
     )
     .await
 }
@@ -112,7 +112,7 @@ async fn carry_out(
     application: &Value,
     plan: &MovePlan,
     dry_run: bool,
-    output: Option<Format>,
+    printed: Printed,
 ) -> Result<()> {
     let name = application["metadata"]["name"].as_str().unwrap_or_default();
     let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -124,7 +124,7 @@ async fn carry_out(
         ))
         .into());
     }
-    show(application, plan, output)?;
+    show(application, plan, printed)?;
     let lock = application["metadata"]["annotations"][annotation::LOCK].as_str();
     if plan.spec == application["spec"] && plan.lock.as_deref() == lock {
         output::note(&format!("application/{name}: nothing to change"));
@@ -162,8 +162,8 @@ async fn carry_out(
 }
 
 /// The references that move, and all else that changes.
-fn show(application: &Value, plan: &MovePlan, format: Option<Format>) -> Result<()> {
-    if let Some(format) = format {
+fn show(application: &Value, plan: &MovePlan, printed: Printed) -> Result<()> {
+    if let Some(format) = printed.format() {
         return print(plan, format);
     }
     let mut table = Table::new(&["PLACE", "REFERENCE", "NEW REFERENCE", "VERSION", "NEW VERSION"]);
@@ -173,7 +173,7 @@ fn show(application: &Value, plan: &MovePlan, format: Option<Format>) -> Result<
         table.add([one.path.clone(), from, to, version, new_version]);
     }
     if !plan.moves.is_empty() {
-        output::write(&table.text())?;
+        output::write(&text(&table, printed))?;
     }
     if plan.beyond_references {
         let yaml = |spec: &Value| serde_saphyr::to_string(spec);

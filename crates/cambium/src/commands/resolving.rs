@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::locking::application_in;
 use super::reading::{Reach, Reading};
-use super::{ask, or_none, print};
+use super::{ask, or_none, print, text};
 use crate::cli::Resolve;
 use crate::exit::Refusals;
 use crate::table::Table;
@@ -37,9 +37,10 @@ pub(crate) async fn resolve(options: &Resolve) -> Result<()> {
         false => Detail::Answer,
     };
     let references = answers(&inventory, &namespace, application, detail)?;
-    match options.asking.printed.format() {
+    let printed = options.asking.printed;
+    match printed.format() {
         Some(format) => print(&references, format)?,
-        None => output::write(&(table(&references).text() + &explained(&references)))?,
+        None => output::write(&(text(&table(&references), printed) + &explained(&references)))?,
     }
     let refused: Vec<Refused> = references
         .into_iter()

@@ -179,3 +179,44 @@ pub(crate) fn instance(schema: &Value, seed: u64, depth: usize) -> Value {
         _ => json!(pick),
     }
 }
+
+/// A schema that refuses more here and there.
+pub(crate) fn tightened(schema: &Value, seed: u64) -> Value {
+    let mut schema = schema.clone();
+    let next = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+    let pick = (next >> 33) % 4;
+    match (schema["type"].as_str(), pick) {
+        (Some("integer" | "number"), 0 | 1) => schema["maximum"] = json!(1),
+        (Some("integer"), 2) => schema["type"] = json!("boolean"),
+        (Some("string"), 0 | 1) => schema["maxLength"] = json!(1),
+        (Some("string"), 2) => schema["enum"] = json!(["b", "abc"]),
+        (Some("array"), 0) => schema["maxItems"] = json!(0),
+        (Some("object"), 0) => schema["required"] = json!(["b"]),
+        (Some("object"), 1) => {
+            schema["x-kubernetes-validations"] =
+                json!([{"rule": "!has(self.a) && !has(self.b)", "message": "not \"so\""}]);
+        }
+        (Some("object"), 2) if schema["properties"]["a"].is_object() => {
+            schema["properties"].as_object_mut().unwrap().remove("a");
+            schema.as_object_mut().unwrap().remove("required");
+        }
+        _ => {}
+    }
+    for (index, part) in ["properties", "items", "additionalProperties"]
+        .into_iter()
+        .enumerate()
+    {
+        let seed = next ^ index as u64;
+        match (part, &mut schema[part]) {
+            (_, Value::Null) => drop(schema.as_object_mut().unwrap().remove(part)),
+            ("properties", Value::Object(fields)) => {
+                for (index, field) in fields.values_mut().enumerate() {
+                    *field = tightened(field, seed.wrapping_add(7 * index as u64));
+                }
+            }
+            (_, inner @ Value::Object(_)) => *inner = tightened(inner, seed),
+            _ => {}
+        }
+    }
+    schema
+}
