@@ -1,6 +1,6 @@
 //! The commands that ask a cluster and move applications, as a person uses them.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::sandbox;
 

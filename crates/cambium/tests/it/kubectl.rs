@@ -1,7 +1,5 @@
 //! The program and a real `kubectl`, as a person uses them.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::program::{Cambium, kubectl_or_skip};
 
 const DEPLOYMENT: &str = r#"

@@ -1,7 +1,5 @@
 //! What is wrong with a definition, and what one means that has nothing wrong in it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::definitions::{claimed, lakes, typed, version, with};
 use cambium_api::crossplane::{Scope, TypeReference, UpdatePolicy};
 use cambium_compositions::Layout;

@@ -113,7 +113,7 @@ fn candidate(world: &World, revision: &Revision) -> bool {
 fn highest(world: &World) -> Option<&Revision> {
     let by_content = world.lineage.scheme() == Scheme::ContentAddressed;
     let open = |revision: &&Revision| {
-        !world.closed.contains(revision.name()) && !(by_content && revision.altered().is_some())
+        !(world.closed.contains(revision.name()) || by_content && revision.altered().is_some())
     };
     let selected =
         |revision: &&Revision| !world.selects_even || world.policy == Policy::Manual || is_even(revision);

@@ -1,5 +1,7 @@
 //! The publish gate.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use crate::fixtures::content;
 use cambium_lineage::{
     Candidate, Content, Digest, Findings, Lineage, Next, Revision, Scheme, Version, publish,
