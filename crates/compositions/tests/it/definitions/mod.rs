@@ -1,5 +1,7 @@
 //! Definitions to test with.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use cambium_api::crossplane::CompositeResourceDefinition;
 use serde_json::{Value, json};
 
