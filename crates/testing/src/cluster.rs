@@ -1,7 +1,7 @@
 //! One way to get a cluster, whichever it is.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context as _, Result};
 use cambium_apiserver::{ApiServer, User};
@@ -51,7 +51,7 @@ pub struct TestCluster {
 
 enum Place {
     Embedded(ApiServer),
-    Kubernetes(Plane),
+    Kubernetes(Arc<Plane>),
 }
 
 impl TestCluster {
@@ -71,6 +71,18 @@ impl TestCluster {
         }
     }
 
+    /// The same cluster once more, if it is a real one.
+    pub fn again(&self) -> Option<Self> {
+        match &self.place {
+            Place::Embedded(_) => None,
+            Place::Kubernetes(plane) => Some(Self {
+                client: self.client.clone(),
+                place: Place::Kubernetes(plane.clone()),
+                refused: self.refused.clone(),
+            }),
+        }
+    }
+
     async fn fresh() -> Result<Self> {
         Self::embedded(ApiServer::builder().authority(AUTHORITY.as_str())).await
     }
@@ -79,7 +91,7 @@ impl TestCluster {
         let plane = plane.context("a real cluster")?;
         Ok(Self {
             client: plane.client().await?,
-            place: Place::Kubernetes(plane),
+            place: Place::Kubernetes(Arc::new(plane)),
             refused: Refused::default(),
         })
     }

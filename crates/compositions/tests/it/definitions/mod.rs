@@ -1,7 +1,5 @@
 //! Definitions to test with.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use cambium_api::crossplane::CompositeResourceDefinition;
 use serde_json::{Value, json};
 
