@@ -13,6 +13,7 @@ mod log;
 mod manager;
 mod output;
 mod platform;
+mod probes;
 mod render;
 mod served;
 mod table;

@@ -14,6 +14,7 @@ use crate::cli;
 use crate::client;
 use crate::output;
 use crate::platform::{Plan, Platform, Served};
+use crate::probes::Probes;
 use crate::up::stop_signal;
 
 /// Runs until it is told to stop.
@@ -57,9 +58,14 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
         }),
         identity: (!options.no_leader_election).then_some(identity),
     };
+    let probes = match options.work.metrics_bind_address {
+        Some(address) => Some(Probes::start(address, plan.settings.metrics.clone()).await?),
+        None => None,
+    };
     let platform = Platform::start(client, plan)
         .await
         .context("the manager did not start")?;
+    probes.iter().for_each(Probes::set_ready);
     tracing::info!("ready");
     stop_signal().await?;
     tracing::info!("stopping");

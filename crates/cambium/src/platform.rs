@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use cambium_controllers::runtime::{Election, lease};
-use cambium_controllers::{Authors, Identities, Manager, Settings};
+use cambium_controllers::{Authors, Identities, LEASE, Manager, Settings};
 use cambium_webhooks::registration::Reach;
 use cambium_webhooks::server::Clients;
 use cambium_webhooks::{Options, Webhooks};
@@ -59,6 +59,7 @@ impl Platform {
             namespace: plan.namespace.clone(),
             ..plan.settings
         };
+        let metrics = settings.metrics.clone();
         let manager = Manager::new(client.clone(), settings)
             .await
             .context("failed to ask the API server for its version")?;
@@ -72,6 +73,7 @@ impl Platform {
                 let reach = webhooks.reach.unwrap_or_else(|| Reach::local(address));
                 let options = Options {
                     clients: webhooks.clients,
+                    metrics,
                     ..Options::new(plan.namespace.clone(), reach)
                 };
                 Some(Webhooks::start(client.clone(), listener, options, manager.admission()).await?)
@@ -82,9 +84,9 @@ impl Platform {
             }
         };
         manager.synced().await;
-        let election = plan.identity.map(|identity| {
-            Election::start(client, lease::Settings::new(plan.namespace, "cambium", identity))
-        });
+        let election = plan
+            .identity
+            .map(|identity| Election::start(client, lease::Settings::new(plan.namespace, LEASE, identity)));
         let leadership = election.as_ref().map(Election::leadership);
         let task = tokio::spawn(async move {
             match leadership {

@@ -39,10 +39,11 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(client: &Client, settings: &Settings) -> Self {
-        let client = patience(client, settings.patience);
+        let client = patience(client, settings.patience, &settings.metrics);
         Self {
             mapper: Mapper::new(client.clone()),
-            events: Events::start(client.clone(), "cambium", settings.instance.clone()),
+            events: Events::start(client.clone(), "cambium", settings.instance.clone())
+                .counted(settings.metrics.clone()),
             clock: settings.clock.clone(),
             client,
         }

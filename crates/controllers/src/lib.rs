@@ -27,5 +27,5 @@ pub mod runtime;
 pub use cambium_definitions::LocalDefinitions;
 pub use cambium_definitions::identity::{Authors, Identities, Otherwise};
 pub use cambium_functions::Plain;
-pub use manager::Manager;
+pub use manager::{LEASE, Manager};
 pub use settings::Settings;

@@ -5,6 +5,7 @@ use crate::runtime::{Leadership, Pool, run_while_leader};
 use crate::settings::Settings;
 use crate::{compositions, definitions, kinds};
 use cambium_definitions_render::ClusterVersion;
+use cambium_metrics::Metrics;
 use cambium_webhooks::admission::Admission;
 use kube::Client;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use tokio::sync::watch;
 
 /// The controllers of definitions and applications, of compositions and composite resources.
 pub struct Manager {
+    metrics: Metrics,
     definitions: Arc<definitions::Context>,
     compositions: Arc<compositions::Context>,
 }
@@ -31,6 +33,7 @@ impl Manager {
         let (also_cluster, also_rendering) = (cluster.clone(), rendering.clone());
         let compositions = compositions::Context::new(also_cluster, also_rendering, settings.clone());
         Ok(Self {
+            metrics: settings.metrics.clone(),
             definitions: Arc::new(definitions::Context::new(cluster, version, rendering, settings)),
             compositions: Arc::new(compositions),
         })
@@ -63,11 +66,35 @@ impl Manager {
 
     /// Works whenever it leads, until the election is over.
     pub async fn run_while_leading(&self, leadership: watch::Receiver<Leadership>) {
-        run_while_leader(leadership, || self.run()).await;
+        self.metrics.leads(LEASE, false);
+        run_while_leader(leadership, || async {
+            let _leading = Leading::with(&self.metrics);
+            self.run().await;
+        })
+        .await;
     }
 
     /// Whether there is nothing left to do, as far as it knows.
     pub fn is_idle(&self) -> bool {
         self.definitions.is_idle() && self.compositions.is_idle()
+    }
+}
+
+/// The lease that managers compete for.
+pub const LEASE: &str = "cambium";
+
+/// Counts as leading until it is dropped, which is how work ends when the lease is lost.
+struct Leading<'a>(&'a Metrics);
+
+impl<'a> Leading<'a> {
+    fn with(metrics: &'a Metrics) -> Self {
+        metrics.leads(LEASE, true);
+        Self(metrics)
+    }
+}
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        self.0.leads(LEASE, false);
     }
 }

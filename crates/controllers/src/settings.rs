@@ -6,6 +6,7 @@ use cambium_definitions::LocalDefinitions;
 use cambium_definitions::identity::Identities;
 use cambium_functions::Plain;
 use cambium_lineage::Retention;
+use cambium_metrics::Metrics;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -53,6 +54,8 @@ pub struct Settings {
     pub identities: Identities,
     /// What its events say it is.
     pub instance: String,
+    /// What it counts about itself.
+    pub metrics: Metrics,
     /// What time it is.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
@@ -79,6 +82,7 @@ impl Default for Settings {
             local_definitions: LocalDefinitions::Used,
             identities: Identities::default(),
             instance: "cambium".to_owned(),
+            metrics: Metrics::default(),
             clock: Arc::new(Timestamp::now),
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cambium_api::crds::{self, Committed};
 use cambium_convert::Registry;
+use cambium_metrics::Metrics;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Client;
 use tokio::net::TcpListener;
@@ -43,6 +44,8 @@ pub struct Options {
     pub clients: Clients,
     /// Who converts which kind.
     pub converters: Registry,
+    /// What is counted.
+    pub metrics: Metrics,
     /// What time it is.
     pub clock: Clock,
     /// How long to wait at the start, for an API server that is not well and for CRDs to be served.
@@ -64,6 +67,7 @@ impl Options {
             limits: Limits::default(),
             clients: Clients::Anybody,
             converters: Registry::of_cambium(),
+            metrics: Metrics::default(),
             clock: Arc::new(jiff::Timestamp::now),
             patience: Duration::from_secs(60),
         }
@@ -140,6 +144,7 @@ impl Webhooks {
         let hooks = Hooks {
             converters: options.converters,
             admission,
+            metrics: options.metrics,
         };
         let resolver = keeper.resolver.clone();
         let server = Server::start_for(listener, resolver.clone(), hooks, options.limits, options.clients)?;

@@ -131,6 +131,9 @@ impl ApplicationIdentities {
 /// How the controllers work.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Work {
+    /// The address to serve /metrics, /healthz and /readyz on, without TLS, as in 127.0.0.1:8080 [default: none].
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) metrics_bind_address: Option<SocketAddr>,
     /// Revisions of a definition to keep besides the current one and those in use.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) definition_revision_limit: usize,

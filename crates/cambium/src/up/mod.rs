@@ -13,6 +13,8 @@ use cambium_api::names::{CROSSPLANE_NAMESPACE, FIELD_MANAGER, SYSTEM_NAMESPACE};
 use cambium_api::rbac;
 use cambium_apiserver::private;
 use cambium_apiserver::store::OpenError;
+use cambium_controllers::Settings;
+use cambium_metrics::Metrics;
 use cambium_webhooks::server::Clients;
 use futures::future::try_join_all;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -21,6 +23,7 @@ use kube::{Api, Client, ResourceExt as _};
 use crate::cli::Up;
 use crate::manager::settings;
 use crate::platform::{Plan, Platform, Served, ensure_namespace};
+use crate::probes::Probes;
 use cluster::Cluster;
 
 /// What a user can mend.
@@ -84,10 +87,21 @@ async fn up(options: &Up) -> anyhow::Result<()> {
             None
         }
     };
+    // Those of the first cluster.
+    let metrics = Metrics::default();
+    let probes = match options.work.metrics_bind_address {
+        Some(address) => Some(Probes::start(address, metrics.clone()).await?),
+        None => None,
+    };
     let mut platforms = Vec::new();
     for cluster in clusters.iter().filter(|_| !options.bare) {
-        platforms.push(platform(cluster, options).await?);
+        let metrics = match platforms.is_empty() {
+            true => metrics.clone(),
+            false => Metrics::default(),
+        };
+        platforms.push(platform(cluster, options, metrics).await?);
     }
+    probes.iter().for_each(Probes::set_ready);
     if options.demo
         && let Err(error) = demo::run(&clusters[0]).await
     {
@@ -108,11 +122,14 @@ async fn up(options: &Up) -> anyhow::Result<()> {
 }
 
 /// Our kinds, controllers and webhooks, in a cluster of this process.
-async fn platform(cluster: &Cluster, options: &Up) -> anyhow::Result<Platform> {
+async fn platform(cluster: &Cluster, options: &Up, metrics: Metrics) -> anyhow::Result<Platform> {
     let client = Client::new(cluster.server.clone(), "default");
     let plan = Plan {
         namespace: SYSTEM_NAMESPACE.to_owned(),
-        settings: settings(&options.work),
+        settings: Settings {
+            metrics,
+            ..settings(&options.work)
+        },
         webhooks: Some(Served {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             reach: None,

@@ -1,6 +1,6 @@
 //! `cambium manager` against a cluster that is there already.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -63,7 +63,7 @@ fn free_address() -> String {
 
 /// Everything that a manager must do for a cluster, in a namespace of that name.
 async fn serves(kubeconfig: &Path) {
-    let address = free_address();
+    let (address, probes) = (free_address(), free_address());
     let url = format!("https://{address}");
     let arguments = [
         "--webhook-url",
@@ -72,8 +72,14 @@ async fn serves(kubeconfig: &Path) {
         &address,
         "--identity",
         "one",
+        "--metrics-bind-address",
+        &probes,
     ];
     let manager = Manager::start(kubeconfig, &arguments);
+    assert!(
+        scraped(&probes, "/readyz").starts_with("HTTP/1.1 200"),
+        "it says ready when it is"
+    );
     let client = client(kubeconfig, None).await;
     namespace(&client, "team").await;
 
@@ -109,9 +115,33 @@ async fn serves(kubeconfig: &Path) {
     apply(&client, "team", &definition("web", &next)).await.unwrap();
     moved(&client, "front=web@1.4.0").await;
     assert_eq!(holder(&client).await.as_deref(), Some("one"));
+    let counted = [
+        "leader_election_master_status{name=\"cambium\"} 1",
+        "cambium_moves_total{kind=\"Application\",result=\"upgraded\"} 1",
+        "controller_runtime_reconcile_total{controller=\"definition\",result=\"success\"}",
+        "controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/convert\"}",
+        "rest_client_requests_total{code=\"200\",method=\"PATCH\"}",
+        "workqueue_depth{name=\"application\"} 0",
+    ];
+    eventually("the manager counts what it does", || async {
+        let text = scraped(&probes, "/metrics");
+        Ok(counted.iter().all(|line| text.contains(line)))
+    })
+    .await
+    .unwrap();
     manager.terminate();
     let holder = holder(&client).await.unwrap_or_default();
     assert_eq!(holder, "", "the lease is given back");
+}
+
+/// What is answered at a path, with the status line.
+fn scraped(address: &str, path: &str) -> String {
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
 }
 
 async fn namespace(client: &Client, name: &str) {

@@ -85,6 +85,13 @@ impl Context {
         };
         let pace = settings.automatic_moves_per_second.map(Pace::new);
         let state = Arc::new(State::new(fetcher, settings.label_edits, pace));
+        let metrics = &settings.metrics;
+        state
+            .definitions
+            .count(metrics.queue("compositeresourcedefinition"));
+        state.compositions.count(metrics.queue("composition"));
+        state.composites.count(metrics.queue("composite"));
+        state.claims.count(metrics.queue("claim"));
         let cache = |resource: ApiResource, changed: fn(&State, &crate::runtime::Change)| {
             let state = state.clone();
             Cache::new(resource, move |change| changed(&state, &change))

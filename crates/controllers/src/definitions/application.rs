@@ -12,7 +12,7 @@ use cambium_api::names::{condition, finalizer, label, reason};
 use cambium_api::v1beta1::ApplicationStatus;
 use cambium_definitions::Refused;
 use cambium_definitions::application::{
-    Draft, Happened, Object, Plan, Record, Recorded, Scopes, Work, applied, deleting_status, events,
+    Draft, Events, Happened, Object, Plan, Record, Recorded, Scopes, Work, applied, deleting_status, events,
     ever_wanted, is_made_by, is_orphaning, kinds_with_ignored_fields, not_ours, plan as plan_objects,
     plan_deletion, resolved, status, stuck_status, superfluous, without_ignored_fields,
 };
@@ -634,6 +634,7 @@ impl Run<'_> {
         // Told once it is written: what is tried again is not told again.
         self.patch_status(json!(after)).await?;
         let told = events(&before, &after);
+        self.count_moves(&told);
         let normal = told.normal.into_iter();
         let normal = normal.map(|(reason, note)| (Severity::Normal, reason.to_owned(), note));
         let warnings = told.warnings.into_iter();
@@ -643,6 +644,20 @@ impl Run<'_> {
             cluster.tell(&self.application, severity, reason, "Reconcile", note);
         }
         Ok(after)
+    }
+
+    fn count_moves(&self, told: &Events) {
+        let normal = told.normal.iter().map(|(reason, _)| *reason);
+        let warnings = told.warnings.iter().map(|(reason, _)| reason.as_str());
+        for said in normal.chain(warnings) {
+            let result = match said {
+                reason::UPGRADED => "upgraded",
+                reason::DOWNGRADED => "downgraded",
+                reason::UPGRADE_FAILED => "failed",
+                _ => continue,
+            };
+            self.context.settings.metrics.moved("Application", result);
+        }
     }
 
     async fn patch_status(&self, status: Value) -> kube::Result<()> {

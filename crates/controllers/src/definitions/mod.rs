@@ -67,6 +67,8 @@ impl Context {
         settings: Settings,
     ) -> Self {
         let state = Arc::new(State::new(settings.local_definitions));
+        state.definitions.count(settings.metrics.queue("definition"));
+        state.applications.count(settings.metrics.queue("application"));
         let children = {
             let state = state.clone();
             let selector = Some(label::APPLICATION.to_owned());

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use cambium_metrics::Metrics;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1;
@@ -60,6 +61,7 @@ pub enum Severity {
 pub struct Events {
     queue: mpsc::Sender<Event>,
     lost: Arc<AtomicU64>,
+    metrics: Metrics,
 }
 
 impl Events {
@@ -77,7 +79,16 @@ impl Events {
         };
         tokio::spawn(sender.run(events));
         let lost = Arc::default();
-        Self { queue, lost }
+        Self {
+            queue,
+            lost,
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// Counts events that are lost.
+    pub fn counted(self, metrics: Metrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Records an event, at once and whatever happens. If too many wait, it is lost.
@@ -92,8 +103,11 @@ impl Events {
             "{}",
             event.note
         );
-        if self.queue.try_send(event).is_err() && self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
-            tracing::warn!("events are recorded faster than they can be sent; some are lost");
+        if self.queue.try_send(event).is_err() {
+            self.metrics.event_dropped();
+            if self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
+                tracing::warn!("events are recorded faster than they can be sent; some are lost");
+            }
         }
     }
 

@@ -5,22 +5,27 @@
 
 use std::time::Duration;
 
+use cambium_metrics::Metrics;
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
 use tower::service_fn;
 
 /// The same client, whose requests fail when they are not answered in time, body and all. Of a watch, only the
-/// beginning is waited for.
-pub fn patience(client: &Client, limit: Duration) -> Client {
-    let inner = client.clone();
+/// beginning is waited for. Requests are counted.
+pub fn patience(client: &Client, limit: Duration, metrics: &Metrics) -> Client {
+    let (inner, metrics) = (client.clone(), metrics.clone());
     let service = service_fn(move |request: http::Request<Body>| {
-        let inner = inner.clone();
+        let (inner, metrics) = (inner.clone(), metrics.clone());
         async move {
-            match tokio::time::timeout(limit, answer(&inner, request)).await {
+            let method = request.method().clone();
+            let answer = match tokio::time::timeout(limit, answer(&inner, request)).await {
                 Ok(answer) => answer,
                 Err(elapsed) => Err(kube::Error::Service(elapsed.into())),
-            }
+            };
+            let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
+            metrics.requested(method.as_str(), code);
+            answer
         }
     });
     Client::new(service, client.default_namespace())

@@ -7,13 +7,14 @@
 //! Whoever waits for a key also waits for the next alarm, so there is no timer that runs beside the workers, and
 //! a queue at rest does nothing.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cambium_metrics::{Ended, QueueMetrics};
 use futures::FutureExt as _;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -58,6 +59,17 @@ pub enum Outcome {
     Again,
 }
 
+impl Outcome {
+    fn ended(self) -> Ended {
+        match self {
+            Self::Done => Ended::Success,
+            Self::After(_) => Ended::RequeueAfter,
+            Self::Retry => Ended::Error,
+            Self::Again => Ended::Requeue,
+        }
+    }
+}
+
 /// How many runs in a row may ask for another one at once.
 const AT_ONCE: u32 = 10;
 
@@ -72,8 +84,8 @@ struct Shared<K> {
 
 struct State<K> {
     ready: VecDeque<K>,
-    /// Everything in `ready`.
-    queued: HashSet<K>,
+    /// Everything in `ready`, and since when.
+    queued: HashMap<K, Instant>,
     /// Who runs, and whether to run again.
     running: HashMap<K, bool>,
     alarms: BTreeMap<(Instant, u64), K>,
@@ -83,6 +95,7 @@ struct State<K> {
     /// How many runs in a row asked for another one.
     restless: HashMap<K, u32>,
     stopped: bool,
+    metrics: Option<QueueMetrics>,
 }
 
 /// A key that somebody works on. Dropping it without a word counts as a failure.
@@ -103,7 +116,7 @@ impl<K: Key> Queue<K> {
             backoff,
             state: Mutex::new(State {
                 ready: VecDeque::new(),
-                queued: HashSet::new(),
+                queued: HashMap::new(),
                 running: HashMap::new(),
                 alarms: BTreeMap::new(),
                 alarm_of: HashMap::new(),
@@ -111,22 +124,27 @@ impl<K: Key> Queue<K> {
                 failures: HashMap::new(),
                 restless: HashMap::new(),
                 stopped: false,
+                metrics: None,
             }),
             changed: Notify::new(),
         }))
     }
 
+    /// Counts what happens from now on.
+    pub fn count(&self, metrics: QueueMetrics) {
+        self.state().metrics = Some(metrics);
+    }
+
     /// Wants a key to run now, or once more if it runs.
     pub fn add(&self, key: K) {
-        self.state().add(key);
-        self.0.changed.notify_one();
+        self.add_all([key]);
     }
 
     /// Wants each of these keys to run now, or once more if it runs.
     pub fn add_all(&self, keys: impl IntoIterator<Item = K>) {
-        let mut state = self.state();
+        let (mut state, now) = (self.state(), Instant::now());
         for key in keys {
-            state.add(key);
+            state.add(key, now);
         }
         drop(state);
         self.0.changed.notify_one();
@@ -150,7 +168,7 @@ impl<K: Key> Queue<K> {
     ) {
         let (mut state, now) = (self.state(), Instant::now());
         for key in keys {
-            let anyway = match state.queued.contains(&key) {
+            let anyway = match state.queued.contains_key(&key) {
                 true => Some(now),
                 false => state.alarm_of.get(&key).map(|(at, _)| *at),
             };
@@ -166,6 +184,7 @@ impl<K: Key> Queue<K> {
     pub fn retry(&self, key: K) -> Duration {
         let failures = {
             let mut state = self.state();
+            state.metrics.iter().for_each(QueueMetrics::retried);
             let failures = state.failures.entry(key.clone()).or_insert(0);
             *failures += 1;
             *failures
@@ -271,19 +290,25 @@ impl<K: Key> Queue<K> {
         F: Fn(K) -> R + Clone + Send + Sync + 'static,
         R: Future<Output = Outcome> + Send + 'static,
     {
+        let metrics = self.state().metrics.clone();
+        metrics.iter().for_each(|metrics| metrics.starts(workers.max(1)));
         let mut tasks = JoinSet::new();
         for _ in 0..workers.max(1) {
-            let (queue, work) = (self.clone(), work.clone());
+            let (queue, work, metrics) = (self.clone(), work.clone(), metrics.clone());
             tasks.spawn(async move {
                 while let Some(ticket) = queue.next().await {
+                    let began = Instant::now();
+                    metrics.iter().for_each(QueueMetrics::begins);
                     let run = AssertUnwindSafe(async { work(ticket.key().clone()).await });
-                    match run.catch_unwind().await {
-                        Ok(outcome) => ticket.finish(outcome),
-                        Err(_) => {
-                            tracing::error!(key = ?ticket.key(), "a run panicked");
-                            ticket.finish(Outcome::Retry);
-                        }
+                    let outcome = run.catch_unwind().await.unwrap_or_else(|_| {
+                        tracing::error!(key = ?ticket.key(), "a run panicked");
+                        metrics.iter().for_each(QueueMetrics::panicked);
+                        Outcome::Retry
+                    });
+                    if let Some(metrics) = &metrics {
+                        metrics.ends(outcome.ended(), began.elapsed());
                     }
+                    ticket.finish(outcome);
                 }
             });
         }
@@ -314,11 +339,15 @@ impl<K: Key> Default for Queue<K> {
 }
 
 impl<K: Key> State<K> {
-    fn add(&mut self, key: K) {
+    fn add(&mut self, key: K, now: Instant) {
         if let Some(again) = self.running.get_mut(&key) {
             *again = true;
-        } else if self.queued.insert(key.clone()) {
+        } else if !self.queued.contains_key(&key) {
+            self.queued.insert(key.clone(), now);
             self.ready.push_back(key);
+            if let Some(metrics) = &self.metrics {
+                metrics.added(self.ready.len());
+            }
         }
     }
 
@@ -344,13 +373,16 @@ impl<K: Key> State<K> {
         while let Some(alarm) = self.alarms.first_entry().filter(|alarm| alarm.key().0 <= now) {
             let key = alarm.remove();
             self.alarm_of.remove(&key);
-            self.add(key);
+            self.add(key, now);
         }
     }
 
     fn take(&mut self) -> Option<K> {
         let key = self.ready.pop_front()?;
-        self.queued.remove(&key);
+        let since = self.queued.remove(&key);
+        for (metrics, since) in self.metrics.iter().zip(since) {
+            metrics.taken(since.elapsed(), self.ready.len());
+        }
         self.clear_alarm(&key);
         self.running.insert(key.clone(), false);
         Some(key)
@@ -360,7 +392,7 @@ impl<K: Key> State<K> {
     fn done(&mut self, key: &K) -> bool {
         let again = self.running.remove(key).unwrap_or(false);
         if again {
-            self.add(key.clone());
+            self.add(key.clone(), Instant::now());
         }
         again
     }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cambium_convert::{Registry, review};
+use cambium_metrics::Metrics;
 use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
 
 use super::Clients;
 use super::limits::Limits;
@@ -23,6 +25,8 @@ pub struct Hooks {
     pub converters: Registry,
     /// Behind `/admit/<path>` and `/mutate/<path>`.
     pub admission: Admission,
+    /// What is counted.
+    pub metrics: Metrics,
 }
 
 impl Hooks {
@@ -31,6 +35,7 @@ impl Hooks {
         Self {
             converters: Registry::of_cambium(),
             admission,
+            metrics: Metrics::default(),
         }
     }
 }
@@ -42,6 +47,7 @@ pub(super) struct Routes {
     mutators: BTreeMap<&'static str, Arc<dyn Mutator>>,
     limits: Limits,
     clients: Clients,
+    metrics: Metrics,
     /// Apart from validations: a validator may read what has to be converted, and must not wait for itself.
     conversions: Semaphore,
     validations: Semaphore,
@@ -62,13 +68,32 @@ impl Routes {
             mutators: mutators.map(|one| (one.path(), one)).collect(),
             limits,
             clients,
+            metrics: hooks.metrics,
             conversions: Semaphore::new(limits.conversions),
             validations: Semaphore::new(limits.validations),
         }
     }
 
-    /// Answers a request. `shown` says whether its client has shown a certificate, which was verified then.
+    /// Answers a request, and counts it if somebody is asked. `shown` says whether its client has shown a certificate, which was verified then.
     pub(super) async fn answer<B>(&self, request: Request<B>, shown: bool) -> Answer
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (path, began) = (request.uri().path().to_owned(), Instant::now());
+        let answer = self.answer_to(request, shown).await;
+        let part = |asks: Asks| path.strip_prefix(asks.path());
+        let is_hook = path == "/convert"
+            || part(Asks::Validators).is_some_and(|hook| self.validators.contains_key(hook))
+            || part(Asks::Mutators).is_some_and(|hook| self.mutators.contains_key(hook));
+        if is_hook {
+            let code = answer.status().as_u16();
+            self.metrics.answered(&path, code, began.elapsed());
+        }
+        answer
+    }
+
+    async fn answer_to<B>(&self, request: Request<B>, shown: bool) -> Answer
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,

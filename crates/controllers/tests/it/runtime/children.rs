@@ -8,6 +8,7 @@ use cambium_apiserver::ApiServer;
 use cambium_controllers::runtime::children::WatchError;
 use cambium_controllers::runtime::events::Severity;
 use cambium_controllers::runtime::{Children, Event, Events, Mapper, patience};
+use cambium_metrics::Metrics;
 use cambium_testing::{Backend, Fault, Faults, TestCluster, eventually, eventually_some, virtual_clock};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -298,7 +299,11 @@ async fn events_that_cannot_be_sent_hold_nobody_up() -> Result<()> {
 async fn a_request_that_hangs_ends_and_a_watch_may_take_its_time() -> Result<()> {
     let cluster = TestCluster::embedded(ApiServer::builder().clock(virtual_clock())).await?;
     let faults = Faults::new();
-    let client = patience(&faults.client(&cluster.client()), Duration::from_secs(30));
+    let client = patience(
+        &faults.client(&cluster.client()),
+        Duration::from_secs(30),
+        &Metrics::default(),
+    );
     let api = config_maps(client.clone(), "default");
     faults.arm(1, Fault::Hang);
     let begin = tokio::time::Instant::now();
