@@ -16,7 +16,7 @@ use crate::cargo::cargo;
 use crate::kubernetes;
 
 /// The tests that Kubernetes judges too: package, and what their names begin with.
-const JUDGED: [(&str, &[&str]); 4] = [
+const JUDGED: [(&str, &[&str]); 5] = [
     (
         "cambium-controllers",
         &[
@@ -32,6 +32,7 @@ const JUDGED: [(&str, &[&str]); 4] = [
     ),
     ("cambium-webhooks", &["acceptance_"]),
     ("cambium-testing", &["faults::"]),
+    ("cambium", &["manager::a_manager_serves_kubernetes_itself"]),
 ];
 
 /// How many of the slowest tests are named.
