@@ -3,6 +3,7 @@
 mod bench;
 mod cargo;
 mod conformance;
+mod crates;
 mod cue_conformance;
 mod faults;
 mod go;
@@ -38,6 +39,8 @@ enum Task {
     CueOracle,
     /// Compares crates/cue with Go's cue on the test archives of Go's module
     CueConformance(cue_conformance::Options),
+    /// Prints the table of crates that ARCHITECTURE.md shows: lines, public items, dependencies
+    Crates(crates::Options),
     /// Runs all tests, a few programs side by side, and names the slowest
     Test(test::Options),
     /// Runs the tests that make up scenarios, faults and edits, with scenarios that were never tried
@@ -56,6 +59,7 @@ impl Task {
             Self::Peers => peers::build(),
             Self::CueOracle => oracle::prepare(),
             Self::CueConformance(options) => cue_conformance::run(&options),
+            Self::Crates(options) => crates::run(&options),
             Self::Test(options) => test::run(&options),
             Self::Faults(options) => faults::run(&options),
             Self::Bench(bench) => bench.run(),
