@@ -140,7 +140,7 @@ mod tests {
             "conformance --write-docs",
             "cue-conformance --list",
             "test",
-            "test --kubernetes claims::",
+            "test --backend kubernetes claims::",
             "faults",
             "faults 30",
             "bench apiserver",

@@ -1,9 +1,9 @@
 //! `cargo xtask test`: every test program of the workspace, a few side by side, with the slowest tests named at the end.
 //!
 //! `cargo test` runs one program after the other, and each ends with one core idle. A test waits for a server most of its time, so more of them run at once than there
-//! are cores.
+//! are cores. What Kubernetes judges runs beside what the embedded server answers, for the same reason.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -38,16 +38,30 @@ const JUDGED: [(&str, &[&str]); 5] = [
 /// How many of the slowest tests are named.
 const SLOWEST: usize = 10;
 
-/// How many test programs run side by side, and how many tests of each.
+/// How many test programs run side by side on one backend, and how many tests of each.
 const PROGRAMS: usize = 2;
 const THREADS: usize = 4;
+
+/// Where tests record which rights of the manager Kubernetes let them use. Only those that it judges may write there.
+const RIGHTS_LOG: &str = "CAMBIUM_RIGHTS_LOG";
+
+/// The API server that tests run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Backend {
+    /// The embedded one: all tests
+    Embedded,
+    /// Kubernetes, where `cargo xtask kubernetes` has built it: the tests that it judges
+    Kubernetes,
+    /// One beside the other
+    Both,
+}
 
 /// What to test.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Only the tests that Kubernetes judges, on Kubernetes (`cargo xtask kubernetes` builds it)
-    #[arg(long)]
-    kubernetes: bool,
+    /// The API server that they run on
+    #[arg(long, value_enum, default_value_t = Backend::Embedded)]
+    backend: Backend,
     /// Only the tests whose name contains one of these
     filter: Vec<String>,
 }
@@ -63,58 +77,103 @@ struct Program {
     filter: Vec<String>,
 }
 
+impl Program {
+    /// Whether it is the test program of a package, and not the tests beside its code.
+    fn holds(&self, package: &str) -> bool {
+        self.name == format!("{package} it")
+    }
+}
+
 /// What came of a program.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Outcome {
+    program: String,
     failed: bool,
     tests: Vec<(Duration, String)>,
+}
+
+/// The programs that run on one API server.
+#[derive(Debug)]
+struct Half {
+    /// What is told about each program after its name.
+    suffix: &'static str,
+    programs: Mutex<VecDeque<Program>>,
+    environment: Vec<(&'static str, PathBuf)>,
+    removed: Option<&'static str>,
 }
 
 /// Builds and runs the tests; an error if one fails.
 #[expect(clippy::print_stdout, reason = "what the tests say is this task's answer")]
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut environment = Vec::new();
-    if options.kubernetes {
-        let Some(assets) = kubernetes::built()? else {
-            println!(
-                "SKIPPED acceptance tests on Kubernetes: it is not built (cargo xtask kubernetes builds it)"
-            );
-            return Ok(());
-        };
-        environment.push(("CAMBIUM_TEST_BACKEND", "kubernetes".into()));
-        environment.push(("KUBEBUILDER_ASSETS", assets));
+    let assets = match options.backend {
+        Backend::Embedded => None,
+        Backend::Kubernetes | Backend::Both => kubernetes::built()?,
+    };
+    if options.backend != Backend::Embedded && assets.is_none() {
+        println!(
+            "SKIPPED acceptance tests on Kubernetes: it is not built (cargo xtask kubernetes builds it)"
+        );
     }
     let begin = Instant::now();
-    let programs = chosen(built()?, options);
+    let programs = built()?;
     println!("built in {} s", begin.elapsed().as_secs());
-    let waiting = Mutex::new(VecDeque::from(programs));
+    let mut halves = Vec::new();
+    if options.backend != Backend::Kubernetes {
+        halves.push(Half {
+            suffix: "",
+            programs: Mutex::new(chosen(&programs, &options.filter)),
+            environment: Vec::new(),
+            removed: Some(RIGHTS_LOG).filter(|_| options.backend == Backend::Both),
+        });
+    }
+    if let Some(assets) = assets {
+        halves.push(Half {
+            suffix: " on Kubernetes",
+            programs: Mutex::new(judged(&programs, &options.filter)),
+            environment: vec![
+                ("CAMBIUM_TEST_BACKEND", "kubernetes".into()),
+                ("KUBEBUILDER_ASSETS", assets),
+            ],
+            removed: None,
+        });
+    }
     let outcomes = Mutex::new(Vec::new());
-    let work = || -> Result<()> {
+    let begin = Instant::now();
+    let work = |half: &Half| -> Result<(&'static str, Duration)> {
         loop {
-            let next = waiting.lock().map_err(poisoned)?.pop_front();
-            let Some(program) = next else { return Ok(()) };
-            let outcome = run_one(&program, &environment)?;
-            outcomes.lock().map_err(poisoned)?.push((program, outcome));
+            let next = half.programs.lock().map_err(poisoned)?.pop_front();
+            let Some(program) = next else {
+                return Ok((half.suffix, begin.elapsed()));
+            };
+            let outcome = run_one(&program, half)?;
+            outcomes.lock().map_err(poisoned)?.push(outcome);
         }
     };
-    std::thread::scope(|scope| {
-        let running: Vec<_> = (0..PROGRAMS).map(|_| scope.spawn(work)).collect();
-        running
-            .into_iter()
-            .try_for_each(|thread| thread.join().map_err(poisoned)?)
+    let mut ended = BTreeMap::new();
+    std::thread::scope(|scope| -> Result<()> {
+        let running: Vec<_> = halves
+            .iter()
+            .flat_map(|half| (0..PROGRAMS).map(move |_| half))
+            .map(|half| scope.spawn(move || work(half)))
+            .collect();
+        for thread in running {
+            let (suffix, took) = thread.join().map_err(poisoned)??;
+            let last = ended.entry(suffix).or_insert(took);
+            *last = took.max(*last);
+        }
+        Ok(())
     })?;
+    for (suffix, took) in ended {
+        println!("tests{suffix} took {} s", took.as_secs());
+    }
     let outcomes = outcomes.into_inner().map_err(poisoned)?;
     println!("the slowest tests:");
     for line in slowest(&outcomes) {
         println!("{line}");
     }
-    let failed: Vec<&str> = outcomes
-        .iter()
-        .filter(|(_, outcome)| outcome.failed)
-        .map(|(program, _)| program.name.as_str())
-        .collect();
-    match failed.as_slice() {
-        [] => Ok(()),
+    let failed = outcomes.iter().filter(|outcome| outcome.failed);
+    match failed.map(|outcome| outcome.program.as_str()).collect::<Vec<_>>() {
+        failed if failed.is_empty() => Ok(()),
         failed => bail!("tests failed in {}", failed.join(", ")),
     }
 }
@@ -168,50 +227,56 @@ fn program(message: &str) -> Result<Option<Program>> {
     }))
 }
 
-/// The programs to run and the tests of each, those that take longest first.
-fn chosen(programs: Vec<Program>, options: &Options) -> Vec<Program> {
-    let order = |program: &Program| {
-        JUDGED
-            .iter()
-            .position(|(package, _)| program.name == format!("{package} it"))
-    };
-    let mut chosen: Vec<Program> = programs
-        .into_iter()
-        .filter_map(|mut program| {
-            let judged = order(&program).map(|at| JUDGED[at].1);
-            program.filter = match (options.filter.as_slice(), judged) {
-                ([], Some(judged)) if options.kubernetes => judged.iter().map(ToString::to_string).collect(),
-                (filter, Some(_)) => filter.to_vec(),
-                (_, None) if options.kubernetes => return None,
-                (filter, None) => filter.to_vec(),
-            };
-            Some(program)
-        })
-        .collect();
+/// The programs to run, those that take longest first.
+fn chosen(programs: &[Program], filter: &[String]) -> VecDeque<Program> {
+    let order = |program: &Program| JUDGED.iter().position(|(package, _)| program.holds(package));
+    let mut chosen = programs.to_vec();
     chosen.sort_by_key(|program| order(program).unwrap_or(JUDGED.len()));
-    chosen
+    for program in &mut chosen {
+        program.filter = filter.to_vec();
+    }
+    chosen.into()
+}
+
+/// The programs with tests that Kubernetes judges, and those tests, or the chosen ones of these programs.
+fn judged(programs: &[Program], filter: &[String]) -> VecDeque<Program> {
+    let judged = JUDGED.iter().filter_map(|(package, tests)| {
+        let mut program = programs.iter().find(|program| program.holds(package))?.clone();
+        program.filter = match filter {
+            [] => tests.iter().map(ToString::to_string).collect(),
+            filter => filter.to_vec(),
+        };
+        Some(program)
+    });
+    judged.collect()
 }
 
 /// Runs a program and prints what it said when it has ended: several run side by side.
 #[expect(clippy::print_stdout, reason = "what the tests say is this task's answer")]
-fn run_one(program: &Program, environment: &[(&str, PathBuf)]) -> Result<Outcome> {
+fn run_one(program: &Program, half: &Half) -> Result<Outcome> {
     let output = tempfile::NamedTempFile::new()?;
-    let status = Command::new(&program.executable)
+    let mut command = Command::new(&program.executable);
+    command
         .args(&program.filter)
         .args(["--test-threads", &THREADS.to_string()])
         // How long a test took is told by unstable options only.
         .args(["-Zunstable-options", "--report-time"])
         .env("RUSTC_BOOTSTRAP", "1")
-        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .envs(half.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(&program.directory)
         .stdin(Stdio::null())
         .stdout(output.as_file().try_clone()?)
-        .stderr(output.as_file().try_clone()?)
-        .status()?;
+        .stderr(output.as_file().try_clone()?);
+    if let Some(name) = half.removed {
+        command.env_remove(name);
+    }
+    let status = command.status()?;
     let text = std::fs::read(output.path())?;
     let text = String::from_utf8_lossy(&text);
-    println!("== {}\n{text}", program.name);
+    let name = format!("{}{}", program.name, half.suffix);
+    println!("== {name}\n{text}");
     Ok(Outcome {
+        program: name,
         failed: !status.success(),
         tests: text.lines().filter_map(timed).collect(),
     })
@@ -227,12 +292,12 @@ fn timed(line: &str) -> Option<(Duration, String)> {
     ))
 }
 
-fn slowest(outcomes: &[(Program, Outcome)]) -> Vec<String> {
+fn slowest(outcomes: &[Outcome]) -> Vec<String> {
     let mut tests: Vec<(Duration, &str, &str)> = outcomes
         .iter()
-        .flat_map(|(program, outcome)| {
+        .flat_map(|outcome| {
             let tests = outcome.tests.iter();
-            tests.map(|(took, test)| (*took, program.name.as_str(), test.as_str()))
+            tests.map(|(took, test)| (*took, outcome.program.as_str(), test.as_str()))
         })
         .collect();
     tests.sort_by(|one, other| other.cmp(one));
