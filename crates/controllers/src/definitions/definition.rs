@@ -43,10 +43,15 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
         }
     };
     match act(&artifact, &seen, &plan, &context).await {
-        Ok(()) => match plan.again_at {
-            Some(at) => Outcome::After(until(at, context.cluster.now())),
-            None => Outcome::Done,
-        },
+        Ok(()) => {
+            if seen.definition.is_some() {
+                context.state.arrived(&artifact);
+            }
+            match plan.again_at {
+                Some(at) => Outcome::After(until(at, context.cluster.now())),
+                None => Outcome::Done,
+            }
+        }
         Err(error) => {
             if !is_conflict(&error) {
                 tracing::warn!(definition = %artifact, %error, "failed to publish; trying again");

@@ -33,7 +33,7 @@ use std::time::Duration;
 const REHEARSAL: Duration = Duration::from_secs(2);
 const REHEARSED: usize = 100;
 
-/// How long a reference may lead nowhere before it is refused.
+/// How long a reference may lead nowhere before it is refused, unless a definition was let through whose revisions are not made yet.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// Checks definitions, applications and their revisions.
@@ -130,6 +130,9 @@ impl Validator for Definitions {
                     match self.0.rendering.run(&request.namespace, check).await {
                         Ok(mut found) if found.refused.is_empty() => {
                             found.warnings.extend(self.rehearse(&artifact, new, shelf).await);
+                            if !request.dry_run {
+                                self.0.state.announce(artifact);
+                            }
                             Verdict::Allowed {
                                 warnings: found.warnings,
                             }
@@ -329,7 +332,7 @@ impl Validator for Applications {
                 return Verdict::allowed();
             }
             self.0.synced().await;
-            let until = tokio::time::Instant::now() + MOMENT;
+            let soon = tokio::time::Instant::now() + MOMENT;
             let mut news = self.0.state.news();
             loop {
                 news.mark_unchanged();
@@ -337,8 +340,15 @@ impl Validator for Applications {
                     Ok(check) => check,
                     Err(error) => return lost(error),
                 };
-                if check.may_come && tokio::time::timeout_at(until, news.changed()).await.is_ok() {
-                    continue;
+                if check.may_come {
+                    let until = self
+                        .0
+                        .state
+                        .expecting_until()
+                        .map_or(soon, |until| until.max(soon));
+                    if tokio::time::timeout_at(until, news.changed()).await.is_ok() {
+                        continue;
+                    }
                 }
                 return match check.refused.is_empty() {
                     true => Verdict::Allowed {

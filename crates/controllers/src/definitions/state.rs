@@ -11,7 +11,9 @@ use kube::core::GroupVersionKind;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// What is known of a cluster. Locks are taken in the order of the fields.
 #[derive(Default)]
@@ -31,7 +33,12 @@ pub(crate) struct State {
     ready: AtomicBool,
     /// Counts what is published.
     news: watch::Sender<u64>,
+    /// Definitions that admission let through, until their revisions are seen.
+    announced: Mutex<HashMap<Artifact, Instant>>,
 }
+
+/// How long admission expects the revisions of what it let through.
+const ANNOUNCED: Duration = Duration::from_secs(5);
 
 impl State {
     pub(crate) fn new(local: LocalDefinitions) -> Self {
@@ -52,6 +59,28 @@ impl State {
     /// Tells when something was published or is gone.
     pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
+    }
+
+    /// Admission let a definition through: its revisions are about to be made.
+    pub(crate) fn announce(&self, artifact: Artifact) {
+        let now = Instant::now();
+        let mut announced = self.announced();
+        announced.retain(|_, until| *until > now);
+        announced.insert(artifact, now + ANNOUNCED);
+    }
+
+    /// Its revisions are there.
+    pub(crate) fn arrived(&self, artifact: &Artifact) {
+        self.announced().remove(artifact);
+    }
+
+    /// Until when revisions are expected that are not there yet.
+    pub(crate) fn expecting_until(&self) -> Option<Instant> {
+        self.announced().values().max().copied()
+    }
+
+    fn announced(&self) -> MutexGuard<'_, HashMap<Artifact, Instant>> {
+        self.announced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Everything was seen once.
@@ -137,7 +166,10 @@ impl State {
             change.after.as_ref().and_then(read),
         );
         match &after {
-            Some(stored) => self.catalogue_mut().put(stored.clone()),
+            Some(stored) => {
+                self.catalogue_mut().put(stored.clone());
+                self.arrived(&stored.artifact);
+            }
             None => drop(
                 self.catalogue_mut()
                     .remove(&change.key.namespace, &change.key.name),

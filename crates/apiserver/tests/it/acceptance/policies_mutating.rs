@@ -215,7 +215,8 @@ async fn config_maps_are_changed() -> Result<()> {
             invalid("expression 'object.data.none == ''' resulted in error: no such key: none"),
         ),
         (
-            "unknown-params",
+            // Kubernetes asks every policy of such an object, if it cannot be configured: the name is no other test's.
+            "unknown-mutating-params",
             json!({"paramKind": {"apiVersion": "no.such/v1", "kind": "Thing"}, "reinvocationPolicy": "Never",
             "mutations": [apply("Object{}")]}),
             json!({"paramRef": {"name": "x", "parameterNotFoundAction": "Deny"}}),
