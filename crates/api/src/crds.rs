@@ -34,7 +34,7 @@ const COMMITTED: [&str; 11] = [
     include_str!("../crds/functions.json"),
 ];
 
-/// One of them as it is committed: as types, all of them take 3 MB.
+/// A committed CRD, kept as text: as types, all of them take 3 MB.
 #[derive(Debug, Clone)]
 pub struct Committed {
     name: String,
@@ -101,12 +101,12 @@ pub fn all() -> Vec<CustomResourceDefinition> {
     each().collect()
 }
 
-/// The same one after the other, for whoever needs none of them any longer than that.
+/// The same, one after the other, for callers that keep none of them.
 pub fn each() -> impl Iterator<Item = CustomResourceDefinition> {
     COMMITTED.into_iter().map(read)
 }
 
-/// All of them, for whoever keeps them.
+/// All of them as text, for callers that keep them.
 pub fn committed() -> Vec<Committed> {
     COMMITTED.into_iter().map(Committed::of).collect()
 }

@@ -1,14 +1,14 @@
-//! Keeping what we do not know.
+//! Schemas that preserve unknown fields.
 
 use std::collections::BTreeMap;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-/// A JSON object as somebody wrote it.
+/// A JSON object as the user wrote it.
 pub type Tree = BTreeMap<String, Value>;
 
-/// The schema of an object of which nothing is known and everything is kept.
+/// The schema of an object whose fields are unknown and preserved.
 pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", "nullable": true, "x-kubernetes-preserve-unknown-fields": true})
 }

@@ -1,4 +1,4 @@
-//! What several kinds have in common.
+//! Types that several kinds share.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tree;
 
-/// How a definition makes manifests.
+/// How a definition renders manifests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Schematic {
@@ -32,17 +32,17 @@ pub struct Cue {
     pub other: Tree,
 }
 
-/// CUE that tells how something is doing.
+/// CUE expressions that report health and status of the rendered objects.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusTemplates {
-    /// Gives `message`, a line about the state.
+    /// CUE with `message`: one line about the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_status: Option<String>,
-    /// Gives `isHealth`, whether it works.
+    /// CUE with `isHealth`: whether the object is healthy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health_policy: Option<String>,
-    /// Gives further details, as strings.
+    /// CUE with further details, as strings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
     /// Fields that we do not know.
@@ -50,14 +50,14 @@ pub struct StatusTemplates {
     pub other: Tree,
 }
 
-/// What a component definition makes.
+/// The workload that a component definition renders.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
-    /// The kind, as the name of its definition; `autodetects.core.oam.dev` leaves it to the template.
+    /// The kind, as the name of its definition; `autodetects.core.oam.dev` takes the kind from the rendered template.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
-    /// The kind.
+    /// The API version and kind of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<GroupVersionKind>,
     /// Fields that we do not know.
@@ -65,7 +65,7 @@ pub struct Workload {
     pub other: Tree,
 }
 
-/// A kind in its API version.
+/// An API version and kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupVersionKind {
@@ -80,7 +80,7 @@ pub struct GroupVersionKind {
     pub other: Tree,
 }
 
-/// A kind whose objects the workload makes in turn.
+/// A kind whose objects the workload creates, such as the Pods of a Deployment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildResourceKind {
@@ -90,7 +90,7 @@ pub struct ChildResourceKind {
     /// The kind, such as `ReplicaSet`.
     #[serde(default)]
     pub kind: String,
-    /// Labels by which its objects are found.
+    /// The labels that select its objects.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub selector: BTreeMap<String, String>,
     /// Fields that we do not know.
@@ -98,7 +98,7 @@ pub struct ChildResourceKind {
     pub other: Tree,
 }
 
-/// The resource that a definition stands for.
+/// The resource that a definition represents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionReference {
@@ -131,11 +131,11 @@ pub struct Revision {
     pub other: Tree,
 }
 
-/// What is known about a definition. It is the same at both API versions.
+/// The observed state of a definition, the same at both API versions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionStatus {
-    /// The generation that the rest was made for.
+    /// The generation that the status was computed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `Published`, `Conflict` and `Ready`.
@@ -145,26 +145,26 @@ pub struct DefinitionStatus {
     /// The ConfigMap with the schema of the parameters, as KubeVela writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map_ref: Option<String>,
-    /// The revision that was issued last.
+    /// The latest DefinitionRevision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest_revision: Option<Revision>,
-    /// The highest revision number ever issued. Numbers are not used again.
+    /// The highest revision number ever issued. Numbers are never reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_water_mark: Option<i64>,
-    /// Every published version, the highest first.
+    /// All published versions, highest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["version"]))]
     pub versions: Vec<PublishedVersion>,
-    /// The kind of the workload that a component definition makes, for a table.
+    /// The kind of the workload, for a printer column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// The highest release, for a table.
+    /// The highest release, for a printer column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest_version: Option<String>,
-    /// The versions in one line, for a table.
+    /// The published versions in one line, for a printer column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_summary: Option<String>,
-    /// How many references there are to any of its versions.
+    /// The number of references to any of its versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumers: Option<i64>,
     /// Fields that we do not know.
@@ -176,7 +176,7 @@ pub struct DefinitionStatus {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedVersion {
-    /// The version as it was declared; without versions, the name or number of the revision.
+    /// The version as it was declared; for a definition without versions, the name or number of the revision.
     pub version: String,
     /// `sha256:` and the digest of the content that was published.
     #[serde(default)]
@@ -184,13 +184,13 @@ pub struct PublishedVersion {
     /// The name of its DefinitionRevision.
     #[serde(default)]
     pub revision: String,
-    /// Whether it can be used.
+    /// The state of the version.
     #[serde(default)]
     pub state: VersionState,
-    /// How many references resolve to it.
+    /// The number of references that resolve to it.
     #[serde(default)]
     pub consumers: i64,
-    /// Why the state is what it is, and what to do.
+    /// The reason of the state, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Fields that we do not know.
@@ -198,7 +198,7 @@ pub struct PublishedVersion {
     pub other: Tree,
 }
 
-/// Whether a version can be used.
+/// The state of a published version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum VersionState {
     /// It is being published.

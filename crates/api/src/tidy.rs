@@ -1,4 +1,4 @@
-//! Schemas say what a field is; they change nothing.
+//! Removes defaults and titles from generated schemas.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,

@@ -30,7 +30,7 @@ pub const API_VERSION: &str = "core.oam.dev/v2beta1";
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ComponentDefinitionSpec {
-    /// Every version. What was published under a version does not change.
+    /// All versions of the definition. The content of a published version never changes.
     #[serde(default)]
     #[schemars(schema_with = "versions::<v1beta1::ComponentDefinitionSpec>")]
     pub versions: Vec<v1beta1::ComponentDefinitionSpec>,
@@ -57,7 +57,7 @@ pub struct ComponentDefinitionSpec {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct TraitDefinitionSpec {
-    /// Every version. What was published under a version does not change.
+    /// All versions of the definition. The content of a published version never changes.
     #[serde(default)]
     #[schemars(schema_with = "versions::<v1beta1::TraitDefinitionSpec>")]
     pub versions: Vec<v1beta1::TraitDefinitionSpec>,
@@ -84,7 +84,7 @@ pub struct TraitDefinitionSpec {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyDefinitionSpec {
-    /// Every version. What was published under a version does not change.
+    /// All versions of the definition. The content of a published version never changes.
     #[serde(default)]
     #[schemars(schema_with = "versions::<v1beta1::PolicyDefinitionSpec>")]
     pub versions: Vec<v1beta1::PolicyDefinitionSpec>,
@@ -111,7 +111,7 @@ pub struct PolicyDefinitionSpec {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct WorkflowStepDefinitionSpec {
-    /// Every version. What was published under a version does not change.
+    /// All versions of the definition. The content of a published version never changes.
     #[serde(default)]
     #[schemars(schema_with = "versions::<v1beta1::WorkflowStepDefinitionSpec>")]
     pub versions: Vec<v1beta1::WorkflowStepDefinitionSpec>,

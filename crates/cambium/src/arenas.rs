@@ -1,4 +1,4 @@
-//! How much memory the allocator keeps for threads.
+//! Limits the memory arenas of glibc's allocator.
 //!
 //! glibc gives each thread an arena of its own, up to eight for each core, and keeps what was freed in it. Templates are evaluated on threads
 //! beside the async workers, so that a manager with a thousand Applications takes 3 KB more for each. With two arenas it does not, and takes no
@@ -20,7 +20,7 @@ pub(crate) fn limit() {
     }
 }
 
-/// What glibc reads.
+/// The environment variable that glibc reads at start.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LIMIT: &str = "MALLOC_ARENA_MAX";
 

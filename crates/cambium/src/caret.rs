@@ -1,4 +1,4 @@
-//! Problems of what the user wrote, shown under carets.
+//! Prints problems of YAML and CUE with the line and a caret under the place.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! How commands reach a cluster: as kubectl does.
+//! The client of commands: kubeconfig, in-cluster configuration, or a running `cambium up`, found as kubectl does.
 
 use anyhow::Context as _;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -88,7 +88,7 @@ fn tls_failure(error: &kube::Error) -> Option<String> {
     None
 }
 
-/// The cluster of a `cambium up` on this machine, which writes its kubeconfig where nobody is told to look.
+/// The cluster of a running `cambium up` on this machine, from the kubeconfig in its default data directory.
 async fn of_a_running_up() -> Option<Config> {
     if std::env::var_os("KUBECONFIG").is_some_and(|value| !value.is_empty()) {
         return None;

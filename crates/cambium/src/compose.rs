@@ -1,4 +1,4 @@
-//! `cambium compose`: what a composition makes of a composite resource, without a cluster.
+//! `cambium compose`: renders a composite resource with a Composition, without a cluster.
 
 use anyhow::Result;
 use cambium_api::crossplane::{CompositeResourceDefinition, Mode, Scope};
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Compose) -> Result<()> {
     }
 }
 
-/// What templates make, and what what is there says of it.
+/// Composes with templates: mode Resources.
 fn with_templates(
     content: &Content,
     composite: &Value,
@@ -107,7 +107,7 @@ fn with_templates(
     Ok((observe(templates, composite, there).composite, made))
 }
 
-/// What functions make, as far as they are built in.
+/// Composes with functions: mode Pipeline, built-in functions only.
 fn with_functions(
     content: &Content,
     composite: &Value,
@@ -128,7 +128,7 @@ fn with_functions(
                     step.function
                 )),
             },
-            Next::Need(..) => run.failed("it needs to see other resources, and there is no cluster"),
+            Next::Need(..) => run.failed("it requires other resources, and there is no cluster"),
             Next::Failed(failed) => return Err(shown(&[failed.message]).into()),
             Next::Done(done) => break done,
         };

@@ -1,4 +1,4 @@
-//! `cambium cue`: the language on its own.
+//! `cambium cue`: evaluates CUE files, and exports OpenAPI schemas.
 
 use std::io::Read as _;
 use std::path::Path;

@@ -12,7 +12,7 @@ use crate::client::Unreachable;
 use crate::output;
 use crate::up::UpError;
 
-/// Something nobody expected: please report it.
+/// An unexpected error: a bug to report.
 const UNEXPECTED: u8 = 1;
 /// The command line is wrong.
 const USAGE: u8 = 2;
@@ -25,17 +25,17 @@ const ADDRESS: u8 = 5;
 /// A file of the user's stands in the way, or cannot be written.
 const FILE: u8 = 6;
 
-/// What the user wrote is wrong, or the cluster refused it; the problems have been shown.
+/// Invalid input, or an object that the cluster refused; the problems have been printed.
 const INPUT: u8 = 7;
 
-/// No cluster can be reached, or it lets nobody in.
+/// The cluster cannot be reached, or refuses the credentials.
 const CLUSTER: u8 = 8;
 
 /// The user's input is wrong, and every problem of it has been written to standard error.
 #[derive(Debug, thiserror::Error)]
 #[error("{count} problem{} found", if *.count == 1 { "" } else { "s" })]
 pub(crate) struct WrongInput {
-    /// How many problems were shown.
+    /// The number of problems that were printed.
     pub(crate) count: usize,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct UnreadableFile {
 
 /// Something that was asked for is not there.
 const NOT_FOUND: u8 = 9;
-/// What was compared is not the same.
+/// A comparison found differences.
 const DIFFERS: u8 = 10;
 
 /// The command was used in a way that cannot work; the text says how it can.
@@ -64,12 +64,12 @@ pub(crate) struct WrongUse(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
 
-/// So many things that should be the same are not.
+/// The number of differences that a comparison found.
 #[derive(Debug, thiserror::Error)]
 #[error("{count} difference{s} found", count = .0, s = if *.0 == 1 { "" } else { "s" })]
 pub(crate) struct Differences(pub(crate) usize);
 
-/// What the rules of definitions and applications do not allow.
+/// Refusals by the rules of definitions and applications.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", messages(.0))]
 pub(crate) struct Refusals(Vec<Refused>);
@@ -89,7 +89,7 @@ fn code_of_refusals(refused: &[Refused]) -> u8 {
     }
 }
 
-/// Why a question about a cluster has no answer.
+/// The exit code for a report that cannot be made.
 fn code_of_unanswered(unanswered: &Unanswered) -> u8 {
     match unanswered {
         Unanswered::NotFound(_) => NOT_FOUND,
@@ -135,7 +135,7 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// What went wrong, and why, in one line.
+/// The error and its causes, in one line.
 pub(crate) fn said(error: &anyhow::Error) -> String {
     // What a cluster answered says everything that is under it, too.
     let answered = |error: &&(dyn std::error::Error + 'static)| {
@@ -157,7 +157,7 @@ pub(crate) fn said(error: &anyhow::Error) -> String {
     said
 }
 
-/// The code for what a cluster answered, or for nobody answering.
+/// The exit code for the response of a cluster, or for no response.
 fn code_of_answer(error: &kube::Error) -> u8 {
     match error {
         kube::Error::HyperError(_) | kube::Error::Service(_) => CLUSTER,

@@ -1,4 +1,4 @@
-//! Progress and errors, on standard error.
+//! Logs on standard error.
 
 use std::io::IsTerminal as _;
 
@@ -6,12 +6,12 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::LogFormat;
 
-/// What a line begins with.
+/// The prefix of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stamps {
     /// The time, of a program that runs for long.
     Time,
-    /// Nothing: it is read at once.
+    /// None: for a terminal.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! `cambium manager`: the controllers and webhooks against a Kubernetes that is there already.
+//! `cambium manager`: the controllers and webhooks against an existing Kubernetes cluster.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ async fn manage(options: &cli::Manager) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How controllers work that are told so on the command line.
+/// The settings of the controllers, from the command line.
 pub(crate) fn settings(work: &cli::Work) -> Settings {
     Settings {
         definition_revision_limit: work.definition_revision_limit,
@@ -98,7 +98,7 @@ pub(crate) fn settings(work: &cli::Work) -> Settings {
     }
 }
 
-/// What an administrator applies before the manager is started in a cluster.
+/// The RBAC manifests that an administrator applies before the manager is started in a cluster.
 fn rbac_for(namespace: &str) -> String {
     let manager = rbac::MANAGER.replace(
         &format!("namespace: {SYSTEM_NAMESPACE}\n"),

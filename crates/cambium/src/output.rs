@@ -1,4 +1,4 @@
-//! Standard output.
+//! Writes to standard output.
 
 use anyhow::Result;
 use std::io::Write as _;

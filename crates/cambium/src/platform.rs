@@ -1,4 +1,4 @@
-//! The controllers and the webhooks, put together: the same for an embedded cluster and for a real one.
+//! Starts the controllers and the webhooks: the same for an embedded cluster and for a real one.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use kube::{Api, Client};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// What a platform is started with.
+/// The options of a platform.
 pub(crate) struct Plan {
-    /// Where the system's own objects are.
+    /// The system namespace.
     pub(crate) namespace: String,
-    /// How the manager works.
+    /// The settings of the manager.
     pub(crate) settings: Settings,
-    /// How the API server reaches the webhooks; none are served otherwise.
+    /// The webhook server; none are served without it.
     pub(crate) webhooks: Option<Served>,
     /// Whether others may run beside this one, and under which name this one stands for election.
     pub(crate) identity: Option<String>,
 }
 
-/// Where webhooks listen, and where they are found.
+/// The address that webhooks listen on, and the one that the API server calls.
 pub(crate) struct Served {
     pub(crate) listen: SocketAddr,
     /// By the address that they listen on, if nothing is said.
@@ -35,7 +35,7 @@ pub(crate) struct Served {
     pub(crate) clients: Clients,
 }
 
-/// Everything at work.
+/// A running platform.
 pub(crate) struct Platform {
     task: JoinHandle<()>,
     webhooks: Option<Webhooks>,

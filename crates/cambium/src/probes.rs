@@ -1,4 +1,4 @@
-//! `/metrics`, `/healthz` and `/readyz` over HTTP, where somebody asks for them.
+//! Serves `/metrics`, `/healthz` and `/readyz` over HTTP with `--metrics-bind-address`.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -18,10 +18,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-/// How many connections are served at the same time; others wait.
+/// The limit of concurrent connections; others wait.
 const CONNECTIONS: usize = 32;
 
-/// How long a client may take to send the headers of a request.
+/// The limit of time in which a client must send the headers of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The server; it ends with the value.
@@ -42,13 +42,13 @@ impl Probes {
         Ok(Self { address, ready, task })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     #[cfg(test)]
     fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Everything has been seen once.
+    /// Sets `/readyz` to ready: all caches have synced.
     pub(crate) fn set_ready(&self) {
         tracing::debug!(address = %self.address, "ready");
         self.ready.store(true, Ordering::Relaxed);
@@ -103,7 +103,7 @@ fn answer(method: &Method, path: &str, metrics: &Metrics, ready: &AtomicBool) ->
             false => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 plain,
-                "starting: not everything has been seen yet\n".to_owned(),
+                "not ready: caches have not synced\n".to_owned(),
             ),
         },
         (_, "/metrics" | "/healthz" | "/readyz") => (

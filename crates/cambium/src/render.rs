@@ -1,4 +1,4 @@
-//! `cambium render`: an Application and a folder of definitions become manifests, without a cluster.
+//! `cambium render`: renders an Application with a folder of definitions, without a cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -71,13 +71,13 @@ pub(crate) fn run(options: &Render) -> Result<()> {
     Err(caret::show(&Diagnostics(problems)).into())
 }
 
-/// Why a reference gets nothing.
+/// The problem of a reference that resolves to nothing.
 fn unresolved(answer: &Answer) -> Option<Diagnostic> {
     let refused = answer.outcome.as_ref().err()?;
     let asked = &answer.asked;
     let message = match refused.reason == reason::DEFINITION_NOT_FOUND {
         true => format!(
-            "no {} {:?} in the definitions that were given",
+            "no {} {:?} in the given definitions",
             asked.type_.kind(),
             asked.definition()
         ),
@@ -86,7 +86,7 @@ fn unresolved(answer: &Answer) -> Option<Diagnostic> {
     Some(problem(format!("{}: {message}", asked.path)))
 }
 
-/// What templates say against an application whose references are resolved.
+/// The rendering problems of an application whose references are resolved.
 fn failures(application: &Value, answers: &[Answer], cluster_version: ClusterVersion) -> Vec<Failure> {
     let Ok(application) = Application::from_manifest(application) else {
         return Vec::new();
@@ -107,7 +107,7 @@ fn failures(application: &Value, answers: &[Answer], cluster_version: ClusterVer
     rendered.err().map(|failures| failures.0).unwrap_or_default()
 }
 
-/// What the definitions in files and directories publish.
+/// The definitions that the files and directories publish.
 fn published(paths: &[PathBuf], namespace: &str, problems: &mut Vec<Diagnostic>) -> Result<Catalogue> {
     let mut catalogue = Catalogue::default();
     for file in files(paths)? {
@@ -303,7 +303,7 @@ fn not_served(source: &Source, document: usize, object: &mut Value) -> Vec<Diagn
     refused.into_iter().map(placed).collect()
 }
 
-/// What an API server refuses of the metadata of an object.
+/// The errors of an object's metadata, as an API server reports them.
 fn misnamed(object: &Value) -> Vec<FieldError> {
     let metadata = &object["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
@@ -378,7 +378,7 @@ fn explain(failure: &Failure) -> Vec<Diagnostic> {
                 DefinitionKind::Trait => "TraitDefinition",
             };
             vec![problem(format!(
-                "{what}: no {kind} {reference:?} in the definitions that were given"
+                "{what}: no {kind} {reference:?} in the given definitions"
             ))]
         }
         reason => vec![problem(format!("{what}: {reason}"))],

@@ -1,4 +1,4 @@
-//! What an API server would say to an object in a file: unknown fields, and values that the schema of its kind does not allow.
+//! Validates objects in files as the API server would: unknown fields, and values that the schema of their kind does not allow.
 
 use cambium_cue::diagnostic::Place;
 use cambium_cue::source::Span;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Wrong {
     /// The field, as in `spec.components[0].name`.
     pub(crate) path: String,
-    /// What it is, with the path in it.
+    /// The message, with the path in it.
     pub(crate) message: String,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn as_served(crd: &CustomResourceDefinition, version: &str, object: &
     unknown.chain(written.errors.iter().map(of)).collect()
 }
 
-/// Where the fields of a YAML document are in its text.
+/// The positions of the fields of a YAML document in its text.
 #[derive(Default)]
 pub(crate) struct Positions(BTreeMap<String, Span>);
 

@@ -1,4 +1,4 @@
-//! One digest for one object, however it is written.
+//! Digests of objects, independent of how their JSON is written.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};

@@ -1,6 +1,6 @@
-//! Why an object cannot be converted.
+//! Errors of conversion.
 
-/// Why an object cannot be converted. The texts fit after "failed to convert: ".
+/// The reasons that an object cannot be converted. The texts fit after "failed to convert: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
@@ -8,13 +8,13 @@ pub enum ConvertError {
     #[error("not a JSON object")]
     NotAnObject,
     /// No converter is registered for its kind.
-    #[error("kind {kind:?} is not known here")]
+    #[error("no converter for kind {kind:?}")]
     UnknownKind {
         /// The kind, empty if there is none.
         kind: String,
     },
     /// It is at a version that its converter does not know.
-    #[error("API version {found:?} is not known here (known: {known})")]
+    #[error("API version {found:?} is not supported (supported: {known})")]
     UnknownVersion {
         /// The version that it is at.
         found: String,
@@ -22,7 +22,7 @@ pub enum ConvertError {
         known: String,
     },
     /// It is wanted at a version that its converter does not know.
-    #[error("desired API version {desired:?} is not known here (known: {known})")]
+    #[error("desired API version {desired:?} is not supported (supported: {known})")]
     UnknownDesiredVersion {
         /// The version that was asked for.
         desired: String,
@@ -32,9 +32,9 @@ pub enum ConvertError {
     /// Metadata that the API server would not take back.
     #[error("{path} must be {expected}")]
     InvalidMetadata {
-        /// Where.
+        /// The path in the object.
         path: String,
-        /// What should be there.
+        /// The expected type.
         expected: &'static str,
     },
     /// Its versions do not fit into the annotations of one object.
@@ -43,9 +43,9 @@ pub enum ConvertError {
          remove versions that nobody uses, or shorten templates"
     )]
     TooLarge {
-        /// What all annotations together would be.
+        /// The size of all annotations together.
         bytes: usize,
-        /// What they may be.
+        /// The limit of Kubernetes.
         limit: usize,
     },
     /// A bug of ours.

@@ -1,4 +1,4 @@
-//! Objects from one API version to another, without loss.
+//! Converts objects between API versions without loss.
 //!
 //! ```text
 //!   ConversionReview ──► review ──► Registry ──► the converter of the group and kind

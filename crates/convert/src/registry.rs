@@ -1,4 +1,4 @@
-//! Which converter a kind has.
+//! The registry of converters, by group and kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

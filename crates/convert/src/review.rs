@@ -1,4 +1,4 @@
-//! `ConversionReview`: what the API server asks and how it must be answered.
+//! `ConversionReview`: decodes the request of the API server and encodes the response.
 //!
 //! The answer has the review's own version, the request's `uid`, and either every object, in order, or none and a message. It is an answer
 //! even if everything is wrong: the API server shows a failure's message, and hides an HTTP error.
@@ -11,7 +11,7 @@ use crate::{ConvertError, Registry};
 
 const GROUP: &str = "apiextensions.k8s.io/";
 
-/// The answer to the body of a request, both as JSON. To be sent with status 200 whatever it says.
+/// The response to the body of a request, both as JSON. It is sent with status 200 in any case: failures are in the response's `result`.
 pub fn answer_bytes(body: &[u8]) -> Vec<u8> {
     let answer = match serde_json::from_slice(body) {
         Ok(review) => answer(review),
@@ -120,7 +120,7 @@ fn texts(map: &Value, field: &str) -> Result<(), ConvertError> {
     }
 }
 
-/// What a conversion must leave as it is.
+/// The fields that a conversion must not change; the API server checks them, too.
 #[derive(PartialEq)]
 struct Identity {
     kind: Value,

@@ -1,4 +1,4 @@
-//! What is rendered: an application, its components and their traits.
+//! The parsed application: components and their traits.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub struct Application {
     pub labels: BTreeMap<String, String>,
     /// Its annotations, which every manifest gets too.
     pub annotations: BTreeMap<String, String>,
-    /// What it is made of, in order.
+    /// The components, in order.
     pub components: Vec<Component>,
 }
 
@@ -25,7 +25,7 @@ pub struct Component {
     pub name: String,
     /// Its `type`: a reference to a component definition.
     pub definition: String,
-    /// What the template sees as `parameter`.
+    /// The value of `parameter` in the template.
     pub properties: Option<Value>,
     /// The traits, in the order they are applied.
     pub traits: Vec<TraitUse>,
@@ -38,17 +38,17 @@ pub struct Component {
 pub struct TraitUse {
     /// Its `type`: a reference to a trait definition.
     pub definition: String,
-    /// What the template sees as `parameter`.
+    /// The value of `parameter` in the template.
     pub properties: Option<Value>,
 }
 
-/// Why a manifest is not an application.
+/// The reasons that a manifest is not an application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct InvalidApplication {
-    /// Where in the manifest.
+    /// The path in the manifest.
     pub path: String,
-    /// What is wrong there.
+    /// The message.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Rendering: a component's template, its traits one after the other, and the contract.
+//! Renders a component: its template, then its traits in order, then names and labels.
 
 use crate::contract::Contract;
 use crate::environment::Context;
@@ -45,7 +45,7 @@ pub fn render(
 pub(crate) struct Work {
     /// The workload.
     pub(crate) output: Tree,
-    /// Everything else, in order.
+    /// All other outputs, in order.
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct Output {
     pub(crate) name: String,
     /// Its value so far.
     pub(crate) value: Tree,
-    /// What made it, as its type label says.
+    /// The definition that rendered it, for its type label.
     pub(crate) kind: String,
     /// The trait that made it; none when the component did.
     pub(crate) maker: Option<Arc<Template>>,
 }
 
-/// What the contract calls the objects in a component's own `outputs`.
+/// The type label of the objects in a component's own `outputs`.
 const AUXILIARY: &str = "AuxiliaryWorkload";
 
 type Problem = (Option<String>, Reason);

@@ -1,4 +1,4 @@
-//! What every rendered object gets: a name, a namespace, labels and annotations.
+//! The name, namespace, labels and annotations that every rendered object gets.
 
 use crate::generated_name::generated_name;
 use crate::parameters::settle_numbers;
@@ -6,7 +6,7 @@ use crate::{Application, Component, Environment};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Whom objects are rendered for.
+/// The application and component that objects are rendered for.
 pub(crate) struct Contract<'a> {
     pub(crate) application: &'a Application,
     pub(crate) component: &'a Component,

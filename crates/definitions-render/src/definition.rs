@@ -1,4 +1,4 @@
-//! Definitions: what a component or a trait is rendered with.
+//! The parsed definition of a component or trait.
 
 use crate::Template;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A definition before it is compiled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Definition {
-    /// What it defines.
+    /// Whether it defines components or traits.
     pub kind: DefinitionKind,
     /// Its name, which diagnostics carry.
     pub name: String,
@@ -18,11 +18,11 @@ pub struct Definition {
     pub status: StatusText,
     /// When a trait's objects are dispatched.
     pub stage: Stage,
-    /// Where a trait's objects want a reference to the workload, such as `spec.workloadRef`.
+    /// The field of a trait's objects that takes a reference to the workload, such as `spec.workloadRef`.
     pub workload_ref_path: String,
 }
 
-/// What a definition defines.
+/// The kinds of definitions that have templates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DefinitionKind {
     /// A `ComponentDefinition`.
@@ -55,7 +55,7 @@ pub enum Stage {
     PostDispatch,
 }
 
-/// Why a manifest is not a definition that can be rendered.
+/// The reasons that a definition cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDefinition {
     /// Neither a component nor a trait definition.

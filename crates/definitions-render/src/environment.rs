@@ -1,4 +1,4 @@
-//! What templates see as `context`.
+//! The value of `context` in templates.
 
 use crate::parameters::through_go;
 use crate::{Application, Component};
@@ -7,7 +7,7 @@ use cambium_cue::{Data, Limits};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Where an application is rendered for: what its templates may ask beyond the application itself.
+/// The cluster and limits that an application is rendered for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Environment {
     /// `context.appRevision`: the application revision's name, such as `shop-v3`.
@@ -22,7 +22,7 @@ pub struct Environment {
     pub cluster_version: ClusterVersion,
     /// `context.replicaKey`.
     pub replica_key: String,
-    /// How much each evaluation of a template may cost.
+    /// The limits of each evaluation.
     pub limits: Limits,
 }
 
@@ -70,12 +70,12 @@ impl ClusterVersion {
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
     fields: Vec<(String, Data)>,
-    /// How much an evaluation that sees it may cost.
+    /// The limits of an evaluation with this context.
     pub(crate) limits: Limits,
 }
 
 impl Context {
-    /// What a component's template sees.
+    /// The context of a component's template.
     pub(crate) fn new(application: &Application, component: &Component, environment: &Environment) -> Self {
         let annotation = |name: &str| text(application.annotations.get(name).map_or("", String::as_str));
         let mut context = Self {

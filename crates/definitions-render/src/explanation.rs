@@ -1,9 +1,9 @@
-//! What is wrong with properties, in the words of somebody who writes them.
+//! Explains wrong properties in terms of the application's YAML instead of CUE.
 
 use cambium_cue::{Data, Diagnostic, Instance, Lookup, Shape};
 use cambium_objects::meant;
 
-/// How many values a message offers.
+/// How many accepted values a message lists.
 const OFFERED: usize = 8;
 
 /// Says of parameters of the wrong type what they must be, and of those that are not allowed which was probably meant. Other problems stay
@@ -97,7 +97,7 @@ fn declared_at(declared: &mut Instance<'_>, steps: &[Step<'_>]) -> Option<Lookup
     Some(at)
 }
 
-/// What a parameter must be, as far as it can be said in a few words.
+/// The type that a parameter must have, as far as a few words can say it.
 enum Wanted {
     Type(&'static str, fn(&Data) -> bool),
     OneOf(Vec<String>),

@@ -1,14 +1,14 @@
-//! Why a component cannot be rendered.
+//! Errors of rendering.
 
 use crate::DefinitionKind;
 use cambium_cue::Diagnostics;
 use std::fmt;
 
-/// Everything that stands in the way of rendering an application: at most one failure for each component.
+/// All failures of an application: at most one for each component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Failures(pub Vec<Failure>);
 
-/// Why one component cannot be rendered.
+/// The failure of one component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("component {component:?}: {of}{reason}", of = Of(trait_.as_deref()))]
 pub struct Failure {
@@ -16,17 +16,17 @@ pub struct Failure {
     pub component: String,
     /// The trait that fails; none when the component itself does.
     pub trait_: Option<String>,
-    /// What is wrong.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// What is wrong with a component or one of its traits.
+/// The reasons that a component or one of its traits cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Nobody gave the definition that it refers to.
+    /// The definition that it references was not given.
     #[error("{} definition {reference:?} not found", kind_name(*.kind))]
     NotFound {
-        /// What was looked for.
+        /// The kind of the definition.
         kind: DefinitionKind,
         /// By this reference.
         reference: String,
@@ -48,7 +48,7 @@ pub enum Reason {
     Incomplete {
         /// Which one: `output` or `outputs.name`.
         output: String,
-        /// What is missing.
+        /// The incomplete values.
         diagnostics: Diagnostics,
     },
     /// An output is no object.
@@ -60,9 +60,9 @@ pub enum Reason {
     /// A patch does not go with what it patches.
     #[error("cannot patch {target}: {diagnostics}")]
     Patch {
-        /// What is patched: `output` or `outputs.name`.
+        /// The patch target: `output` or `outputs.name`.
         target: String,
-        /// What conflicts, at which path of the target.
+        /// The conflicts, with their paths in the target.
         diagnostics: Diagnostics,
     },
     /// The template says so, in `errs`.

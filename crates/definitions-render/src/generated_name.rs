@@ -1,4 +1,4 @@
-//! Names for objects that a template leaves nameless: the same as KubeVela's, so that objects are found again.
+//! Generated names of objects that a template leaves unnamed, equal to KubeVela's, so that existing objects are found again.
 
 use serde_json::Value;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The definition contract of `core.oam.dev`: an application and its definitions' templates become manifests.
+//! The rendering engine of `core.oam.dev`: an application and its definitions' templates become manifests.
 //!
 //! ```text
 //! Application ─┐

@@ -1,4 +1,4 @@
-//! What comes out: objects, and where each comes from.
+//! Rendered manifests and the template that each comes from.
 
 use crate::Stage;
 use serde_json::Value;
@@ -26,13 +26,13 @@ pub struct RenderedComponent {
 pub struct Manifest {
     /// The object, field names sorted.
     pub object: Value,
-    /// What made it.
+    /// The template that rendered it.
     pub origin: Origin,
     /// When it is dispatched.
     pub stage: Stage,
 }
 
-/// What made an object.
+/// The template that rendered an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The component's `output`.

@@ -1,4 +1,4 @@
-//! Data on its way into a template.
+//! Converts JSON data to CUE data for templates.
 //!
 //! KubeVela decodes properties into Go maps and encodes them again. Field names come out sorted, and every number has
 //! been a 64-bit float: `1.0` becomes the integer 1, and integers beyond 2^53 are rounded.
@@ -28,7 +28,7 @@ pub(crate) fn through_go(value: &Value) -> Data {
     }
 }
 
-/// What came out of one template, as it arrives in the next.
+/// The data of one template, with fields sorted for the next.
 pub(crate) fn sorted(data: &Data) -> Data {
     match data {
         Data::List(items) => Data::List(items.iter().map(sorted).collect()),

@@ -1,4 +1,4 @@
-//! Definitions that others run: all that matters of them here is which parameters they take.
+//! Definitions without a template to render (policies, workflow steps): only the schema of their parameters is used.
 
 use crate::component::missing;
 use crate::explanation::explain;
@@ -34,7 +34,7 @@ impl ParameterSchema {
         unknown_properties(schema, properties)
     }
 
-    /// What of these properties does not fit, at paths that begin with `parameter`.
+    /// The problems of these properties, at paths that begin with `parameter`.
     pub fn problems(&self, properties: Option<&Value>) -> Option<Diagnostics> {
         let parameter = properties.map_or(Data::Struct(Vec::new()), through_go);
         let mut instance = self.program.evaluate(&[("parameter", &parameter)], as_kubevela());

@@ -1,4 +1,4 @@
-//! Status blocks: what a definition says of the live objects.
+//! Status blocks: evaluates health, message and details of live objects.
 
 use crate::environment::objects;
 use crate::parameters::through_go;
@@ -28,16 +28,16 @@ pub struct Live {
     pub properties: Option<Value>,
 }
 
-/// What the status blocks say.
+/// The result of the status blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// Whether the objects are as they should be; without a health policy they are.
     pub healthy: bool,
-    /// What to tell the user.
+    /// The status message.
     pub message: String,
     /// Details by name.
     pub details: BTreeMap<String, String>,
-    /// What is wrong with the status blocks themselves, block by block.
+    /// The problems of the status blocks themselves, block by block.
     pub problems: Vec<Diagnostics>,
 }
 
@@ -75,7 +75,7 @@ type Fields = Vec<(String, Data)>;
 const LONGEST_NAME: usize = 31;
 
 impl Template {
-    /// What is wrong with the status blocks whatever the live objects are.
+    /// The problems of the status blocks that do not depend on the live objects.
     pub fn status_problems(&self) -> Option<Diagnostics> {
         let mut problems = Vec::new();
         for block in [&self.health_policy, &self.custom_status, &self.details] {
@@ -184,7 +184,7 @@ impl Live {
             .map_or(Data::Struct(Vec::new()), through_go)
     }
 
-    /// What the blocks see as `context`.
+    /// The value of `context` in the status blocks.
     fn context(&self, status: &[(String, Data)]) -> Data {
         let text = |text: &str| Data::String(text.to_owned());
         let mut fields = vec![

@@ -1,4 +1,4 @@
-//! Status details as text: strings as they are, everything else as formatted CUE.
+//! Formats status details as text: strings unchanged, everything else as CUE.
 
 use cambium_cue::Data;
 use std::fmt::Write as _;

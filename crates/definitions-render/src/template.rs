@@ -1,4 +1,4 @@
-//! A definition, compiled once and rendered any number of times.
+//! A compiled definition, which is rendered any number of times.
 
 use crate::environment::Context;
 use crate::explanation::explain;
@@ -47,7 +47,7 @@ impl Template {
         })
     }
 
-    /// What it was compiled from.
+    /// The definition that it was compiled from.
     pub fn definition(&self) -> &Definition {
         &self.definition
     }

@@ -1,4 +1,4 @@
-//! One trait at work: its outputs, its patches, its errors.
+//! Renders one trait: its outputs, its patches, its errors.
 
 use crate::component::{Output, Work, concrete, members, type_label};
 use crate::environment::Context;

@@ -1,4 +1,4 @@
-//! Properties that nobody reads: a template's parameters do not name them, and do not forbid them either.
+//! Properties that no parameter of the template has, although the template does not forbid them.
 
 use crate::Template;
 use crate::template::as_kubevela;
@@ -10,7 +10,7 @@ use std::fmt;
 /// A property that no parameter has the name of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownProperty {
-    /// Where it is, below the properties: `env[0].valeu`.
+    /// The path below the properties: `env[0].valeu`.
     pub path: String,
     /// The parameter that was probably meant.
     pub meant: Option<String>,

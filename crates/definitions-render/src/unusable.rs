@@ -1,4 +1,4 @@
-//! What is wrong with a template whatever properties it is given: found before it is published, when it can still be mended.
+//! Static checks of a template before it is published: problems that no properties could avoid.
 
 mod contradictions;
 mod given;
@@ -85,10 +85,10 @@ impl Template {
     }
 }
 
-/// What templates make things with.
+/// The fields with which templates make objects.
 const MADE: [&str; 5] = ["output", "outputs", "patch", "patchOutputs", "errs"];
 
-/// What to add to a message about a name that is not there.
+/// The suggestion for a misspelt name.
 fn did_you_mean<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> String {
     meant(written, names).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }

@@ -1,4 +1,4 @@
-//! What is refused before it is stored: everything that could only fail later.
+//! Admission of definitions, Applications and their revisions: refuses before it is stored what could only fail later.
 
 use crate::application::{Draft, Observed, Recorded, Step, ToRender, draft};
 use crate::definition::{Called, Candidate, Declared, Templates, Uses, declared};
@@ -11,7 +11,7 @@ use cambium_lineage::{Findings, Lineage, Next, PublishVerdict, Users, publish};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong with a definition that is being created or changed, and what is to be said about it though it is accepted. Both are at the API version of
+/// Checks a definition that is created or updated: refusals, and warnings for a definition that is accepted. Both objects are at the API version of
 /// the request.
 pub fn check_definition(
     old: Option<&Value>,
@@ -81,7 +81,7 @@ pub fn check_definition(
     findings
 }
 
-/// Versions that a list no longer has, and that somebody uses.
+/// The versions that an update removes from `spec.versions` although they are in use.
 fn removed_in_use(old: &Value, new: &Value, now: &Declared, lineage: &Lineage, uses: &Uses) -> Vec<Refused> {
     if written_at(new) != Some(WrittenAt::V2beta1) {
         return Vec::new();
@@ -114,7 +114,7 @@ fn removed_in_use(old: &Value, new: &Value, now: &Declared, lineage: &Lineage, u
     refused
 }
 
-/// Why a definition cannot be deleted now.
+/// Checks whether a definition may be deleted: not while its revisions are in use.
 pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused> {
     let names: BTreeSet<&String> = uses.by.values().flat_map(Users::named).collect();
     if allows_orphans(definition) || names.is_empty() {
@@ -134,7 +134,7 @@ pub fn check_definition_deletion(definition: &Value, uses: &Uses) -> Vec<Refused
     }]
 }
 
-/// Why a revision cannot be changed so: only its number may change.
+/// Checks an update of a DefinitionRevision: only its number may change.
 pub fn check_revision(old: &Value, new: &Value) -> Vec<Refused> {
     let content = |object: &Value| {
         let mut spec = object["spec"].clone();
@@ -167,12 +167,12 @@ fn is_put_back(old: &Value, new: &Value) -> bool {
     issued(old).is_some() && issued(old) == issued(new) && held.is_some_and(|held| held.altered().is_none())
 }
 
-/// What is wrong with an application, and what is to be said about it though it is accepted.
+/// The verdict on an Application that is created or updated: refusals and warnings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApplicationCheck {
-    /// Why it is refused.
+    /// The reasons to refuse it.
     pub refused: Vec<Refused>,
-    /// What it is warned of.
+    /// The warnings that its author gets although it is accepted.
     pub warnings: Vec<String>,
     /// Whether it is refused only because something is not there, which may be about to come.
     pub may_come: bool,
@@ -183,7 +183,7 @@ pub fn check_application(old: Option<&Value>, observed: &Observed<'_>) -> Applic
     check_drafted(old, observed.application, || draft(observed))
 }
 
-/// Whether an application is accepted whatever it gets: it goes, or asks for what it asked for before.
+/// Whether an update is accepted without looking at its references: the Application is being deleted, or they have not changed.
 pub fn is_to_be_accepted(old: Option<&Value>, new: &Value) -> bool {
     let asked = |object: &Value| {
         let annotations = &object["metadata"]["annotations"];
@@ -237,7 +237,7 @@ fn check_drafted(old: Option<&Value>, new: &Value, draft: impl FnOnce() -> Draft
     check
 }
 
-/// Components that nobody could tell apart.
+/// Refuses two components with one name, and components without a name.
 pub fn check_components(application: &Value) -> Vec<Refused> {
     let components = application["spec"]["components"].as_array();
     let mut names = BTreeSet::new();
@@ -257,8 +257,7 @@ pub fn check_components(application: &Value) -> Vec<Refused> {
     refused
 }
 
-/// What an author is told though the application is accepted, each in one line: properties that nothing reads, and references that
-/// cannot move.
+/// The warnings for an accepted Application, each in one line: properties that no parameter reads, and references that cannot move.
 pub fn warnings(application: &Value, draft: &Draft) -> Vec<String> {
     let mut warnings = unread(application, draft);
     for answer in &draft.answers {
@@ -341,7 +340,7 @@ fn unread(application: &Value, draft: &Draft) -> Vec<String> {
     warnings
 }
 
-/// Whatever an application uses a definition for and gives properties: where it stands, and which kind of definition it is.
+/// The references of an Application that have properties: the path, the type of definition, and the properties.
 fn used(application: &Value) -> Vec<(String, DefinitionType, &Value)> {
     fn items(list: &Value) -> impl Iterator<Item = (usize, &Value)> {
         list.as_array().into_iter().flatten().enumerate()
@@ -362,7 +361,7 @@ fn used(application: &Value) -> Vec<(String, DefinitionType, &Value)> {
     used
 }
 
-/// Why a revision cannot be deleted now. The finalizer would keep it anyway, for as long as it is in use, and nobody would be told.
+/// Checks whether a DefinitionRevision may be deleted. The finalizer would keep it in any case while it is in use; refusing tells the user why.
 pub fn check_revision_deletion(revision: &Value, users: Option<&Users>) -> Vec<Refused> {
     let Some(users) = users.filter(|_| !allows_orphans(revision)) else {
         return Vec::new();
@@ -371,13 +370,13 @@ pub fn check_revision_deletion(revision: &Value, users: Option<&Users>) -> Vec<R
     vec![Refused {
         reason: reason::IN_USE,
         message: format!(
-            "{name} is in use by {users}; annotate it with {}=true to have it go as soon as nobody uses it",
+            "{name} is in use by {users}; annotate it with {}=true to have it deleted as soon as it is not in use",
             annotation::ALLOW_ORPHANS
         ),
     }]
 }
 
-/// Why an ApplicationRevision cannot be deleted now: it is the current one of an Application, which may be frozen at it.
+/// Checks whether an ApplicationRevision may be deleted: not the current one of an Application, which may be frozen at it.
 pub fn check_application_revision_deletion(revision: &Value, application: Option<&Value>) -> Vec<Refused> {
     let metadata = &revision["metadata"];
     let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
@@ -403,7 +402,7 @@ pub fn check_application_revision_deletion(revision: &Value, application: Option
     }]
 }
 
-/// Why an ApplicationRevision cannot be made by hand: its Application may be frozen at it, and is applied as the author that it names then.
+/// Refuses to create an ApplicationRevision by hand: an Application that is frozen at it is applied as the author that it names.
 pub fn cannot_create_revision(revision: &Value, user: &str) -> Refused {
     let name = revision["metadata"]["name"].as_str().unwrap_or_default();
     Refused {
@@ -422,8 +421,8 @@ fn allows_orphans(object: &Value) -> bool {
         .any(|name| annotations[name] == "true")
 }
 
-/// Why an application cannot be deleted like this. What the garbage collector is told comes too late for whoever removes what the
-/// application made: it may have taken its mark away again. And the revisions would stay, as users of their definitions.
+/// Refuses to delete an Application with `propagationPolicy: Orphan`: the garbage collector removes its finalizer `orphan` at any time, too early for
+/// the controller to release the objects, and the revisions would stay behind as users of their definitions.
 pub fn check_application_deletion(options: &Value) -> Option<String> {
     let orphan = options["propagationPolicy"] == "Orphan" || options["orphanDependents"] == true;
     orphan.then(|| {
@@ -434,7 +433,7 @@ pub fn check_application_deletion(options: &Value) -> Option<String> {
     })
 }
 
-/// Whose catalogue an artifact would be looked up in.
+/// The shelf of the catalogue that holds the revisions of a definition object.
 pub fn shelf<'c>(catalogue: &'c Catalogue, definition: &Value) -> Option<&'c Shelf> {
     catalogue.get(&Artifact::of(definition)?)
 }

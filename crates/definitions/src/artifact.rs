@@ -1,18 +1,18 @@
-//! What is published: a definition, by kind, namespace and name.
+//! The identity of a published artifact: a definition, by kind, namespace and name.
 
 use cambium_api::v1beta1::DefinitionType;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
-/// A definition, whatever its revisions.
+/// A definition, by kind, namespace and name; independent of its revisions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
     /// The kind of definition.
     #[serde(rename = "type")]
     pub type_: DefinitionType,
-    /// Where it is.
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,

@@ -1,4 +1,4 @@
-//! Everything that is published in a cluster, ready to be asked.
+//! The catalogue: an index of all definitions of a cluster and their revisions.
 
 use crate::{Artifact, Consuming, Stored};
 use cambium_api::names::SYSTEM_NAMESPACE;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     published: Arc<Published>,
-    /// What would be published, instead of what is.
+    /// Proposed revisions, laid over the published ones.
     proposed: Published,
     local: LocalDefinitions,
     closures: Closures<Artifact, Consuming>,
@@ -20,24 +20,24 @@ pub struct Catalogue {
 #[derive(Debug, Clone, Default)]
 struct Published {
     shelves: BTreeMap<Artifact, Arc<Shelf>>,
-    /// Whose a revision is, by its namespace and name.
+    /// The definition that each revision belongs to, by the namespace and name of the revision.
     owners: BTreeMap<(String, String), Artifact>,
 }
 
 /// Whether Applications use definitions of their own namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LocalDefinitions {
-    /// They do, before those of the system's namespace.
+    /// Definitions of the Application's own namespace come before those of the system namespace.
     #[default]
     Used,
-    /// They use those of the system's namespace alone.
+    /// Only definitions of the system namespace are used.
     Ignored,
 }
 
 /// One definition and its revisions.
 #[derive(Debug, Clone)]
 pub struct Shelf {
-    /// What the live definition says, if there is one: how revisions are called, and the highest number issued.
+    /// The scheme and the highest number issued, from the live definition; none if there is none.
     declared: Option<(Scheme, u64)>,
     stored: BTreeMap<RevisionName, Arc<Stored>>,
     lineage: Result<Lineage, LineageError>,
@@ -68,7 +68,7 @@ impl Catalogue {
         self.published_mut().remove(namespace, name)
     }
 
-    /// The same with revisions that nobody has published.
+    /// A copy of the catalogue with revisions that are not published yet.
     #[must_use]
     pub fn proposing(&self, additions: &[Arc<Stored>]) -> Self {
         let mut proposing = self.clone();
@@ -129,14 +129,14 @@ impl Catalogue {
         self.entry(artifact).map(|(_, shelf)| shelf)
     }
 
-    /// All that are published, in order.
+    /// All definitions of the catalogue, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&Artifact, &Shelf)> {
         let shelves = self.published.shelves.iter();
         shelves.map(|(artifact, shelf)| (artifact, &**shelf))
     }
 
-    /// Where a name leads from a namespace: first there, then in the system's namespace. What is left of a definition
-    /// that is gone is found only if there is no other.
+    /// Looks a definition up as an Application does: first in its namespace, then in the system namespace. Revisions whose definition was deleted are
+    /// found only if there is no other.
     pub fn find(&self, namespace: &str, type_: DefinitionType, name: &str) -> Option<(&Artifact, &Shelf)> {
         let places = [namespace, SYSTEM_NAMESPACE].map(|namespace| Artifact::new(type_, namespace, name));
         let found = || {
@@ -150,7 +150,7 @@ impl Catalogue {
             .or_else(|| found().next())
     }
 
-    /// Where a name leads in this namespace alone.
+    /// Looks a definition up in one namespace only.
     pub fn find_in(&self, namespace: &str, type_: DefinitionType, name: &str) -> Option<(&Artifact, &Shelf)> {
         self.entry(&Artifact::new(type_, namespace, name))
             .filter(|_| self.is_used(namespace))
@@ -166,7 +166,7 @@ impl Catalogue {
         self.local == LocalDefinitions::Used || namespace == SYSTEM_NAMESPACE
     }
 
-    /// Whose a revision is.
+    /// The definition that a revision belongs to.
     pub fn owner(&self, namespace: &str, revision: &str) -> Option<&Artifact> {
         let place = (namespace.to_owned(), revision.to_owned());
         let proposed = self.proposed.owners.get(&place);

@@ -1,4 +1,4 @@
-//! Who uses what: from definitions to the applications that refer to them.
+//! An index from definitions to the Applications that reference them.
 //!
 //! A published version concerns the applications that would get another answer now, and nobody else.
 
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a DefinitionRevision is: namespace and name.
+/// The namespace and name of a DefinitionRevision.
 pub type Place = (String, String);
 
 /// An application, by namespace and name.
@@ -68,7 +68,7 @@ pub struct Consumers {
 
 /// An application, as far as publishing concerns it.
 struct Consumer {
-    /// How it follows; none if its annotations cannot be read.
+    /// The update policy; none if the annotations cannot be read.
     follow: Option<Box<Follow>>,
     asked: Vec<(Asked, Option<Using>)>,
     uses: Vec<Place>,
@@ -313,7 +313,7 @@ impl Consumers {
         })
     }
 
-    /// Who uses the revisions of a definition, with at most so many names for each.
+    /// The users of the revisions of a definition, with at most `shown` names for each revision.
     pub fn uses(&self, artifact: &Artifact, lineage: Option<&Lineage>, shown: usize) -> Uses {
         let mut uses = Uses::default();
         let revisions = lineage.into_iter().flat_map(Lineage::revisions);
@@ -381,7 +381,7 @@ impl Consumers {
     }
 }
 
-/// All that an answer depends on, where there is no lock and nothing is closed.
+/// Everything that an answer depends on, where there is no lock and no revision is closed.
 #[derive(PartialEq, Eq, Hash)]
 struct Situation<'c> {
     namespace: &'c str,
@@ -414,7 +414,7 @@ fn differs(
     }
 }
 
-/// What a lock names may not go, though nothing has it in use yet.
+/// Adds what locks name: it may not be deleted, even while no reference resolves to it.
 fn add_locked(
     artifact: &Artifact,
     lineage: Option<&Lineage>,

@@ -1,4 +1,4 @@
-//! Whose rights the objects of an Application are applied with.
+//! The identity that an Application's objects are applied as: a ServiceAccount, its author, or the manager.
 //!
 //! ```text
 //!  a write ──► record: who is the author now? ──► annotations on the Application      (mutating admission)
@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
-/// What joins groups in the annotation, as KubeVela joins them.
+/// The separator between groups in the annotation, as in KubeVela.
 const SEPARATOR: &str = ",";
 
-/// Who writes the objects of an Application.
+/// The identity that writes the objects of an Application.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Identity {
@@ -25,7 +25,7 @@ pub enum Identity {
         /// Its name.
         name: String,
     },
-    /// Whoever wrote the Application.
+    /// The author of the Application.
     Author {
         /// The user's name.
         username: String,
@@ -72,29 +72,29 @@ impl fmt::Display for Identity {
     }
 }
 
-/// How identities are found.
+/// How the identity of an Application is determined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identities {
     /// Whether recorded authors are believed.
     pub authors: Authors,
-    /// Who it is if nothing else says.
+    /// The identity of an Application that names none.
     pub otherwise: Otherwise,
 }
 
 /// Whether the author in an Application's annotations can be believed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Authors {
-    /// Our webhook writes them, and lets nobody else.
+    /// The mutating webhook records them, and refuses any other value.
     Recorded,
-    /// Admission is off: anybody may have written them.
+    /// Admission is off: any user may have written them.
     #[default]
     Unknown,
 }
 
-/// Who applies the objects of an Application that names no ServiceAccount and has no author.
+/// The identity of an Application that names no ServiceAccount and has no recorded author.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Otherwise {
-    /// Nobody: nothing is applied.
+    /// None: nothing is applied.
     #[default]
     Nobody,
     /// The ServiceAccount of this name in the Application's namespace.
@@ -103,7 +103,7 @@ pub enum Otherwise {
     Manager,
 }
 
-/// Whose rights an Application's objects are applied with, or why nobody's.
+/// The identity that an Application's objects are applied as, or a refusal if there is none.
 ///
 /// `rendered` is what the objects are rendered from. It differs from the live Application while that is frozen at a revision; then the
 /// author of that revision counts, and not whoever has edited the Application since.
@@ -178,18 +178,18 @@ fn no_identity(authors: Authors) -> String {
     )
 }
 
-/// What mutating admission writes on an Application.
+/// The annotations that the mutating webhook writes on an Application.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
-    /// The author's name; `None` if nobody is recorded.
+    /// The author's name; `None` if no author is recorded.
     pub username: Option<String>,
     /// The author's groups.
     pub group: Option<String>,
-    /// What the writer is told.
+    /// Warnings for the user who writes the Application.
     pub warnings: Vec<String>,
 }
 
-/// Who writes an Application.
+/// The user who writes an Application.
 #[derive(Debug, Clone, Copy)]
 pub struct Writer<'a> {
     /// The user's name.
@@ -198,8 +198,8 @@ pub struct Writer<'a> {
     pub groups: &'a [String],
 }
 
-/// Who is the author of an Application after a write: whoever creates it, changes its spec or its ServiceAccount, or takes it over by name;
-/// otherwise whoever was.
+/// The author of an Application after a write: the user who creates it, changes its spec or its ServiceAccount, or sets the annotation to their own
+/// name; otherwise the previous author.
 pub fn record(old: Option<&Value>, new: &Value, writer: Writer<'_>) -> Record {
     let said = text(new, annotation::USERNAME);
     let account = |object: &Value| text(object, annotation::SERVICE_ACCOUNT).map(str::to_owned);
@@ -302,7 +302,7 @@ fn is_listable(group: &str) -> bool {
     !group.contains(SEPARATOR)
 }
 
-/// A DNS subdomain, as names of ServiceAccounts are. A colon in it would name somebody else.
+/// Whether a name is a DNS subdomain, as names of ServiceAccounts are. A colon in it would name another user.
 fn is_account_name(name: &str) -> bool {
     let letter = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit();
     name.len() <= 253

@@ -1,4 +1,4 @@
-//! The rules of `core.oam.dev`, as decisions: what a definition publishes, what a reference gets, what an application becomes.
+//! The rules of `core.oam.dev` as pure decisions: publishing a definition, resolving a reference, planning an Application.
 //!
 //! ```text
 //!  definition ──► declared ──► plan ──► DefinitionRevisions, status

@@ -1,4 +1,4 @@
-//! Moving an application by hand: up to other versions, back to an earlier revision, or nowhere, by a lock.
+//! Plans for `cambium upgrade`, `cambium rollback` and `cambium lock`: the edits of an Application that move or pin its references.
 
 use crate::application::Recorded;
 use crate::resolve::{Inquiry, condition_reason, kind_in_lock};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What a move would do to an application.
+/// The plan of a move: the edited Application, and the version of each reference before and after.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MovePlan {
@@ -28,15 +28,15 @@ pub struct MovePlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
-    /// Where it stands, such as `components[web]`.
+    /// The path of the reference, such as `components[web]`.
     pub path: String,
     /// The reference as it is; none if it is not there yet.
     pub from: Option<String>,
     /// The reference as it would be; none if it would go.
     pub to: Option<String>,
-    /// What it resolves to now.
+    /// The version that it resolves to now.
     pub version: Option<String>,
-    /// What it would resolve to.
+    /// The version that it would resolve to.
     pub new_version: Option<String>,
 }
 
@@ -253,7 +253,13 @@ fn pin(asked: &Asked, to: &Recorded, catalogue: &Catalogue, consumer: &Consuming
         .definitions
         .iter()
         .find(|used| used.type_ == asked.type_ && used.reference == asked.text)
-        .ok_or_else(|| format!("{} does not say what {:?} was", to.revision.name(), asked.text))?;
+        .ok_or_else(|| {
+            format!(
+                "{} does not record what {:?} resolved to",
+                to.revision.name(),
+                asked.text
+            )
+        })?;
     let place = used.namespace.as_deref().unwrap_or_default();
     let stored = catalogue
         .revision(place, &used.revision)
@@ -277,7 +283,7 @@ fn pin(asked: &Asked, to: &Recorded, catalogue: &Catalogue, consumer: &Consuming
         && found.stored.revision.digest().to_string() == used.digest;
     if !same {
         return Err(format!(
-            "it was {place}/{} ({}), and {text:?} now leads to {}/{} ({})",
+            "it was {place}/{} ({}), and {text:?} now resolves to {}/{} ({})",
             used.revision,
             used.digest,
             found.stored.artifact.namespace,
@@ -349,13 +355,13 @@ pub fn lock(answers: &[Answer]) -> Result<Lock, Vec<Refused>> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explained {
-    /// What a person calls the revision.
+    /// The version of the revision, or its name.
     pub version: String,
     /// Its name.
     pub revision: String,
     /// Whether it was chosen.
     pub chosen: bool,
-    /// Why, or why not.
+    /// The reason that it was chosen or passed over.
     pub why: String,
 }
 
@@ -398,7 +404,7 @@ fn with_version(asked: &Asked, version: &str) -> Result<Option<String>, Refused>
     Ok(Some(format!("{}@{version}", reference.artifact())))
 }
 
-/// What a reference must become to get the highest release, in the shape it has; nothing if it gets that as it is.
+/// The reference that gets the highest release, in the same form; none if the current reference gets it already.
 fn highest(
     catalogue: &Catalogue,
     consumer: &Consuming,
@@ -440,7 +446,7 @@ fn highest(
     })
 }
 
-/// What a bare reference must become to get the newest of revisions that have numbers; nothing if it gets that as it is.
+/// The bare reference that gets the newest numbered revision; none if the current reference gets it already.
 fn newest(
     lineage: &Lineage,
     reference: &Reference,
@@ -490,7 +496,7 @@ fn components(references: &[Asked]) -> String {
     }
 }
 
-/// What the status says of a reference.
+/// The status of a reference.
 fn known<'a>(application: &'a Value, asked: &Asked) -> Option<&'a Value> {
     let references = application["status"]["references"].as_array()?;
     references
@@ -503,12 +509,12 @@ fn version_or_revision(of: &Value) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// What a reference resolves to.
+/// The version that a reference resolves to.
 fn current_version(application: &Value, asked: &Asked) -> Option<String> {
     version_or_revision(known(application, asked)?)
 }
 
-/// What a reference runs, which is another version than it resolves to if it could not move.
+/// The version that the component of a reference runs: another one, if it could not move.
 fn running_version(application: &Value, asked: &Asked) -> Option<String> {
     let known = known(application, asked)?;
     version_or_revision(&known["running"]).or_else(|| version_or_revision(known))

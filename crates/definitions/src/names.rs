@@ -1,4 +1,4 @@
-//! What revisions are stored under.
+//! The object names of DefinitionRevisions.
 
 use crate::definition::Called;
 use cambium_api::v1beta1::DefinitionType;

@@ -1,4 +1,4 @@
-//! What a publish would do to those who follow, found out before it is stored.
+//! Renders the followers of a definition with a new version before it is stored, to warn of those that would be held back.
 
 use crate::application::Draft;
 use crate::definition::{Observed, Templates, Uses, plan};
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How many followers that cannot be rendered are named.
+/// How many followers that cannot be rendered are named in a warning.
 const NAMED: usize = 3;
 
 /// The revisions that a definition would add, if it were stored now. This evaluates its templates, unless they are checked already.
@@ -46,7 +46,7 @@ pub fn additions(
         .collect()
 }
 
-/// Why a follower could not be rendered with a revision of this definition, if it could not; in one line.
+/// The reason that a follower cannot be rendered with a revision of this definition, in one line; none if it can.
 pub fn held_back(artifact: &Artifact, draft: &Draft) -> Option<String> {
     let answer = draft.answers.iter().find(|answer| {
         answer.asked.type_ == artifact.type_
@@ -57,7 +57,7 @@ pub fn held_back(artifact: &Artifact, draft: &Draft) -> Option<String> {
     Some(why.lines().next().unwrap_or_default().to_owned())
 }
 
-/// What to tell whoever publishes: `tried` of all `followers` were rendered, and these could not be.
+/// The warning for the user who publishes: of `followers`, `tried` were rendered, and these failed.
 pub fn warning(
     artifact: &Artifact,
     additions: &[Arc<Stored>],

@@ -1,4 +1,4 @@
-//! What the references of an application get.
+//! Resolves the references of an Application to revisions.
 
 use crate::catalogue::Shelf;
 use crate::{Artifact, Catalogue, Consuming, Stored};
@@ -78,12 +78,12 @@ pub(crate) fn place(list: &str, item: &Value, index: usize) -> String {
     }
 }
 
-/// How the references of an application follow, as its annotations say.
+/// The policy and the lock of an Application, as its annotations declare them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Follow {
-    /// How they follow.
+    /// The update policy.
     pub policy: Policy,
-    /// What each must resolve to.
+    /// The lock, if there is one.
     pub lock: Option<Lock>,
     /// While this value stays, the application is what it was when the value was set.
     pub publish_version: Option<String>,
@@ -145,18 +145,18 @@ pub fn follow(application: &Value) -> Result<Follow, Vec<Refused>> {
     }
 }
 
-/// What a reference got.
+/// The resolution of one reference.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The reference.
     pub asked: Asked,
-    /// How it follows.
+    /// The update policy of the reference.
     pub policy: Policy,
-    /// The revision, or why there is none.
+    /// The revision, or the refusal.
     pub outcome: Result<Resolved, Refused>,
     /// The revision that its objects were made from, if it follows and moves away from that.
     pub running: Option<Arc<Stored>>,
-    /// What it stays at, if it follows and cannot be rendered with the revision that it got.
+    /// The revision that it is held back at, if it follows and cannot be rendered with the one that it resolves to.
     pub held_back: Option<HeldBack>,
 }
 
@@ -165,7 +165,7 @@ pub struct Answer {
 pub struct HeldBack {
     /// The revision that its objects were made from, and still are.
     pub at: Arc<Stored>,
-    /// Why it cannot be rendered with the revision that it got.
+    /// The reason that it cannot be rendered with the resolved revision.
     pub why: String,
 }
 
@@ -185,9 +185,9 @@ impl Answer {
 pub struct Resolved {
     /// The revision and its content.
     pub stored: Arc<Stored>,
-    /// Why it is this one.
+    /// The reason that this revision was chosen.
     pub reason: Chosen,
-    /// Where it lies from what was in use.
+    /// The direction from the revision in use.
     pub movement: Movement,
     /// A newer one, and why it is not taken.
     pub newer: Option<(String, String)>,
@@ -195,16 +195,16 @@ pub struct Resolved {
     pub follows: bool,
 }
 
-/// Why something is refused: a reason to look up, and a text to act on.
+/// A refusal: the reason of a condition, and a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// One of the reasons that conditions have.
     pub reason: &'static str,
-    /// What is wrong, and what to do.
+    /// The message: the problem and what to do about it.
     pub message: String,
 }
 
-/// What a reference uses: which revision, and where that is.
+/// The revision that a reference uses, and its namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Using {
     /// The namespace of the definition.
@@ -213,7 +213,7 @@ pub struct Using {
     pub revision: InUse,
 }
 
-/// What a reference in an application gets.
+/// Resolves one reference of an Application.
 pub fn resolve(
     catalogue: &Catalogue,
     consumer: &Consuming,
@@ -359,7 +359,7 @@ impl<'a> Inquiry<'a> {
     }
 }
 
-/// What locks call the kinds of definitions.
+/// The word for each kind of definition in a lock.
 pub(crate) fn kind_in_lock(type_: DefinitionType) -> &'static str {
     match type_ {
         DefinitionType::Component => "component",

@@ -1,4 +1,4 @@
-//! A DefinitionRevision, as it is stored.
+//! A DefinitionRevision as it is stored, decoded once.
 
 use crate::Artifact;
 use cambium_api::names::{annotation, finalizer};
@@ -12,9 +12,9 @@ use std::sync::{Arc, OnceLock};
 /// A DefinitionRevision: what can be decided about it, and its content.
 #[derive(Debug)]
 pub struct Stored {
-    /// Whose revision it is.
+    /// The definition that it belongs to.
     pub artifact: Artifact,
-    /// What a lineage knows of it.
+    /// The revision as `lineage` has it.
     pub revision: Revision,
     /// The object's identity.
     pub uid: String,
@@ -24,15 +24,15 @@ pub struct Stored {
     pub held: bool,
     /// The spec of the definition that it snapshots.
     pub spec: Value,
-    /// How many references resolve to it, as its status says.
+    /// The number of references that resolve to it, from its status.
     pub consumers: Option<i64>,
-    /// Who uses it, as its status says.
+    /// The users of it, from its status.
     pub in_use_by: Option<String>,
     template: OnceLock<Result<Arc<Template>, String>>,
     schema: OnceLock<Option<ParameterSchema>>,
 }
 
-/// Why a DefinitionRevision cannot be used.
+/// The reasons that a DefinitionRevision cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
     /// It is not shaped like one.
@@ -123,7 +123,7 @@ impl Stored {
         })
     }
 
-    /// Its template, compiled the first time somebody asks. Only components and traits have one.
+    /// Its template, compiled on first use. Only components and traits have one.
     pub fn template(&self) -> Result<Arc<Template>, String> {
         self.template
             .get_or_init(|| compile(&self.artifact, &self.spec).map(Arc::new))

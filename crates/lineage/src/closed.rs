@@ -1,4 +1,4 @@
-//! Revisions that consumers may not take by themselves.
+//! Closed revisions: those that a staged upgrade keeps from consumers until it opens them.
 //!
 //! ```text
 //!  Closures:  artifact ─► revision ─► open to: consumer … consumer

@@ -1,4 +1,4 @@
-//! Content addresses.
+//! Digests: content addresses of revisions.
 
 use crate::canonical::canonical;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -40,7 +40,7 @@ impl Digest {
     }
 }
 
-/// Why a text is not a digest.
+/// The reasons that a text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// The algorithm is missing or is another one.

@@ -1,4 +1,4 @@
-//! Lineages of immutable revisions: which revision a reference gets, whether an edit makes a new one, and which may go.
+//! Lineages of immutable revisions: resolving references, issuing revisions, the publish gate, retention.
 //!
 //! ```text
 //!   content ──canonical──► Digest ─┐

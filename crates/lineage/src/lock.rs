@@ -1,4 +1,4 @@
-//! Locks: what each reference of a consumer must resolve to.
+//! Locks: the version and digest that each reference of a consumer must resolve to.
 
 use crate::digest::Digest;
 use crate::reference::Reference;
@@ -19,7 +19,7 @@ use std::str::FromStr;
 #[serde(transparent)]
 pub struct Lock(BTreeMap<String, BTreeMap<Reference, Locked>>);
 
-/// What one reference must resolve to.
+/// The version and digest that one reference must resolve to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Locked {
@@ -40,7 +40,7 @@ impl Lock {
         self.0.entry(kind.into()).or_default().insert(reference, locked);
     }
 
-    /// What the reference is locked to. A lock that does not know a reference refuses it.
+    /// The entry of a reference. A reference without an entry is refused.
     pub fn locked(&self, kind: &str, reference: &Reference) -> Result<&Locked, LockRefusal> {
         self.0
             .get(kind)
@@ -92,7 +92,7 @@ impl Locked {
     }
 }
 
-/// Why a lock does not let a reference resolve.
+/// The reasons that a lock refuses a resolution.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LockRefusal {
     /// The lock does not know the reference.
@@ -125,7 +125,7 @@ pub enum LockRefusal {
         /// The digest of the revision.
         found: Digest,
     },
-    /// What the lock says is not published.
+    /// The locked revision is not published.
     #[error("{reference:?} is locked to {locked}, which is not published")]
     Missing {
         /// The reference.
@@ -133,7 +133,7 @@ pub enum LockRefusal {
         /// The version in the lock, or the digest if it has none.
         locked: String,
     },
-    /// What the lock says is not what the reference asks for.
+    /// The locked revision does not satisfy the reference.
     #[error("{reference:?} is locked to {locked}, which does not satisfy it; lock again")]
     Unsatisfying {
         /// The reference.

@@ -1,4 +1,4 @@
-//! The names that revisions have and are given.
+//! Names of revisions: the stored name, and the name that an author gives.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Borrow;
@@ -134,7 +134,7 @@ macro_rules! name {
 }
 
 name! {
-    /// What a revision is stored under: unique in its lineage, the same for ever.
+    /// The name that a revision is stored under: unique in its lineage, and never changed.
     RevisionName, |text: &str| check(text, 253)
 }
 

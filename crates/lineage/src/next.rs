@@ -1,4 +1,4 @@
-//! Whether content makes a new revision, and with which number.
+//! Decides whether content makes a new revision, and which number it gets.
 
 use crate::digest::Digest;
 use crate::lineage::{HIGHEST_NUMBER, Lineage, Scheme};
@@ -7,7 +7,7 @@ use crate::revision::Revision;
 use crate::version::Version;
 use serde::Serialize;
 
-/// What an artifact holds now: a digest, and what its author calls it, if anything.
+/// The content of an artifact now: its digest, and the version or name that its author declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     digest: Digest,
@@ -47,7 +47,7 @@ impl Content {
     }
 }
 
-/// What content does to a lineage.
+/// The effect of content on a lineage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Next<'l> {
@@ -80,7 +80,7 @@ pub enum Next<'l> {
     Exhausted,
 }
 
-/// Where a new revision stands among what is published.
+/// The position of a new revision among the published ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Place<'l> {
@@ -91,11 +91,11 @@ pub enum Place<'l> {
         /// The highest release.
         below: &'l Revision,
     },
-    /// Beside the releases: nobody moves to it.
+    /// A pre-release: no consumer follows it.
     Prerelease,
 }
 
-/// What content does to a lineage: nothing, a return to an old revision, a new one, or a conflict.
+/// Decides the effect of content on a lineage: unchanged, an old revision again, a new revision, or a conflict.
 pub fn next<'l>(lineage: &'l Lineage, content: &Content) -> Next<'l> {
     match &content.called {
         Called::Version(version) => next_version(lineage, content.digest, version),
@@ -186,7 +186,7 @@ fn issue<'l>(lineage: &'l Lineage, place: Place<'l>, taken: impl Fn(u64) -> bool
     }
 }
 
-/// The first number above all that were ever issued which nobody uses as a name.
+/// The first number above all issued ones that no revision has as a name.
 fn free_number(lineage: &Lineage, taken: impl Fn(u64) -> bool) -> Option<u64> {
     (lineage.issued() + 1..=HIGHEST_NUMBER).find(|&number| !taken(number))
 }

@@ -1,4 +1,4 @@
-//! The publish gate: what becomes of content that an author declares, and what speaks against it.
+//! The publish gate: decides whether content may become a revision, and collects the findings against it.
 //!
 //! ```text
 //!   Lineage ─┐

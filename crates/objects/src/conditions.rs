@@ -1,4 +1,4 @@
-//! Conditions that keep the time of their last change.
+//! Conditions whose transition time changes only when their status does.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -12,7 +12,7 @@ pub struct Conditions<'a> {
 }
 
 impl<'a> Conditions<'a> {
-    /// Nothing is set yet. What is set and was so before keeps its time.
+    /// Begins with no condition set. A condition that is set to the status it had before keeps its transition time.
     pub fn after(before: &'a [Condition], generation: Option<i64>, now: Timestamp) -> Self {
         Self {
             before,
@@ -50,7 +50,7 @@ impl<'a> Conditions<'a> {
         });
     }
 
-    /// Those that were set, and those of others, which are not ours to take away.
+    /// The conditions that were set, and those of other controllers, which are kept.
     pub fn done(self) -> Vec<Condition> {
         let mut all = self.made;
         let others = self

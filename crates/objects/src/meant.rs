@@ -1,6 +1,6 @@
-//! Names that were probably meant.
+//! Suggestions for misspelt names.
 
-/// How much of a name is compared. What is longer is nobody's slip.
+/// The longest name that is compared.
 const LONGEST: usize = 64;
 
 /// The name that was probably meant, without regard to case: the more letters are written, the more of them may be wrong.
@@ -13,7 +13,7 @@ pub fn meant<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> Option<
         .map(|(_, name)| name)
 }
 
-/// How many letters are added, dropped, changed or swapped with their neighbours between two names.
+/// The edit distance between two names: letters added, dropped, changed, or swapped with their neighbours.
 fn distance(left: &str, right: &str) -> usize {
     let (left, right): (Vec<char>, Vec<char>) = (
         left.to_lowercase().chars().take(LONGEST).collect(),

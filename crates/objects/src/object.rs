@@ -1,4 +1,4 @@
-//! Objects in a cluster: which one, whose, and whether it is as it should be.
+//! Objects of a cluster: identity, controller, and whether a live object matches a manifest.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl Object {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// Whether it is the same object, at whatever version it is read.
+    /// Whether both are the same object, read at the same or at another API version.
     pub fn is(&self, other: &Self) -> bool {
         (self.group(), &self.kind, &self.namespace, &self.name)
             == (other.group(), &other.kind, &other.namespace, &other.name)
@@ -58,7 +58,7 @@ impl fmt::Display for Object {
     }
 }
 
-/// The identity of an object's controller, and what people call it.
+/// The UID and the display name of an object's controller.
 pub fn controller_of(object: &Value) -> Option<(&str, String)> {
     let owners = object["metadata"]["ownerReferences"].as_array()?;
     let owner = owners.iter().find(|owner| owner["controller"] == true)?;

@@ -1,4 +1,4 @@
-//! The smallest change that makes one tree another.
+//! Merge patches between JSON trees.
 
 use serde_json::{Map, Value};
 

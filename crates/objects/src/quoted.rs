@@ -1,4 +1,4 @@
-//! What an API server says, fit to be shown.
+//! Redacts the messages of an API server: values of Secrets are left out.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const QUOTES: [(&str, usize); 4] = [
     ("Duplicate value", "Duplicate value".len()),
 ];
 
-/// What an API server said about an object, for conditions, events and logs: values of a Secret that it quotes are left out.
+/// The message of an API server about an object, for conditions, events and logs, without the values of a Secret that it quotes.
 pub fn fit_to_show(object: &Value, said: &str) -> String {
     let is_secret = object["apiVersion"] == "v1" && object["kind"] == "Secret";
     let quotes = QUOTES

@@ -1,4 +1,4 @@
-//! Fields that an API server does not know: what it says about them, and a manifest without them.
+//! Unknown fields: reads them from the refusal of an API server, and removes them from a manifest.
 //!
 //! A server-side apply with a field that the schema of its kind does not have is refused as a whole, where a create or an update
 //! drops the field. The refusal names each field by a path such as `.spec.containers[name="web"].env[name="A"].note`.
@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Value};
 
 const NOT_DECLARED: &str = ": field not declared in schema";
 
-/// What a strict create says of them: `strict decoding error: unknown field "spec.a", unknown field "spec.b[0].c"`.
+/// The prefix of the refusal of a strict create: `strict decoding error: unknown field "spec.a", unknown field "spec.b[0].c"`.
 const STRICT: &str = "strict decoding error: ";
 const UNKNOWN: &str = "unknown field \"";
 const QUOTE: char = '"';

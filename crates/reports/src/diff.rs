@@ -1,4 +1,4 @@
-//! `diff`: what changed between two versions of a definition, or two revisions of a composition.
+//! `cambium diff`: the differences between two versions of a definition, or two revisions of a composition.
 
 use crate::{Inventory, Unanswered};
 use cambium_api::names::SYSTEM_NAMESPACE;
@@ -38,9 +38,9 @@ pub struct Side {
 pub struct Part {
     /// `spec` or `template`.
     pub part: &'static str,
-    /// What it is in the first.
+    /// Its value in the first.
     pub from: String,
-    /// What it is in the second.
+    /// Its value in the second.
     pub to: String,
 }
 
@@ -68,7 +68,7 @@ pub struct CompositionSide {
     pub spec: String,
 }
 
-/// What changed between two references to a definition. Its kind may be left out if only one has the name.
+/// The differences between two references to a definition. The kind may be left out if only one definition has the name.
 pub fn definitions(
     inventory: &Inventory,
     namespace: &str,
@@ -102,7 +102,7 @@ pub fn definitions(
     })
 }
 
-/// What changed between two revisions of compositions.
+/// The differences between two revisions of compositions.
 pub fn compositions(inventory: &Inventory, from: &str, to: &str) -> Result<CompositionDiff, Unanswered> {
     let side = |name: &str| {
         let stored = inventory.compositions.catalogue().revision(name);

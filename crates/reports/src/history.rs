@@ -1,4 +1,4 @@
-//! `history`: the revisions of a definition, an application or a composition, newest first, and who uses each.
+//! `cambium history`: the revisions of a definition, an application or a composition, newest first, with the users of each.
 
 use crate::{Inventory, ObjectName, Sight, Unanswered};
 use cambium_api::names::SYSTEM_NAMESPACE;
@@ -33,11 +33,11 @@ pub struct DefinitionRevision {
     pub digest: Digest,
     /// When it was published.
     pub created: Timestamp,
-    /// The digest of what it holds, if somebody edited it.
+    /// The digest of its content now, if it was edited after it was published.
     pub altered: Option<Digest>,
     /// The Applications whose objects are made from it; none if that may not be seen.
     pub run_by: Option<Vec<String>>,
-    /// Who resolves to it, or could be rolled back to it; none if that may not be seen.
+    /// The consumers that resolve to it or could be rolled back to it; none if the user may not list them.
     pub used_by: Option<BTreeSet<String>>,
 }
 
@@ -93,7 +93,7 @@ pub struct CompositionRevision {
     pub created: Timestamp,
     /// Whether it is what the composition says now.
     pub current: bool,
-    /// The digest of what it holds, if somebody edited it.
+    /// The digest of its content now, if it was edited after it was published.
     pub altered: Option<Digest>,
     /// All its labels.
     pub labels: BTreeMap<String, String>,
@@ -102,7 +102,7 @@ pub struct CompositionRevision {
 }
 
 impl CompositionRevision {
-    /// The labels that people gave it, as `name=value`; ours are in other fields.
+    /// The labels that users gave it, as `name=value`; ours are in other fields.
     pub fn own_labels(&self) -> Vec<String> {
         let own = self.labels.iter();
         let own = own.filter(|(name, _)| !name.starts_with("crossplane.io/composition-"));

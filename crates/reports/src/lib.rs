@@ -1,4 +1,4 @@
-//! What people ask of a cluster, answered once for the command line, a dashboard and tests.
+//! Reports on a cluster: typed, serializable answers for the command line, the dashboard and tests.
 //!
 //! ```text
 //!  list or watch ──put, remove──► Inventory ──► history   which revisions are there, and who uses each?

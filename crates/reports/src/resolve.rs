@@ -1,4 +1,4 @@
-//! `resolve`: what each reference of an application gets, and why.
+//! `cambium resolve`: the revision that each reference of an application resolves to, with an explanation.
 
 use crate::{Inventory, Unanswered};
 use cambium_api::v1beta1::{ApplicationStatus, DefinitionType, ResolvedReference, RunningRevision};
@@ -9,18 +9,18 @@ use cambium_lineage::InUse;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a reference gets, and why.
+/// The resolution of a reference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {
-    /// Where it stands, such as `components[web]`.
+    /// The path of the reference, such as `components[web]`.
     pub path: String,
     /// The kind of definition that it refers to.
     #[serde(rename = "type")]
     pub type_: DefinitionType,
     /// The reference, as it is written.
     pub asked: String,
-    /// What it gets: a version, or a revision of a definition without versions. None if it is refused.
+    /// The version, or the revision of a definition without versions. None if the reference is refused.
     pub version: Option<String>,
     /// The revision that it gets.
     pub revision: Option<String>,
@@ -28,11 +28,11 @@ pub struct Reference {
     pub digest: Option<String>,
     /// The namespace of the definition.
     pub namespace: Option<String>,
-    /// What the objects of its component are made from.
+    /// The revision that the objects of its component are applied from.
     pub running: Option<RunningRevision>,
-    /// Why it gets that, or nothing, or does not run what it gets.
+    /// The explanation: why it resolves to that, is refused, or runs another revision.
     pub why: String,
-    /// Why it gets nothing; as a reason of a condition, and a message.
+    /// The refusal, if it resolves to nothing: the reason of a condition, and a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
     /// A newer version, and why it is not taken.
@@ -51,14 +51,14 @@ pub struct Reference {
 pub struct Newer {
     /// The version, or the revision of a definition without versions.
     pub version: String,
-    /// Why it is not taken.
+    /// The reason that it is passed over.
     pub reason: String,
 }
 
-/// How much is said.
+/// How much an answer explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// What each reference gets.
+    /// Only the resolution of each reference.
     Answer,
     /// And what became of every revision.
     EveryRevision,
@@ -120,7 +120,7 @@ fn unknown(asked: &Asked, known: Option<&ResolvedReference>) -> Reference {
     }
 }
 
-/// What may not be read is told as the manager has found it.
+/// The resolution as the status records it, where the user may not read what it depends on.
 fn as_known(asked: &Asked, known: Option<&ResolvedReference>, hidden: &str) -> Reference {
     let mut reference = unknown(asked, known);
     if let Some(known) = known.filter(|known| known.revision.is_some()) {
@@ -166,14 +166,14 @@ fn as_answered(answer: &Answer, known: Option<&ResolvedReference>, frozen: Optio
     reference
 }
 
-/// What the status says of a reference.
+/// The status of a reference.
 fn known<'s>(references: &'s [ResolvedReference], asked: &Asked) -> Option<&'s ResolvedReference> {
     references
         .iter()
         .find(|known| known.asked == asked.text && known.definition_type == asked.type_)
 }
 
-/// What a reference uses now, as the status says.
+/// The revision that a reference uses now, from the status.
 fn using(known: &ResolvedReference) -> Option<Using> {
     Some(Using {
         namespace: known.namespace.clone().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What a person names: `compdef/web`, `compdef web`, or `web` alone.
+//! Parses the object that a user names on the command line: `compdef/web`, `compdef web`, or `web` alone.
 
 use crate::inventory::{CompositeKind, Compositions, Inventory};
 use crate::{ObjectName, Unanswered};
@@ -134,13 +134,13 @@ pub struct Subject<'i> {
     pub kind: &'i CompositeKind,
     /// The composite resource.
     pub composite: &'i Value,
-    /// What says how it follows.
+    /// The object whose spec says how it follows: the claim, if there is one.
     pub steered: &'i Value,
     /// The names of that object's kind.
     pub names: &'i Names,
 }
 
-/// What `pin` and `follow` did, or would do.
+/// The result of `pin` or `follow`, or of their dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Followed {
@@ -271,7 +271,7 @@ fn find<'i>(
     })
 }
 
-/// Whether people may mean this kind by that word, as kubectl understands it.
+/// Whether a word names this kind, as kubectl understands it: plural, singular, short name or kind.
 fn is_called(definition: &Definition, names: &Names, wanted: &str) -> bool {
     let singular = names
         .singular

@@ -1,17 +1,17 @@
-//! Why a question has no answer.
+//! Errors of reports.
 
 use cambium_definitions::Refused;
 
-/// Why a question has no answer.
+/// The reasons that a report cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
-    /// What it is about is not there; the text says what there is.
+    /// The subject does not exist; the text names those that do.
     #[error("{0}")]
     NotFound(String),
     /// It can mean several things, or nothing; the text says how to ask.
     #[error("{0}")]
     Unclear(String),
-    /// Whoever asks may not read what the answer depends on.
+    /// The user may not read something that the answer depends on.
     #[error("{0}")]
     Forbidden(String),
     /// The rules of definitions and applications refuse it.

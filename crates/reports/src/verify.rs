@@ -1,4 +1,4 @@
-//! `verify`: whether a version is the same thing in every cluster.
+//! `cambium verify`: compares the digests of versions across clusters.
 
 use crate::Definitions;
 use cambium_api::v1beta1::DefinitionType;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Compared {
     /// The kind of definition.
     pub kind: String,
-    /// Where it is.
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -46,14 +46,14 @@ impl Verdict {
     }
 }
 
-/// What is published in several clusters, as it is read from one after the other.
+/// The versions that are published in several clusters, read from one after the other.
 #[derive(Debug, Default)]
 pub struct Verification {
     clusters: Vec<String>,
     digests: BTreeMap<(DefinitionType, String, String, String), BTreeMap<String, String>>,
     /// Revisions that hold something else than what was published, each with its cluster, in words.
     pub altered: Vec<String>,
-    /// How many revisions have no version, and are not compared: their numbers mean nothing in another cluster.
+    /// The number of revisions without a version. They are not compared: their numbers mean nothing in another cluster.
     pub without_version: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What platform APIs are defined by.
+//! CompositeResourceDefinition: the definition of a platform API.
 
 use std::collections::BTreeMap;
 
@@ -55,37 +55,37 @@ pub struct CompositeResourceDefinitionSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = immutable()))]
     pub scope: Option<Scope>,
-    /// The keys that a connection secret may have. All, if none is named.
+    /// The keys that a connection secret may have. All keys, if none is listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_secret_keys: Option<Vec<String>>,
-    /// The Composition of those who name none and select none.
+    /// The Composition of composite resources that neither name nor select one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_composition_ref: Option<NamedReference>,
-    /// The Composition of all, whatever they name. It cannot be changed.
+    /// The Composition of all composite resources, whatever they name. It cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = immutable()))]
     pub enforced_composition_ref: Option<NamedReference>,
-    /// The update policy of those who do not say. Automatic, if it is not given.
+    /// The update policy of composite resources that set none. Defaults to Automatic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_composition_update_policy: Option<UpdatePolicy>,
-    /// The update policy of all, whatever they say: nobody may contradict it.
+    /// The update policy of all composite resources; another value is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforce_composition_update_policy: Option<UpdatePolicy>,
-    /// The revision selector of those who have neither a selector nor a revision.
+    /// The revision selector of composite resources that have neither a selector nor a revision reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_composition_revision_selector: Option<LabelSelector>,
-    /// How a composite resource is deleted with its claim, where the claim does not say. Background, if it is not given.
+    /// How a composite resource is deleted with its claim, where the claim does not say. Defaults to Background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_composite_delete_policy: Option<CompositeDeletePolicy>,
-    /// The versions of the API. Exactly one is referenceable: it is stored, and compositions are written for it.
+    /// The versions of the API. Exactly one is referenceable: it is the storage version, and compositions are written for it.
     #[schemars(extend("x-kubernetes-validations" = [{
         "rule": "self.filter(one, one.referenceable).size() == 1", "message": "exactly one version must be referenceable"}]))]
     pub versions: Vec<DefinitionVersion>,
-    /// How objects are converted between the versions, as a CustomResourceDefinition has it.
+    /// How objects are converted between the versions, as in a CustomResourceDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "conversion")]
     pub conversion: Option<CustomResourceConversion>,
-    /// Labels and annotations for the CustomResourceDefinitions that are made from this.
+    /// Labels and annotations of the generated CustomResourceDefinitions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<CrdMetadata>,
     /// Fields that we do not know.
@@ -93,14 +93,14 @@ pub struct CompositeResourceDefinitionSpec {
     pub other: Tree,
 }
 
-/// Where composite resources live, and where their machinery is.
+/// The scope of composite resources, which also decides where the fields of composition are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Scope {
     /// In a namespace, with `spec.crossplane`.
     Namespaced,
-    /// In no namespace, with `spec.crossplane`.
+    /// Cluster-scoped, with `spec.crossplane`.
     Cluster,
-    /// In no namespace, with the fields that Crossplane 1.x has in `spec`; claims are possible.
+    /// Cluster-scoped, with the fields of Crossplane 1.x in `spec`; claims are possible.
     LegacyCluster,
 }
 
@@ -118,9 +118,9 @@ impl Scope {
 /// Whether a composite resource follows new revisions of its composition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UpdatePolicy {
-    /// It takes the current revision as soon as there is one.
+    /// It follows the current revision as soon as there is one.
     Automatic,
-    /// It stays at its revision until somebody names another.
+    /// It stays at its revision until another one is named.
     Manual,
 }
 
@@ -144,30 +144,30 @@ impl UpdatePolicy {
 /// How a composite resource is deleted with its claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum CompositeDeletePolicy {
-    /// The claim goes at once, what was composed follows.
+    /// The claim is deleted at once, the composite resource in the background.
     Background,
-    /// The claim goes when everything that was composed is gone.
+    /// The claim is deleted when the composite resource and everything it composed are deleted.
     Foreground,
 }
 
-/// The names of a kind, as a CustomResourceDefinition has them.
+/// The names of a kind, as in a CustomResourceDefinition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Names {
     /// The kind, such as `XDatabase`.
     pub kind: String,
-    /// The name in URLs, such as `xdatabases`.
+    /// The plural name in URLs, such as `xdatabases`.
     pub plural: String,
-    /// The name of one, as `kubectl` takes it. The kind in lower case, if it is not given.
+    /// The singular name. Defaults to the kind in lower case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub singular: Option<String>,
-    /// The kind of a list. The kind and `List`, if it is not given.
+    /// The kind of a list. Defaults to the kind with `List`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_kind: Option<String>,
-    /// Abbreviations that `kubectl` takes.
+    /// Short names for `kubectl`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_names: Option<Vec<String>>,
-    /// Groups of kinds that `kubectl` takes.
+    /// Categories for `kubectl`, such as `all`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<String>>,
     /// Fields that we do not know.
@@ -175,7 +175,7 @@ pub struct Names {
     pub other: Tree,
 }
 
-/// An object that is named, such as a Composition.
+/// A reference to an object by name, such as a Composition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedReference {
@@ -183,23 +183,23 @@ pub struct NamedReference {
     pub name: String,
 }
 
-/// Which objects are meant, by their labels.
+/// A label selector.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelSelector {
-    /// Labels that all must be there.
+    /// Labels that must all match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub match_labels: Option<BTreeMap<String, String>>,
-    /// Requirements that all must hold.
+    /// Requirements that must all match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub match_expressions: Option<Vec<LabelRequirement>>,
 }
 
-/// What must hold for a label.
+/// A requirement on one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelRequirement {
-    /// The label.
+    /// The label key.
     pub key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
     pub operator: String,
@@ -214,25 +214,25 @@ pub struct LabelRequirement {
 pub struct DefinitionVersion {
     /// The version, such as `v1alpha1`.
     pub name: String,
-    /// Whether compositions are written for this version. Exactly one is, and it is the one that is stored.
+    /// Whether compositions are written for this version. Exactly one version is referenceable, and it is the storage version.
     pub referenceable: bool,
-    /// Whether the API server answers for this version.
+    /// Whether the API server serves this version.
     pub served: bool,
-    /// Whether those who use this version are warned.
+    /// Whether clients of this version get a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<bool>,
-    /// The warning, in place of the usual one.
+    /// The warning, instead of the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub deprecation_warning: Option<String>,
-    /// What users write into `spec`, and see in `status`.
+    /// The schema of `spec` and `status`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<VersionSchema>,
     /// Columns of `kubectl get`, before those that every composite resource has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "printer_columns")]
     pub additional_printer_columns: Option<Vec<CustomResourceColumnDefinition>>,
-    /// Subresources besides the status.
+    /// Subresources besides `status`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subresources: Option<SubresourceTemplates>,
     /// Fields that we do not know.
@@ -281,15 +281,15 @@ pub struct CrdMetadata {
     pub other: Tree,
 }
 
-/// What is known about a platform API.
+/// The observed state of a CompositeResourceDefinition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompositeResourceDefinitionStatus {
-    /// `Established`: composite resources can be made. `Offered`: claims can.
+    /// `Established`: composite resources can be created. `Offered`: claims can be created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::conditions")]
     pub conditions: Vec<Condition>,
-    /// The kinds that are being worked on.
+    /// The kinds that are reconciled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controllers: Option<ControllerTypes>,
     /// Fields that we do not know.
@@ -297,7 +297,7 @@ pub struct CompositeResourceDefinitionStatus {
     pub other: Tree,
 }
 
-/// The kinds that are being worked on.
+/// The kinds that are reconciled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ControllerTypes {
@@ -309,7 +309,7 @@ pub struct ControllerTypes {
     pub composite_resource_claim_type: Option<TypeReference>,
 }
 
-/// A kind in its API version.
+/// An API version and kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TypeReference {

@@ -1,4 +1,4 @@
-//! How composite resources are made into others.
+//! Composition: templates or functions that compose resources for a composite resource.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::TypeReference;
 use crate::{Revision, Tree};
 
-/// What a composite resource is composed of, as a JSON tree.
+/// How a composite resource is composed, as a JSON tree.
 ///
 /// Nothing is taken away or filled in: it is what revisions snapshot, and what their digest is of.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ use crate::{Revision, Tree};
 #[serde(transparent)]
 pub struct CompositionSpec(pub Tree);
 
-/// How a composition composes.
+/// The mode of a composition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// By patching the templates in `resources`.
@@ -36,12 +36,12 @@ pub enum Mode {
 }
 
 impl CompositionSpec {
-    /// The kind that it is for; none where it is not named in full, which the schema does not let pass.
+    /// The kind that it composes for; none if it is incomplete, which the schema does not allow.
     pub fn composite_type(&self) -> Option<TypeReference> {
         composite_type(&self.0)
     }
 
-    /// How it composes. `None` for a mode that does not exist.
+    /// The mode. `None` for an unknown mode.
     pub fn mode(&self) -> Option<Mode> {
         mode(&self.0)
     }
@@ -76,24 +76,24 @@ pub(super) fn mode(spec: &Tree) -> Option<Mode> {
     }
 }
 
-/// What is known about a composition.
+/// The observed state of a Composition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompositionStatus {
-    /// The generation that the rest was made for.
+    /// The generation that the status was computed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// `Ready`: what is written is what the current revision holds.
+    /// `Ready`: the current revision holds the current spec.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::conditions")]
     pub conditions: Vec<Condition>,
     /// The current revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_revision: Option<Revision>,
-    /// The highest revision number ever issued. Numbers are not used again.
+    /// The highest revision number ever issued. Numbers are never reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_water_mark: Option<i64>,
-    /// How many composite resources use any of its revisions.
+    /// The number of composite resources that use any of its revisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumers: Option<i64>,
     /// Fields that we do not know.

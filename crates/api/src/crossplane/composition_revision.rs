@@ -1,4 +1,4 @@
-//! What a composition was.
+//! CompositionRevision: an immutable snapshot of a composition's spec.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::{CompositionSpec, Mode, TypeReference, composition};
 use crate::Tree;
 
-/// The field that a revision has and a composition has not.
+/// The only field of a revision's spec that a composition's spec does not have.
 const REVISION: &str = "revision";
 
-/// An immutable snapshot of a composition's spec, beside its number in the lineage.
+/// An immutable snapshot of a Composition's spec, with its number in the lineage.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize)]
 #[kube(
     group = "apiextensions.crossplane.io",
@@ -36,24 +36,24 @@ impl CompositionRevisionSpec {
         Self(tree)
     }
 
-    /// Its number in the lineage. The highest is current.
+    /// The revision number. The highest one is current.
     pub fn revision(&self) -> Option<i64> {
         self.0.get(REVISION).and_then(Value::as_i64)
     }
 
-    /// What it snapshots: everything but the number.
+    /// The spec of the composition: everything but the number.
     pub fn composition(&self) -> CompositionSpec {
         let mut tree = self.0.clone();
         tree.remove(REVISION);
         CompositionSpec(tree)
     }
 
-    /// The kind that it is for; none where it is not named in full, which the schema does not let pass.
+    /// The kind that it composes for; none if it is incomplete, which the schema does not allow.
     pub fn composite_type(&self) -> Option<TypeReference> {
         composition::composite_type(&self.0)
     }
 
-    /// How it composes. `None` for a mode that does not exist.
+    /// The mode. `None` for an unknown mode.
     pub fn mode(&self) -> Option<Mode> {
         composition::mode(&self.0)
     }
@@ -69,24 +69,24 @@ impl JsonSchema for CompositionRevisionSpec {
     }
 }
 
-/// Whether a revision can be used, and who uses it.
+/// The observed state of a CompositionRevision: whether it can be used, and its users.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompositionRevisionStatus {
-    /// `Intact`: it holds what was published. `ValidPipeline`: the steps of its pipeline can be run.
+    /// `Intact`: it holds the published content. `ValidPipeline`: the steps of its pipeline can run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::conditions")]
     pub conditions: Vec<Condition>,
-    /// Whether it is what the Composition says now.
+    /// Whether it holds the current spec of the Composition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<bool>,
-    /// How many composite resources and claims name it.
+    /// The number of composite resources and claims that reference it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumers: Option<i64>,
-    /// The first few of those who use it, in one line, for a table.
+    /// The first few users in one line, for a printer column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use_by: Option<String>,
-    /// Since when nothing keeps it, as a timestamp. It is deleted if it stays unused.
+    /// The time since when nothing keeps it. It is deleted if it stays unused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unused_since: Option<String>,
     /// Fields that we do not know.

@@ -1,4 +1,4 @@
-//! The parts of a CompositeResourceDefinition's schema that no struct of ours gives.
+//! The parts of a CompositeResourceDefinition's schema that are written by hand.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};

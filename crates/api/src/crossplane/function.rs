@@ -1,4 +1,4 @@
-//! Programs that compositions call.
+//! Function: an endpoint that compositions in mode Pipeline call.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
@@ -28,27 +28,27 @@ use crate::Tree;
 ]))]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionSpec {
-    /// The OCI image that the function comes in. It is not installed from here.
+    /// The OCI image of the function. Cambium does not install it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
-    /// Where it answers, as `host:port`.
+    /// The endpoint, as `host:port`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// How the connection is secured. It is not, if this is not given.
+    /// TLS settings of the connection. Without them, it is plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<FunctionTls>,
-    /// What Crossplane's package manager reads; kept as it is.
+    /// Fields of Crossplane's package manager; preserved.
     #[serde(flatten)]
     pub other: Tree,
 }
 
-/// How the connection to a function is secured.
+/// TLS settings of the connection to a function.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionTls {
-    /// The Secret with `ca.crt`, which must have signed the function's certificate, and `tls.crt` and `tls.key`, which are shown to it.
+    /// The Secret with `ca.crt`, which verifies the function's certificate, and `tls.crt` and `tls.key`, the client certificate.
     pub secret_ref: SecretReference,
-    /// The name in the function's certificate. The host of the endpoint, if it is not given.
+    /// The expected name in the function's certificate. Defaults to the host of the endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
     /// Fields that we do not know.
@@ -56,7 +56,7 @@ pub struct FunctionTls {
     pub other: Tree,
 }
 
-/// A Secret in its namespace.
+/// A reference to a Secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretReference {
@@ -66,7 +66,7 @@ pub struct SecretReference {
     pub namespace: String,
 }
 
-/// What is known about a function.
+/// The observed state of a Function.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionStatus {
@@ -74,7 +74,7 @@ pub struct FunctionStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::conditions")]
     pub conditions: Vec<Condition>,
-    /// The endpoint that is called: the spec's, that of a flag, or `built-in`.
+    /// The endpoint in use: the one of the spec, that of a flag, or `built-in`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
     /// Fields that we do not know.

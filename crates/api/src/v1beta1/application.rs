@@ -1,4 +1,4 @@
-//! What a developer asks for.
+//! Application: components, their traits, policies and a workflow.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::ApplicationStatus;
 
-/// What the application is made of.
+/// The components of an application, and how they are deployed.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.oam.dev",
@@ -26,10 +26,10 @@ use super::ApplicationStatus;
 pub struct ApplicationSpec {
     /// The components, in the order in which they are applied.
     pub components: Vec<Component>,
-    /// What the application as a whole asks for.
+    /// Policies of the application as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<Policy>,
-    /// How it is rolled out. Its steps are resolved and checked; Cambium does not run them.
+    /// The workflow. Its steps are resolved and checked; Cambium does not run them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
 }
@@ -38,36 +38,36 @@ pub struct ApplicationSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Component {
-    /// Its name.
+    /// The name of the component, unique in the application.
     pub name: String,
     /// A reference to a component definition: `web`, `web@1.2`, `web@1.2.3`.
     #[serde(rename = "type")]
     pub type_: String,
-    /// What the definition's template sees as `parameter`.
+    /// The parameters of the definition's template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
-    /// What is attached to it, in order.
+    /// The traits of the component, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traits: Vec<ComponentTrait>,
     /// The components that must be applied and healthy before this one is applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Values that a workflow would pass to it. Cambium runs none, and an application with them is not applied.
+    /// Inputs from a workflow. Cambium runs no workflows, and an application with inputs is not applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::any_objects")]
     pub inputs: Vec<Value>,
-    /// Values that a workflow would take from it. Cambium runs none, and an application with them is not applied.
+    /// Outputs for a workflow. Cambium runs no workflows, and an application with outputs is not applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::any_objects")]
     pub outputs: Vec<Value>,
-    /// KubeVela's: a revision that is made elsewhere.
+    /// A KubeVela field: the name of a revision that is created elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_revision: Option<String>,
-    /// KubeVela's: which copy of a replicated component it is.
+    /// A KubeVela field: which copy of a replicated component this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica_key: Option<String>,
-    /// KubeVela's, which does not use them any longer.
+    /// A KubeVela field that is no longer used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub scopes: Option<Value>,
@@ -80,7 +80,7 @@ pub struct ComponentTrait {
     /// A reference to a trait definition.
     #[serde(rename = "type")]
     pub type_: String,
-    /// What the definition's template sees as `parameter`.
+    /// The parameters of the definition's template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
@@ -96,20 +96,20 @@ pub struct Policy {
     /// A reference to a policy definition.
     #[serde(rename = "type")]
     pub type_: String,
-    /// What it asks for.
+    /// The parameters of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
 }
 
-/// How an application is rolled out.
+/// The workflow of an application.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Workflow {
-    /// The name of a workflow that is kept elsewhere.
+    /// The name of a Workflow object.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub ref_: Option<String>,
-    /// How steps are run.
+    /// The execution mode of the steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub mode: Option<Value>,
@@ -128,35 +128,35 @@ pub struct WorkflowStep {
     /// A reference to a workflow step definition.
     #[serde(rename = "type")]
     pub type_: String,
-    /// What the step gets.
+    /// The parameters of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
     /// The steps inside a group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sub_steps: Vec<SubStep>,
-    /// When it is run.
+    /// The condition under which the step runs.
     #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
     pub if_: Option<String>,
-    /// How long it may take.
+    /// The timeout of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<String>,
-    /// The steps that come before it.
+    /// The steps that must run before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// The values that it gets.
+    /// The inputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::any_objects")]
     pub inputs: Vec<Value>,
-    /// The values that it gives.
+    /// The outputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::any_objects")]
     pub outputs: Vec<Value>,
-    /// What is said about it.
+    /// Metadata of the step, such as an alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub meta: Option<Value>,
-    /// How the steps inside a group are run.
+    /// The execution mode of the sub-steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }
@@ -171,28 +171,28 @@ pub struct SubStep {
     /// A reference to a workflow step definition.
     #[serde(rename = "type")]
     pub type_: String,
-    /// What the step gets.
+    /// The parameters of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub properties: Option<Value>,
-    /// When it is run.
+    /// The condition under which the step runs.
     #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
     pub if_: Option<String>,
-    /// How long it may take.
+    /// The timeout of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<String>,
-    /// The steps that come before it.
+    /// The steps that must run before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// The values that it gets.
+    /// The inputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::any_objects")]
     pub inputs: Vec<Value>,
-    /// The values that it gives.
+    /// The outputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::any_objects")]
     pub outputs: Vec<Value>,
-    /// What is said about it.
+    /// Metadata of the step, such as an alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub meta: Option<Value>,

@@ -1,4 +1,4 @@
-//! What an application was.
+//! ApplicationRevision: an immutable snapshot of an Application.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -26,20 +26,20 @@ use crate::Tree;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ApplicationRevisionSpec {
-    /// The Application as it was: labels, annotations and spec.
+    /// The labels, annotations and spec of the Application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub application: Option<Value>,
-    /// Its number in the lineage. Numbers are not used again.
+    /// The revision number. Numbers are never reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
     /// `sha256:` and the digest of the application and the definitions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The definition revisions that it uses.
+    /// The DefinitionRevisions that it uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<DefinitionUse>,
-    /// The objects that it was rendered into.
+    /// The objects that it rendered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<AppliedResource>,
     /// Fields that we do not know.
@@ -47,11 +47,11 @@ pub struct ApplicationRevisionSpec {
     pub other: Tree,
 }
 
-/// One definition revision that an application revision uses.
+/// A DefinitionRevision that an ApplicationRevision uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionUse {
-    /// What kind of definition it is.
+    /// The type of the definition.
     #[serde(rename = "type")]
     pub type_: DefinitionType,
     /// The reference, as the application has it.
@@ -71,11 +71,11 @@ pub struct DefinitionUse {
     pub other: Tree,
 }
 
-/// What KubeVela says of an application revision. Cambium writes none: the Application's own status says what became of it.
+/// The status that KubeVela writes. Cambium writes none: the status of the Application has the outcome.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplicationRevisionStatus {
-    /// Whether KubeVela's workflow ended well.
+    /// Whether KubeVela's workflow succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub succeeded: Option<bool>,
     /// Fields that we do not know.

@@ -1,4 +1,4 @@
-//! Where an application is, and why.
+//! The status of an Application.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
@@ -8,43 +8,43 @@ use std::collections::BTreeMap;
 use super::DefinitionType;
 use crate::{GroupVersionKind, Revision, Tree};
 
-/// Where an application is, and why.
+/// The observed state of an Application.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplicationStatus {
-    /// The generation that the rest was made for.
+    /// The generation that the status was computed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `Resolved`, `Rendered`, `Applied`, `Healthy` and `Ready`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "crate::keep::conditions")]
     pub conditions: Vec<Condition>,
-    /// The phase, in KubeVela's words.
+    /// The phase, as KubeVela names phases.
     #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "phase")]
     pub phase: Option<Phase>,
-    /// How each component is doing.
+    /// The health of each component.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceStatus>,
-    /// What each reference asked for and what it got.
+    /// The resolution of each reference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ResolvedReference>,
-    /// How many components work, of how many, for a table: `2/3`.
+    /// Healthy components of all components, for a printer column: `2/3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub healthy: Option<String>,
-    /// The components and the versions they resolved to, in one line, for a table.
+    /// The components with their resolved versions in one line, for a printer column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<String>,
-    /// The application revision that is current.
+    /// The current ApplicationRevision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest_revision: Option<Revision>,
-    /// The value of the annotation `app.oam.dev/publishVersion` that it was frozen by.
+    /// The value of the annotation `app.oam.dev/publishVersion` that the application is frozen by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish_version: Option<String>,
-    /// The highest revision number ever issued. Numbers are not used again.
+    /// The highest revision number ever issued. Numbers are never reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_water_mark: Option<i64>,
-    /// The objects that it made and that are still there.
+    /// The objects of the application that exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub applied_resources: Vec<AppliedResource>,
     /// Fields that we do not know.
@@ -52,23 +52,23 @@ pub struct ApplicationStatus {
     pub other: Tree,
 }
 
-/// The phases of an application. Those of workflows are KubeVela's alone, and are read and never written.
+/// The phases of an Application. The phases of KubeVela's workflows are decoded and never written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
-    /// Seen for the first time.
+    /// The Application has not been reconciled yet.
     Starting,
-    /// Its references are being resolved and its manifests made.
+    /// References are being resolved and manifests rendered.
     Rendering,
-    /// It cannot be resolved, rendered or applied; what runs was left as it is.
+    /// The Application cannot be resolved, rendered or applied; running objects are unchanged.
     Failed,
-    /// All is applied and works.
+    /// Everything is applied and healthy.
     Running,
-    /// All is applied, and something does not work.
+    /// Everything is applied, and a component is not healthy.
     Unhealthy,
-    /// What it made is being removed.
+    /// The objects of the Application are being deleted.
     Deleting,
-    /// One that we do not write.
+    /// Another phase, which Cambium does not write.
     #[serde(untagged)]
     Other(String),
 }
@@ -81,28 +81,28 @@ fn time(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"type": "string", "format": "date-time", "nullable": true})
 }
 
-/// How one component is doing.
+/// The health of one component.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceStatus {
-    /// The component.
+    /// The name of the component.
     pub name: String,
-    /// Where its objects are.
+    /// The namespace of its objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The kind of its workload.
+    /// The API version and kind of its workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload_definition: Option<GroupVersionKind>,
-    /// Whether it works.
+    /// Whether the component is healthy.
     #[serde(default)]
     pub healthy: bool,
-    /// What its definition says about it.
+    /// The status message of its definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What else its definition says.
+    /// The status details of its definition.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub details: BTreeMap<String, String>,
-    /// How its traits are doing.
+    /// The health of its traits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traits: Vec<TraitStatus>,
     /// Fields that we do not know.
@@ -110,17 +110,17 @@ pub struct ServiceStatus {
     pub other: Tree,
 }
 
-/// How one trait is doing.
+/// The health of one trait.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TraitStatus {
-    /// The trait, as the application refers to it.
+    /// The reference to the trait definition, as the application writes it.
     #[serde(rename = "type")]
     pub type_: String,
-    /// Whether it works.
+    /// Whether the trait is healthy.
     #[serde(default)]
     pub healthy: bool,
-    /// What its definition says about it.
+    /// The status message of its definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Fields that we do not know.
@@ -128,19 +128,19 @@ pub struct TraitStatus {
     pub other: Tree,
 }
 
-/// What one reference asked for and what it got.
+/// The resolution of one reference.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedReference {
-    /// Where the reference is, such as `components[web].traits[0]`.
+    /// The path of the reference, such as `components[web].traits[0]`.
     pub path: String,
-    /// What kind of definition it refers to.
+    /// The type of the definition.
     #[serde(default)]
     pub definition_type: DefinitionType,
     /// The reference as it was written.
     #[serde(default)]
     pub asked: String,
-    /// Where the definition was found.
+    /// The namespace of the definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The version that it resolved to, if the definition has versions.
@@ -152,20 +152,20 @@ pub struct ResolvedReference {
     /// `sha256:` and the digest of its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The revision that the objects were made from: another one while the reference cannot move, or has not moved yet.
+    /// The revision that the objects are applied from, if it differs: the reference could not move, or has not moved yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<RunningRevision>,
-    /// How the reference follows.
+    /// The update policy of the reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// Since when it has been at this revision.
+    /// The time since when it has resolved to this revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     pub since: Option<Time>,
-    /// A newer version that it does not take.
+    /// A newer version that the reference does not resolve to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer: Option<NewerVersion>,
-    /// Why it got this revision, or none.
+    /// The reason that it resolves to this revision, or to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Fields that we do not know.
@@ -173,7 +173,7 @@ pub struct ResolvedReference {
     pub other: Tree,
 }
 
-/// A definition revision that objects were made from.
+/// A DefinitionRevision that objects are applied from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningRevision {
@@ -192,24 +192,24 @@ pub struct RunningRevision {
 }
 
 impl RunningRevision {
-    /// What people call it: its version, or else its name.
+    /// The display name: the version, or else the name of the revision.
     pub fn called(&self) -> &str {
         self.version.as_deref().unwrap_or(&self.revision)
     }
 }
 
-/// A version that a reference does not take.
+/// A newer version that a reference does not resolve to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewerVersion {
     /// The version.
     pub version: String,
-    /// Why not.
+    /// The reason that it does not.
     #[serde(default)]
     pub reason: String,
 }
 
-/// An object that the application made.
+/// An object of an application.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedResource {
@@ -228,13 +228,13 @@ pub struct AppliedResource {
     /// The component that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,
-    /// The first digits of the digest of what was applied.
+    /// The first digits of the digest of the applied manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<String>,
-    /// The generation that it then had, if its kind counts them.
+    /// The generation of the object after it was applied, if its kind has generations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// Fields that were rendered and that its kind does not know: they were left out.
+    /// Rendered fields that the kind does not know. They were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored_fields: Vec<String>,
     /// Fields that we do not know.

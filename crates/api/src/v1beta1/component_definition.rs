@@ -1,4 +1,4 @@
-//! What components are made of.
+//! ComponentDefinition: a type of component.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{ChildResourceKind, DefinitionStatus, Schematic, StatusTemplates, Tree, Workload};
 
-/// What a component of that type is: the workload, the template, how its health is told.
+/// A type of component: its workload, its template, and how its health is determined.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.oam.dev",
@@ -24,28 +24,28 @@ use crate::{ChildResourceKind, DefinitionStatus, Schematic, StatusTemplates, Tre
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ComponentDefinitionSpec {
-    /// The semantic version of this content. What was published under a version does not change.
+    /// The semantic version. The content of a published version never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The kind of object that the template makes.
+    /// The kind of the workload that the template renders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
-    /// How the manifests are made.
+    /// How the manifests are rendered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schematic: Option<Schematic>,
-    /// How it is told whether the component works.
+    /// How health and status of the component are determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusTemplates>,
-    /// Kinds whose objects the workload makes in turn.
+    /// Kinds whose objects the workload creates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub child_resource_kinds: Vec<ChildResourceKind>,
-    /// The label by which revisions of the workload are told apart.
+    /// The label that tells revisions of the workload apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision_label: Option<String>,
-    /// Where the pod template is in the workload, if that is not known from its kind.
+    /// The path of the pod template in the workload, if its kind does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_spec_path: Option<String>,
-    /// For platform builders; kept as it is.
+    /// Extensions for platform builders; preserved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub extension: Option<Value>,

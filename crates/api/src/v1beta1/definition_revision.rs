@@ -1,4 +1,4 @@
-//! What a definition was.
+//! DefinitionRevision: an immutable snapshot of one version of a definition.
 
 use kube::CustomResource;
 use kube::core::ApiResource;
@@ -26,16 +26,16 @@ use crate::Tree;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionRevisionSpec {
-    /// Its number in the lineage. Numbers are not used again.
+    /// The revision number. Numbers are never reused.
     #[serde(default)]
     pub revision: i64,
-    /// The first digits of the digest. Revisions that KubeVela made have its own hash here.
+    /// The first digits of the digest. Revisions that KubeVela created have KubeVela's hash.
     #[serde(default)]
     pub revision_hash: String,
-    /// The kind of definition.
+    /// The type of the definition.
     #[serde(default)]
     pub definition_type: DefinitionType,
-    /// The definition's name.
+    /// The name of the definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_name: Option<String>,
     /// The semantic version as it was declared, if the definition has versions.
@@ -44,19 +44,19 @@ pub struct DefinitionRevisionSpec {
     /// `sha256:` and the digest of the spec that it snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The snapshot, if it is of a component definition.
+    /// The snapshot of a ComponentDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub component_definition: Option<Value>,
-    /// The snapshot, if it is of a trait definition.
+    /// The snapshot of a TraitDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub trait_definition: Option<Value>,
-    /// The snapshot, if it is of a policy definition.
+    /// The snapshot of a PolicyDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub policy_definition: Option<Value>,
-    /// The snapshot, if it is of a workflow step definition.
+    /// The snapshot of a WorkflowStepDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub workflow_step_definition: Option<Value>,
@@ -66,7 +66,7 @@ pub struct DefinitionRevisionSpec {
 }
 
 impl DefinitionRevisionSpec {
-    /// The definition that it snapshots.
+    /// The definition object that it snapshots.
     pub fn snapshot(&self) -> Option<&Value> {
         match self.definition_type {
             DefinitionType::Component => self.component_definition.as_ref(),
@@ -77,7 +77,7 @@ impl DefinitionRevisionSpec {
     }
 }
 
-/// The kinds of definitions, as revisions and references name them.
+/// The types of definitions, as revisions and references name them.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -107,7 +107,7 @@ impl DefinitionType {
         }
     }
 
-    /// The label by which revisions name their definition.
+    /// The label on revisions that names their definition.
     pub fn label(self) -> &'static str {
         use crate::names::label;
         match self {
@@ -118,7 +118,7 @@ impl DefinitionType {
         }
     }
 
-    /// How to ask for definitions of this kind, at v1beta1.
+    /// The resource of definitions of this type, at v1beta1.
     pub fn resource(self) -> ApiResource {
         use super::{ComponentDefinition, PolicyDefinition, TraitDefinition, WorkflowStepDefinition};
         match self {
@@ -129,20 +129,20 @@ impl DefinitionType {
         }
     }
 
-    /// The type whose kind it is.
+    /// The type of a definition's kind.
     pub fn of_kind(kind: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.kind() == kind)
     }
 }
 
-/// Who uses a revision.
+/// The users of a DefinitionRevision.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionRevisionStatus {
-    /// How many references resolve to it.
+    /// The number of references that resolve to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumers: Option<i64>,
-    /// The first few of those who use it, in one line, for a table.
+    /// The first few users in one line, for a printer column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use_by: Option<String>,
     /// Fields that we do not know.

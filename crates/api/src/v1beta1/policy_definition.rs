@@ -1,4 +1,4 @@
-//! What policies are made of.
+//! PolicyDefinition: a type of policy.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{DefinitionReference, DefinitionStatus, Schematic, Tree};
 
-/// What a policy of that type is.
+/// A type of policy.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.oam.dev",
@@ -23,16 +23,16 @@ use crate::{DefinitionReference, DefinitionStatus, Schematic, Tree};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyDefinitionSpec {
-    /// The semantic version of this content. What was published under a version does not change.
+    /// The semantic version. The content of a published version never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The resource that the policy stands for.
+    /// The resource that the policy represents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_ref: Option<DefinitionReference>,
-    /// How the manifests are made.
+    /// How the manifests are rendered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schematic: Option<Schematic>,
-    /// Whether the policy tells the health of the Application.
+    /// Whether the policy determines the health of the Application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manage_health_check: Option<bool>,
     /// Fields that we do not know.

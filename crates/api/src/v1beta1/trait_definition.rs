@@ -1,4 +1,4 @@
-//! What traits are made of.
+//! TraitDefinition: a type of trait.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{DefinitionReference, DefinitionStatus, Schematic, StatusTemplates, Tree};
 
-/// What a trait of that type is: the template that patches a workload or adds to it.
+/// A type of trait: a template that patches the workload or adds objects beside it.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.oam.dev",
@@ -24,34 +24,34 @@ use crate::{DefinitionReference, DefinitionStatus, Schematic, StatusTemplates, T
 )]
 #[serde(rename_all = "camelCase")]
 pub struct TraitDefinitionSpec {
-    /// The semantic version of this content. What was published under a version does not change.
+    /// The semantic version. The content of a published version never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The resource that the trait stands for.
+    /// The resource that the trait represents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_ref: Option<DefinitionReference>,
-    /// How the manifests are made.
+    /// How the manifests are rendered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schematic: Option<Schematic>,
-    /// How it is told whether the trait works.
+    /// How health and status of the trait are determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusTemplates>,
-    /// The workloads that it is meant for.
+    /// The workloads that the trait applies to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub applies_to_workloads: Vec<String>,
-    /// The traits that it cannot be used with.
+    /// The traits that it conflicts with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts_with: Vec<String>,
-    /// Whether changing it restarts pods.
+    /// Whether changing the trait restarts Pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_disruptive: Option<bool>,
-    /// Whether the trait knows about revisions of the workload.
+    /// Whether the trait is aware of revisions of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision_enabled: Option<bool>,
     /// The field of the trait's object that takes a reference to the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload_ref_path: Option<String>,
-    /// Whether the trait, and not the component, makes the workload.
+    /// Whether the trait, instead of the component, manages the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manage_workload: Option<bool>,
     /// Whether its objects stay in the cluster of the Application.
@@ -61,7 +61,7 @@ pub struct TraitDefinitionSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "stage")]
     pub stage: Option<Stage>,
-    /// For platform builders; kept as it is.
+    /// Extensions for platform builders; preserved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::keep::any_object")]
     pub extension: Option<Value>,
@@ -73,13 +73,13 @@ pub struct TraitDefinitionSpec {
 /// When a trait's objects are applied, relative to the workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
-    /// Before it.
+    /// Before the workload.
     PreDispatch,
-    /// With it.
+    /// With the workload.
     DefaultDispatch,
-    /// Once it works.
+    /// Once the workload is healthy.
     PostDispatch,
-    /// Something that we do not know.
+    /// Any other text.
     #[serde(untagged)]
     Other(String),
 }

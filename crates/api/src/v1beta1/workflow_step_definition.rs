@@ -1,4 +1,4 @@
-//! What workflow steps are made of.
+//! WorkflowStepDefinition: a type of workflow step.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{DefinitionReference, DefinitionStatus, Schematic, Tree};
 
-/// What a workflow step of that type is.
+/// A type of workflow step.
 #[derive(Debug, Clone, Default, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.oam.dev",
@@ -23,13 +23,13 @@ use crate::{DefinitionReference, DefinitionStatus, Schematic, Tree};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct WorkflowStepDefinitionSpec {
-    /// The semantic version of this content. What was published under a version does not change.
+    /// The semantic version. The content of a published version never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The resource that the step stands for.
+    /// The resource that the step represents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_ref: Option<DefinitionReference>,
-    /// What the step does.
+    /// How the step runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schematic: Option<Schematic>,
     /// Fields that we do not know.

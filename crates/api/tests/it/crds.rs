@@ -1,4 +1,4 @@
-//! The committed CRDs are those that the types give. `BLESS=1 cargo test -p cambium-api --test crds` writes them.
+//! The committed CRDs are those that the types give. `CAMBIUM_WRITE_REFERENCE=1 cargo test -p cambium-api crds` writes them.
 
 #![expect(clippy::disallowed_methods, reason = "a test reads its settings")]
 
@@ -26,15 +26,19 @@ fn text(crd: &CustomResourceDefinition) -> String {
 fn the_committed_crds_are_those_of_the_types() {
     for crd in crds::made() {
         let path = directory().join(format!("{}.json", crd.spec.names.plural));
-        if std::env::var_os("BLESS").is_some() {
+        if std::env::var_os("CAMBIUM_WRITE_REFERENCE").is_some() {
             std::fs::write(&path, text(&crd)).unwrap();
+            continue;
         }
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             committed == text(&crd),
-            "{} is stale: run BLESS=1 cargo test -p cambium-api --test crds",
+            "{} is stale: CAMBIUM_WRITE_REFERENCE=1 cargo test -p cambium-api crds writes it",
             path.display()
         );
+    }
+    if std::env::var_os("CAMBIUM_WRITE_REFERENCE").is_some() {
+        return;
     }
     assert!(
         crds::all() == crds::made(),

@@ -1,4 +1,4 @@
-//! Options of the commands that ask a cluster, and of those that move something in it.
+//! Options of the commands that read a cluster, and of those that change an object in it.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub(crate) struct Printed {
     pub(crate) output: Option<Output>,
 }
 
-/// How an answer is printed.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// JSON.
@@ -49,17 +49,17 @@ pub(crate) enum Output {
     Wide,
 }
 
-/// How much a table says of those who use something.
+/// How a table shows users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// How many they are.
+    /// As a count.
     Counted,
     /// All their names, and all columns.
     Listed,
 }
 
 impl Printed {
-    /// How the answer is printed for a program; none for a person.
+    /// The output format for programs; none for a table.
     pub(crate) fn format(self) -> Option<Format> {
         match self.output? {
             Output::Json => Some(Format::Json),
@@ -68,7 +68,7 @@ impl Printed {
         }
     }
 
-    /// How much a table says.
+    /// How a table shows users.
     pub(crate) fn names(self) -> Names {
         match self.output {
             Some(Output::Wide) => Names::Listed,

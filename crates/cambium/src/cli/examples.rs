@@ -1,4 +1,4 @@
-//! Three examples for each command: what people type. A test parses each.
+//! The three examples of each command's help. A test parses each of them.
 
 pub(super) const CAMBIUM: &str = "\
 Examples:

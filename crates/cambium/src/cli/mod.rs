@@ -1,4 +1,4 @@
-//! The command line. `docs/reference/cli.md` is generated from it.
+//! The command line: commands and global options. `docs/reference/cli.md` is generated from it.
 
 mod asking;
 mod examples;
@@ -38,7 +38,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// How logs and errors are written.
+/// Log formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// Text for a person.
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Render(Render),
 }
 
-/// How a value is printed.
+/// Output formats of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// JSON.

@@ -82,7 +82,7 @@ pub(crate) struct Manager {
     pub(crate) work: Work,
 }
 
-/// Whose rights objects of Applications are applied with.
+/// The options for the identities that objects of Applications are applied as.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ApplicationIdentities {
     /// The ServiceAccount, in the Application's namespace, that applies Applications without a ServiceAccount and without a recorded author.
@@ -96,7 +96,7 @@ pub(crate) struct ApplicationIdentities {
     pub(crate) application_identity: ApplicationIdentity,
 }
 
-/// Who applies an Application that names no ServiceAccount and has no recorded author.
+/// The identity of an Application that names no ServiceAccount and has no recorded author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ApplicationIdentity {
     /// Its author, and nobody if there is none.
@@ -128,7 +128,7 @@ impl ApplicationIdentities {
     }
 }
 
-/// How the controllers work.
+/// The options of the controllers.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Work {
     /// The address to serve /metrics, /healthz and /readyz on, without TLS, as in 127.0.0.1:8080 [default: none].
@@ -164,7 +164,7 @@ pub(crate) struct Work {
     pub(crate) features: Features,
 }
 
-/// What can be turned on and off.
+/// The feature gates.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Features {
     /// NAME=true or NAME=false, separated by commas: CompositionRevisions (default true: composite resources use revisions),
@@ -205,11 +205,11 @@ fn gate(text: &str) -> Result<(Gate, bool), String> {
         "CompositionLabelRevisions" => Gate::CompositionLabelRevisions,
         _ => {
             return Err(format!(
-                "there is no feature {name:?}; there are CompositionRevisions and CompositionLabelRevisions"
+                "unknown feature gate {name:?}; feature gates are CompositionRevisions and CompositionLabelRevisions"
             ));
         }
     };
     on.parse()
         .map(|on| (gate, on))
-        .map_err(|_| format!("{on:?} is neither true nor false"))
+        .map_err(|_| format!("{on:?} must be true or false"))
 }

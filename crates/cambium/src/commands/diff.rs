@@ -1,4 +1,4 @@
-//! `cambium diff`: what changed between two versions of a definition, or two revisions of a composition.
+//! `cambium diff`: prints the differences between two versions of a definition, or two revisions of a composition.
 
 use anyhow::Result;
 use cambium_api::v1beta1::DefinitionType;

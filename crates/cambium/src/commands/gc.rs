@@ -1,4 +1,4 @@
-//! `cambium gc --dry-run`: what the manager would delete, what stays, and why.
+//! `cambium gc --dry-run`: prints what the manager would delete and what it keeps.
 
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;

@@ -1,4 +1,4 @@
-//! `cambium history`: the revisions of a definition, an application or a composition, and who uses each.
+//! `cambium history`: prints the revisions of a definition, an application or a composition, and the users of each.
 
 use anyhow::Result;
 use cambium_api::v1beta1::DefinitionType;
@@ -58,7 +58,7 @@ async fn find(client: &Client, namespace: &str, name: &str) -> Result<Kind> {
     Ok(Kind::of_the_one_called(inventory, namespace, name)?)
 }
 
-/// What may not be listed is left out and said.
+/// Turns a list that is forbidden into a note that its objects are left out.
 fn forgiving(listed: Result<()>) -> Result<()> {
     match listed {
         Err(error) if is_forbidden(&error) => {
@@ -88,7 +88,7 @@ fn of_definition(history: &DefinitionHistory, names: Names) -> Table {
     table
 }
 
-/// How many there are, or all of them by name.
+/// The count of users, or all of their names.
 fn users<'u>(users: impl Iterator<Item = &'u String>, is_known: bool, names: Names) -> String {
     if !is_known {
         return "<unknown>".to_owned();

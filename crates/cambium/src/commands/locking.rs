@@ -1,4 +1,4 @@
-//! `cambium lock`: writes into an Application what each of its references must resolve to.
+//! `cambium lock`: writes the version and digest that each reference must resolve to into an Application.
 
 use anyhow::Result;
 use cambium_api::names::annotation;

@@ -1,4 +1,4 @@
-//! The commands that ask a cluster, and those that move applications in it.
+//! The commands that read a cluster, and those that change an object in it.
 
 mod diff;
 mod gc;
@@ -79,7 +79,7 @@ fn or_none(text: Option<&str>) -> String {
     text.unwrap_or("<none>").to_owned()
 }
 
-/// How long ago, as kubectl says it.
+/// The age of an object, as kubectl prints it.
 fn age(since: jiff::Timestamp) -> String {
     let seconds = jiff::Timestamp::now().duration_since(since).as_secs().max(0);
     match seconds {

@@ -1,4 +1,4 @@
-//! `cambium upgrade` and `cambium rollback`: a plan first, then the move.
+//! `cambium upgrade` and `cambium rollback`: print the plan, then apply it.
 
 use anyhow::{Context as _, Result};
 use cambium_api::names::annotation;

@@ -1,4 +1,4 @@
-//! `cambium outdated`: every application and composite resource that could move to something newer.
+//! `cambium outdated`: prints the Applications and composite resources that could move to something newer.
 
 use anyhow::Result;
 use cambium_reports::outdated::{self, Outdated as Row};

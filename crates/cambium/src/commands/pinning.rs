@@ -1,4 +1,4 @@
-//! `cambium pin` and `cambium follow`: whether a composite resource stays at its revision.
+//! `cambium pin` and `cambium follow`: pin a composite resource to a revision, or let it follow new ones.
 
 use anyhow::{Context as _, Result};
 use cambium_api::crossplane::UpdatePolicy;
@@ -24,7 +24,7 @@ pub(crate) async fn pin(options: &Pin) -> Result<()> {
     let revision = match &options.to {
         Some(wanted) => named(&compositions, &subject, wanted)?,
         None => {
-            let none = || NotFound(format!("{asked} uses no revision yet; say which with --to"));
+            let none = || NotFound(format!("{asked} uses no revision yet; choose one with --to"));
             let used = layout.revision_ref(subject.composite);
             used.map(str::to_owned).ok_or_else(none)?
         }
@@ -117,7 +117,7 @@ fn fetch(compositions: &Compositions, subject: &Subject<'_>, wish: &Wish) -> Res
         .map_err(unfit)
 }
 
-/// What is not there, or what cannot be used.
+/// The error for a refused revision.
 fn unfit(refusal: Refusal) -> anyhow::Error {
     let text = refusal.to_string();
     match refusal {
@@ -133,7 +133,7 @@ fn unfit(refusal: Refusal) -> anyhow::Error {
     }
 }
 
-/// What was done, or would be: for a person, or for a program.
+/// Prints the result of a change, or of its dry run.
 fn tell(followed: &Followed, what: &str, format: Option<Format>) -> Result<()> {
     if let Some(format) = format {
         return print(followed, format);
@@ -158,7 +158,7 @@ fn refuse_if_enforced(kind: &CompositeKind, wanted: UpdatePolicy) -> Result<()> 
     }
 }
 
-/// Changes exactly what was read; if somebody else changed it since, the server refuses with a conflict.
+/// Patches the object with its resource version as a precondition: a conflict, if another client changed it meanwhile.
 async fn change(client: &Client, subject: &Subject<'_>, mut patch: Value, dry_run: bool) -> Result<()> {
     let metadata = &subject.steered["metadata"];
     patch["metadata"] = json!({"resourceVersion": metadata["resourceVersion"], "uid": metadata["uid"]});

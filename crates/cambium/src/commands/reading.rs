@@ -1,4 +1,4 @@
-//! Lists objects of a cluster and feeds them to an inventory: as much as a command shows, and as far as whoever asks may see.
+//! Lists the objects that a report needs, as far as the user may list them, and feeds them to an inventory.
 
 use anyhow::{Context as _, Result};
 use cambium_api::crossplane::{CompositeResourceDefinition, Composition, CompositionRevision, Names};
@@ -28,14 +28,14 @@ pub(super) enum Reach<'n> {
 /// Pages are this large.
 const PAGE: u32 = 500;
 
-/// What is read from a cluster.
+/// The objects that were listed from a cluster.
 pub(super) struct Reading<'c> {
     client: &'c Client,
     pub(super) inventory: Inventory,
 }
 
 impl<'c> Reading<'c> {
-    /// Nothing yet.
+    /// Begins with an empty inventory.
     pub(super) fn of(client: &'c Client) -> Self {
         Self::into(client, Inventory::default())
     }

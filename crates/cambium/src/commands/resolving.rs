@@ -1,4 +1,4 @@
-//! `cambium resolve`: what the references of an application get, and why.
+//! `cambium resolve`: prints the revision that each reference of an application resolves to, and why.
 
 use anyhow::Result;
 use cambium_api::names::SYSTEM_NAMESPACE;

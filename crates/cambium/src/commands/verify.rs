@@ -1,4 +1,4 @@
-//! `cambium verify`: whether a version is the same thing in every cluster.
+//! `cambium verify`: compares published versions across clusters.
 
 use anyhow::Result;
 use cambium_api::v1beta1::DefinitionType;

@@ -15,10 +15,10 @@ use crate::cli::{Cli, Complete, Completion, Shell};
 use crate::output;
 use words::{Expected, expected};
 
-/// How long the cluster may take.
+/// The limit of time for requests to the cluster.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// What may stand at the cursor, and what it means.
+/// A word that may be completed, with its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
     value: String,

@@ -1,4 +1,4 @@
-//! Names that a cluster knows.
+//! Completes the names of objects, versions and components from the cluster.
 
 use super::Candidate;
 use super::words::{Given, Name};
@@ -16,7 +16,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// No more are asked for: nobody reads on.
+/// The limit of names that are listed.
 const MOST: u32 = 500;
 
 /// Words for the kinds that have revisions.
@@ -107,7 +107,7 @@ impl Asking {
         listed.map(|found| found.items).unwrap_or_default()
     }
 
-    /// Those of a namespace, and those that everybody shares.
+    /// The definitions of a namespace and of the system namespace.
     async fn published(&self, resource: &ApiResource) -> Vec<DynamicObject> {
         let mut found = self.list(resource, Some(&self.namespace)).await;
         if self.namespace != SYSTEM_NAMESPACE {

@@ -1,4 +1,4 @@
-//! The scripts. They hold no knowledge of the command line: they ask the program that is completed.
+//! The completion scripts of bash, zsh and fish. They know nothing of the command line: they call the program for each completion.
 
 use crate::cli::Cli;
 use clap::CommandFactory as _;

@@ -1,10 +1,10 @@
-//! What may stand at the cursor, as far as the command line's description says it.
+//! Completes commands, options and values from the description of the command line.
 
 use super::Candidate;
 use clap::{Arg, ArgAction, Command};
 use std::collections::BTreeMap;
 
-/// What may stand at the cursor.
+/// The kind of word that is expected at the cursor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// One of these; a file, if there are none.
@@ -13,7 +13,7 @@ pub(super) enum Expected {
     Named(Name, Given),
 }
 
-/// What a name is one of.
+/// The kind of name that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
     /// Something that has revisions: a kind and a name.
@@ -36,7 +36,7 @@ pub(super) enum Name {
     Context,
 }
 
-/// What stands before the cursor.
+/// The words before the cursor.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Given {
     /// Values of options, by their long names.

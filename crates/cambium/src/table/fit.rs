@@ -1,4 +1,4 @@
-//! How wide each column is, so that a line fits the terminal.
+//! Fits the columns of a table to the width of the terminal.
 
 use super::GAP;
 use super::style::{Style, paint};

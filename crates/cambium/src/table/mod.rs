@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 
 use crate::output;
 
-/// What stands between two columns.
+/// The gap between two columns.
 const GAP: &str = "   ";
 
 /// Columns that a narrow terminal does without, in this order; `-o wide` has them.
@@ -20,10 +20,10 @@ pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// Where a table is printed.
+/// The terminal that a table is printed for.
 #[derive(Debug, Clone, Copy, Default)]
 struct Look {
-    /// How many characters a line has room for; as many as it needs if nobody looks.
+    /// The width of a line in characters; unlimited if the output is no terminal.
     width: Option<usize>,
     colour: bool,
 }

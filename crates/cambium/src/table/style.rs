@@ -1,4 +1,4 @@
-//! Colours of states: good is green, bad is red, and what is on its way is yellow.
+//! Colours of states: green for good, red for bad, yellow for in progress.
 
 /// A colour, as terminals know it.
 pub(super) type Style = &'static str;

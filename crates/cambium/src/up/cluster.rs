@@ -1,4 +1,4 @@
-//! One cluster: a store, a certificate authority, a listener.
+//! One embedded cluster: its store, certificate authority and listener.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::{Listen, UpError, make_private};
 pub(crate) struct Cluster {
     /// The name of its context.
     pub(crate) name: String,
-    /// Where it listens.
+    /// The address that it listens on.
     pub(crate) address: SocketAddr,
     /// Its certificate authority's certificate.
     pub(crate) authority: String,

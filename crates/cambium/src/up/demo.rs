@@ -1,4 +1,4 @@
-//! `--demo`: definitions are published and compositions edited; applications and databases follow or do not, and each says why.
+//! `cambium up --demo`: publishes definitions and compositions, and shows which Applications and databases follow.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
 
 /// A version that was published is published: telling it again would be refused.
 async fn again(story: &Story) -> anyhow::Result<()> {
-    say("The story was told here before. This is where everybody is now, and why:")?;
+    say("The demo ran here before. The current state:")?;
     story.why().await?;
     story.show("kubectl get app", APPS).await?;
     story.show("kubectl get databases -o wide", DATABASE).await

@@ -1,4 +1,4 @@
-//! The kubeconfig: one context per cluster, credentials inside, for its owner's eyes only.
+//! Writes the kubeconfig: one context per cluster, with credentials, mode 0600.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -11,10 +11,10 @@ use serde_json::json;
 use super::cluster::Cluster;
 use super::{UpError, make_private};
 
-/// What the first line of our files says. A file without it is somebody else's, and is left alone.
+/// The first line of a kubeconfig that `cambium up` wrote. A file without it is never overwritten.
 const MARK: &str = "# Written by `cambium up`, anew at every start.";
 
-/// Refuses to overwrite a file that somebody else wrote.
+/// Refuses to overwrite a file that `cambium up` did not write.
 pub(crate) fn check(path: &Path) -> Result<(), UpError> {
     match beginning(path) {
         Ok(text) if text == MARK.as_bytes() || text.is_empty() => Ok(()),

@@ -1,4 +1,4 @@
-//! `cambium up`: one process, one or more clusters, one kubeconfig.
+//! `cambium up`: one process with one or more embedded clusters and one kubeconfig.
 
 mod cluster;
 mod demo;
@@ -26,7 +26,7 @@ use crate::platform::{Plan, Platform, Served, ensure_namespace};
 use crate::probes::Probes;
 use cluster::Cluster;
 
-/// What a user can mend.
+/// Errors that a user can correct.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpError {
     #[error("{}", store_message(path, source))]
@@ -176,7 +176,7 @@ async fn install(client: &Client, document: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where to listen, and whether it must be there.
+/// The address to listen on, and whether another may be taken if it is in use.
 pub(crate) enum Listen {
     Exactly(SocketAddr),
     /// There if it is free, elsewhere if not.

@@ -852,7 +852,7 @@ async fn compositions_have_a_history_and_composite_resources_are_pinned_and_foll
             &json!([
                 "used by Database default/manual, Database default/stable",
                 "newest with the labels channel=stable",
-                "issued a moment ago"
+                "within the grace period"
             ])
         )
     );

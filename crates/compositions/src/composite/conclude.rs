@@ -317,7 +317,7 @@ fn ignored_text(ignored: &[(String, Vec<String>)]) -> Option<String> {
         listed.push(format!("and {more} more resources"));
     }
     let listed = listed.join("; ");
-    (!listed.is_empty()).then(|| format!("Fields that their kinds do not know were left out: {listed}"))
+    (!listed.is_empty()).then(|| format!("Fields unknown to their kinds were left out: {listed}"))
 }
 
 fn some_of(names: &[&str]) -> String {

@@ -334,7 +334,12 @@ fn place(observed: &Observed<'_>, wanted: &Wanted, mut manifest: Value) -> Resul
             }
         }
         Some(Err(error)) => return Err(cannot(error.clone())),
-        None => return Err(cannot(format!("kind {} of {} is not known", kind.1, kind.0))),
+        None => {
+            return Err(cannot(format!(
+                "no matches for kind {:?} in version {:?}",
+                kind.1, kind.0
+            )));
+        }
     }
     let object = Object::of(&manifest);
     let digest = Digest::of(&manifest).short();

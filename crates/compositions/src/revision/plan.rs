@@ -352,7 +352,7 @@ fn note(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now
                     plan.delete.push((name.clone(), stored.uid.clone()));
                     plan.events.push((
                         reason::REVISION_DELETED,
-                        format!("Deleted {name}: nobody uses it, and newer ones are kept"),
+                        format!("Deleted {name}: not in use, and newer revisions are kept"),
                     ));
                     plan.kept.push((name.clone(), Vec::new()));
                     continue;

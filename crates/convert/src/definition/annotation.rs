@@ -1,4 +1,4 @@
-//! The one annotation that conversion uses.
+//! The annotation that carries what the other API version cannot express.
 
 use cambium_api::names::annotation::CONVERSION;
 use serde_json::{Map, Value};
@@ -22,7 +22,7 @@ pub(super) fn check(object: &Map<String, Value>) -> Result<(), ConvertError> {
     }
 }
 
-/// What the annotation says.
+/// The value of the annotation.
 pub(super) fn get(object: &Map<String, Value>) -> Option<&str> {
     object
         .get("metadata")?

@@ -1,4 +1,4 @@
-//! What v1beta1 cannot say about an object that was written at v2beta1.
+//! The carrier at v1beta1: the versions of an object that was written at v2beta1, besides the one in `spec`.
 
 use std::io::{Read as _, Write as _};
 
@@ -19,18 +19,18 @@ const UNPACKED_LIMIT: u64 = 16 << 20;
 
 const PACKED: &str = "deflate:";
 
-/// What `spec` at v1beta1 leaves out.
+/// The versions that `spec` at v1beta1 leaves out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Carrier {
     /// The digest of the spec that it was made for.
     pub(super) digest: String,
-    /// Where the spec stands among the versions; nowhere, if there was no version to take it from.
+    /// The index of `spec` among the versions; none if the object has no version.
     pub(super) at: Option<usize>,
     /// The other versions, in their order.
     pub(super) versions: Vec<Value>,
     /// Fields beside `versions`.
     pub(super) spec: Map<String, Value>,
-    /// What the annotation said at v2beta1, where it has no business.
+    /// The value of our annotation at v2beta1, where a user wrote one.
     pub(super) annotation: Option<String>,
 }
 

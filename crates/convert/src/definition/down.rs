@@ -1,4 +1,4 @@
-//! v2beta1 to v1beta1.
+//! Converts a definition from v2beta1 to v1beta1.
 
 use serde_json::{Map, Value};
 

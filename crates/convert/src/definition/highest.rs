@@ -1,4 +1,4 @@
-//! Which version v1beta1 shows.
+//! Chooses the version that v1beta1 shows: the highest.
 
 use semver::Version;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What v2beta1 cannot say about an object that was written at v1beta1.
+//! The marker at v2beta1 of an object that was written at v1beta1.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use super::{LEGACY_VERSION, annotation};
 pub(super) struct Marker {
     /// Whether the version was given by us.
     pub(super) legacy: bool,
-    /// What the annotation said at v1beta1, where it has no business.
+    /// The value of our annotation at v1beta1, where a user wrote one.
     pub(super) annotation: Option<String>,
 }
 

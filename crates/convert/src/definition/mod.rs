@@ -1,4 +1,4 @@
-//! Definitions: v1beta1, one spec, and v2beta1, `spec.versions`.
+//! Conversion of definitions between v1beta1 (one spec) and v2beta1 (`spec.versions`).
 //!
 //! - *Down*: the spec of the highest version; the others, and where it stood among them, go into the annotation.
 //! - *Up* from an object that has that annotation: the spec takes its place again, whatever it says now.

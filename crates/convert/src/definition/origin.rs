@@ -1,4 +1,4 @@
-//! Through which API version an object was written.
+//! The API version that an object was written at.
 
 use cambium_api::v2beta1;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Whether the versions fit into an annotation.
+//! Checks that the versions of a definition fit into an annotation.
 
 use cambium_api::v1beta1;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::convert;
 use crate::ConvertError;
 
-/// What Kubernetes allows all annotations of an object together, names included.
+/// The limit of Kubernetes for all annotations of an object together, names included.
 pub const ANNOTATIONS_LIMIT: usize = 256 << 10;
 
 /// How many bytes of annotations the object will have when it is stored, or why it cannot be.

@@ -1,4 +1,4 @@
-//! v1beta1 to v2beta1.
+//! Converts a definition from v1beta1 to v2beta1.
 
 use serde_json::{Map, Value, json};
 

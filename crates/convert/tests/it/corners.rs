@@ -231,13 +231,13 @@ fn what_is_not_ours_is_refused() {
     assert_eq!(refused(json!([]), V2), "not a JSON object");
     assert_eq!(
         refused(json!({"apiVersion": V1, "kind": "Application"}), V2),
-        "kind \"Application\" is not known here"
+        "no converter for kind \"Application\""
     );
     assert!(
         refused(object("core.oam.dev/v1alpha2", json!({})), V2)
-            .contains("\"core.oam.dev/v1alpha2\" is not known here")
+            .contains("\"core.oam.dev/v1alpha2\" is not supported")
     );
-    assert!(refused(object("example.com/v1beta1", json!({})), V2).contains("not known here"));
+    assert!(refused(object("example.com/v1beta1", json!({})), V2).contains("not supported"));
     assert!(
         refused(object(V1, json!({})), "core.oam.dev/v1").contains("desired API version \"core.oam.dev/v1\"")
     );

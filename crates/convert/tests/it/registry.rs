@@ -42,13 +42,13 @@ fn who_asks_for_an_unknown_version_is_told_those_of_the_kind() {
     let refused = |object: Value, desired: &str| registry.convert(object, desired).unwrap_err().to_string();
     assert_eq!(
         refused(widget(), "example.com/v3"),
-        "desired API version \"example.com/v3\" is not known here (known: example.com/v1, example.com/v2)"
+        "desired API version \"example.com/v3\" is not supported (supported: example.com/v1, example.com/v2)"
     );
     let mut older = widget();
     older["apiVersion"] = json!("example.com/v1alpha1");
     assert_eq!(
         refused(older, "example.com/v2"),
-        "API version \"example.com/v1alpha1\" is not known here (known: example.com/v1, example.com/v2)"
+        "API version \"example.com/v1alpha1\" is not supported (supported: example.com/v1, example.com/v2)"
     );
 }
 

@@ -72,7 +72,7 @@ fn one_bad_object_fails_all_and_is_named() {
     fails(
         &answer,
         "objects[1], Application default/shop, from \"core.oam.dev/v1beta1\" to \"core.oam.dev/v2beta1\": \
-         kind \"Application\" is not known here",
+         no converter for kind \"Application\"",
     );
     assert_eq!(answer["response"]["uid"], "42");
 }
@@ -187,7 +187,7 @@ fn a_version_that_is_not_ours_is_refused() {
         let answer = review::answer(asked("v1", desired, json!([definition("a")])));
         let message = answer["response"]["result"]["message"].as_str().unwrap();
         assert!(
-            message.contains("is not known here (known: core.oam.dev/v1beta1, core.oam.dev/v2beta1)"),
+            message.contains("is not supported (supported: core.oam.dev/v1beta1, core.oam.dev/v2beta1)"),
             "{message}"
         );
     }

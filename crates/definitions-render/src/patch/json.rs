@@ -1,4 +1,4 @@
-//! Merge patches and JSON patches: the target as data.
+//! Applies merge patches and JSON patches of traits.
 
 use super::json_patch::apply;
 use super::tree::Tree;

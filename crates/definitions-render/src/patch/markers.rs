@@ -1,8 +1,8 @@
-//! Markers: what a patch's comments say about how it is applied.
+//! Patch markers: comments in a patch such as `+patchKey=name` and `+patchStrategy=replace`.
 
 use cambium_cue::syntax::ast::{Comment, CommentPosition};
 
-/// What the comments above a field say.
+/// The markers in the comments above a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Markers {
     /// `+patchKey=name`: elements of lists here and below with the same `name` are the same.
@@ -11,7 +11,7 @@ pub(crate) struct Markers {
     pub(crate) patch_strategy: Option<String>,
 }
 
-/// How a patch as a whole is applied.
+/// The strategy of a whole patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strategy {
     /// Fitted by its markers, then unified.

@@ -1,4 +1,4 @@
-//! Patches: how a trait's `patch` changes what is there.
+//! Applies a trait's `patch` to rendered objects.
 //!
 //! What is patched is more than data: a default such as `replicas: *1 | int` can still be chosen otherwise. So both
 //! sides are read out of their evaluations as [`Tree`]s, the patch is fitted to its target by the markers in its

@@ -1,4 +1,4 @@
-//! Fitting a patch to its target, by the markers in the patch.
+//! Aligns a patch with its target by its markers, before both are unified.
 //!
 //! Unification alone can only add. The markers make it more: list elements are brought to the places of the target's
 //! elements that have the same key, and what is to be replaced is replaced in the target before.
@@ -12,7 +12,7 @@ pub(super) fn fit(patch: &mut Tree, target: &mut Tree) {
     walk(patch, Target::At(target), None);
 }
 
-/// What a part of the patch is fitted to.
+/// The target of a part of the patch.
 enum Target<'a> {
     /// This part of the target.
     At(&'a mut Tree),
@@ -92,7 +92,7 @@ fn walk_field(field: &mut Field, around: Target<'_>, key: Option<&str>) {
     }
 }
 
-/// Where a field is, once fitted.
+/// The position of an aligned field.
 enum Fitted {
     /// Lined up with the target's field, to be unified with it.
     Beside,
@@ -174,7 +174,7 @@ fn lookup<'a>(element: &'a Tree, key: &str) -> Option<&'a Tree> {
     key.split('.').try_fold(element, |tree, step| tree.get(step))
 }
 
-/// What tells one key value from another; none for what is not a plain value.
+/// The key value that identifies an element; none if it is not a plain value.
 fn literal(value: &Tree) -> Option<String> {
     match value {
         Tree::Scalar(data) => Some(data.to_json()),

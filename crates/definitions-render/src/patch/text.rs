@@ -1,4 +1,4 @@
-//! Trees as CUE text, and back.
+//! Converts trees to CUE text and back.
 
 use super::tree::{Tree, read};
 use crate::template::as_kubevela;

@@ -1,4 +1,4 @@
-//! Values that can still be patched.
+//! Trees: values that can still be patched.
 
 use super::markers::Markers;
 use cambium_cue::diagnostic::Severity;
@@ -188,7 +188,7 @@ impl Field {
     }
 }
 
-/// What further elements of an open list must satisfy.
+/// The constraint on further elements of an open list.
 pub(super) fn anything() -> Option<Box<Tree>> {
     Some(Box::new(Tree::Constraint("_".to_owned())))
 }

@@ -1,4 +1,4 @@
-//! Unification of trees.
+//! Unifies two trees.
 //!
 //! What is plain is unified here; what is not (defaults, types, bounds) goes through the evaluator, leaf by leaf.
 
@@ -8,7 +8,7 @@ use cambium_cue::diagnostic::Severity;
 use cambium_cue::number::Number;
 use cambium_cue::{Data, Diagnostic, MemberKind};
 
-/// What satisfies both; otherwise everything that conflicts.
+/// The unification of two trees, or all conflicts.
 pub(super) fn unify(left: Tree, right: Tree) -> Result<Tree, Vec<Diagnostic>> {
     let mut conflicts = Vec::new();
     let tree = meet(left, right, &mut conflicts);
@@ -130,7 +130,7 @@ fn meet_elements(
     }
 }
 
-/// What is left of a value by a constraint, where that is plain to see.
+/// The result of a constraint on a value in the simple cases, without an evaluation.
 fn quick(constraint: &Tree, value: &Tree) -> Option<Tree> {
     match (constraint, value) {
         (Tree::Constraint(text), value) if text == "_" => Some(value.clone()),

@@ -1,4 +1,4 @@
-//! What is wrong with a template whatever it is given: found by evaluating it with its parameters as they are declared.
+//! Finds templates that contradict themselves whatever properties they get, by evaluating them with their parameters as declared.
 
 use crate::template::as_kubevela;
 use crate::{DefinitionKind, Template};
@@ -25,7 +25,7 @@ pub(super) fn contradictions(template: &Template) -> Vec<Diagnostic> {
     problems
 }
 
-/// What must be objects: the fields of a template that are surely there.
+/// The fields of a template that must be objects.
 fn objects(kind: DefinitionKind, instance: &mut Instance<'_>) -> Vec<(String, Lookup)> {
     let mut objects = Vec::new();
     if kind == DefinitionKind::Component {

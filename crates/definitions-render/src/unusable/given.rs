@@ -1,11 +1,11 @@
-//! Fields of `context` that no context has, by mistake.
+//! Finds references to fields of `context` that do not exist.
 
 use super::references::{References, Step};
 use super::{did_you_mean, fields, problem};
 use cambium_cue::syntax::ast::File;
 use cambium_cue::{Diagnostic, Source};
 
-/// What templates may find in `context`, here or in KubeVela.
+/// The fields of `context` that templates may use, here or in KubeVela.
 const FIELDS: [&str; 32] = [
     "appAnnotations",
     "appComponents",

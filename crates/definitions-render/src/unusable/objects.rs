@@ -1,4 +1,4 @@
-//! Outputs that say neither by a field nor by a condition what they are.
+//! Finds outputs that have no `apiVersion` or `kind` under any condition.
 
 use super::{fields, is_ordinary, name_of, problem};
 use crate::DefinitionKind;
@@ -7,7 +7,7 @@ use cambium_cue::syntax::ast::{Declaration, Expr, ExprKind, File};
 use cambium_cue::{Diagnostic, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What every object needs.
+/// The fields that every object needs.
 const TYPE: [&str; 2] = ["apiVersion", "kind"];
 
 /// Outputs that cannot have a type. One that is a reference, embeds something or has computed names may have any field. Of a trait,

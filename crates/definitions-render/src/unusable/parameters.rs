@@ -1,4 +1,4 @@
-//! Parameters that a template refers to and does not have.
+//! Finds references to parameters that a template does not declare.
 
 use super::references::{Reference, References, Step, text};
 use super::{did_you_mean, name_of, problem};

@@ -1,4 +1,4 @@
-//! Where a template refers to what it is given.
+//! Collects the references of a template to `parameter` and `context`, through `let`, comprehensions and aliases.
 
 use super::name_of;
 use cambium_cue::source::Span;
@@ -33,7 +33,7 @@ pub(super) struct Reference {
     pub(super) path: Vec<Step>,
     /// How many of its steps are written elsewhere, where they are told: the value of a `let`, the source of a `for`.
     pub(super) known: usize,
-    /// Where it stands.
+    /// Its position.
     pub(super) span: Span,
     /// Whether no condition stands before it.
     certain: bool,
@@ -99,7 +99,7 @@ impl References {
     }
 }
 
-/// What a name stands for.
+/// The binding of a name.
 #[derive(Clone)]
 enum Binding<'a, 't> {
     /// Something that is given.
@@ -122,7 +122,7 @@ struct Given {
 /// The names that a struct or a clause binds.
 type Scope<'a, 't> = BTreeMap<&'a str, Binding<'a, 't>>;
 
-/// How many names stand for one another at most.
+/// How many names may be aliases of one another.
 const NAMES: usize = 8;
 
 struct Walk<'a, 't> {
@@ -366,7 +366,7 @@ impl<'a, 't> Walk<'a, 't> {
         }
     }
 
-    /// What an expression names of what is given.
+    /// The given value that an expression refers to.
     fn given(&self, expr: &Expr<'_>) -> Option<Given> {
         self.given_in(expr, self.scopes.len(), 0)
     }
@@ -400,7 +400,7 @@ impl<'a, 't> Walk<'a, 't> {
         }
     }
 
-    /// What a name stands for in the outermost scopes.
+    /// The binding of a name in the outermost scopes.
     fn binding(&self, name: &str, scopes: usize) -> Option<&Binding<'a, 't>> {
         let mut inner_first = self.scopes.iter().take(scopes).rev();
         inner_first.find_map(|scope| scope.get(name))

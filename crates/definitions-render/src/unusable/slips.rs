@@ -1,4 +1,4 @@
-//! Fields at the top of a template that were meant to have another name.
+//! Finds misspelt fields at the top level of a template.
 
 use super::objects::members;
 use super::references::References;

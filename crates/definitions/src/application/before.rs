@@ -1,4 +1,4 @@
-//! What the references of an application got before, and what its objects were made from.
+//! The revisions that an Application resolved to and ran at the end of the previous reconcile.
 
 use super::Recorded;
 use super::draft::newest;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Uses by the kind of definition and the text of the reference: one text, one answer.
 type Uses = BTreeMap<(DefinitionType, String), Using>;
 
-/// What an application used when it was last reconciled.
+/// The state of an Application at the end of the previous reconcile.
 pub(super) struct Before {
     taken: Uses,
     running: Uses,

@@ -1,4 +1,4 @@
-//! Which way a component moved: to a higher revision of its definition, or to a lower one.
+//! Whether a component was upgraded or downgraded.
 
 use cambium_api::names::reason;
 use cambium_api::v1beta1::RunningRevision;

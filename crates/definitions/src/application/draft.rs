@@ -1,4 +1,4 @@
-//! From an application to what it should be.
+//! Drafts an Application: resolves its references and renders its manifests, or says at which step that failed.
 
 use super::before::Before;
 use super::recorded::{Recorded, snapshot};
@@ -13,29 +13,29 @@ use cambium_lineage::{Chosen, Movement, Policy};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// All that a draft depends on.
+/// The input of a draft.
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {
     /// The application.
     pub application: &'a Value,
     /// Its revisions.
     pub recorded: &'a [Recorded],
-    /// What is published.
+    /// The catalogue of published revisions.
     pub catalogue: &'a Catalogue,
     /// The version of the cluster, which templates may ask for.
     pub cluster_version: &'a ClusterVersion,
 }
 
-/// What an application should be, or how far it got.
+/// A drafted Application, or the step at which it failed.
 #[derive(Debug)]
 pub struct Draft {
-    /// What each reference got.
+    /// The resolution of each reference.
     pub answers: Vec<Answer>,
     /// The revision that it is frozen at, by `publishVersion`.
     pub frozen: Option<String>,
-    /// What it asks for and nobody carries out, where it says that this may be ignored.
+    /// The unsupported fields that an annotation allows to ignore.
     pub ignored: Vec<Refused>,
-    /// What to do, or at which step it ended, and why.
+    /// The work to do, or the step that failed and its refusals.
     pub outcome: Result<Work, (Step, Vec<Refused>)>,
 }
 
@@ -46,7 +46,7 @@ pub enum Step {
     Resolve,
     /// Every component becomes manifests.
     Render,
-    /// Everything that it asks for can be carried out.
+    /// Everything that the Application asks for is supported.
     Apply,
 }
 
@@ -68,7 +68,7 @@ pub struct ToRender {
     application: Arc<Value>,
     recorded: Arc<Vec<Recorded>>,
     cluster_version: ClusterVersion,
-    /// What the references got, and the place of the revision that it is frozen at; or why nobody was asked.
+    /// The resolutions, and the DefinitionRevision of the frozen revision; or the refusals that came before resolving.
     answers: Result<(Vec<Answer>, Option<usize>), Vec<Refused>>,
 }
 
@@ -124,7 +124,7 @@ fn rendered(rendering: &Rendering<'_>, answers: Result<Answers<'_>, Vec<Refused>
     draft
 }
 
-/// What the references of an application get.
+/// The resolutions of all references of an Application.
 #[derive(Debug)]
 pub struct Answers<'a> {
     /// One for each reference.
@@ -182,7 +182,7 @@ fn running(answer: &Answer, before: &Before, catalogue: &Catalogue) -> Option<Ar
     (is_intact && is_other && is_meant).then(|| stored.clone())
 }
 
-/// What the references of a revision stand for: exactly what was recorded, or why that is not there.
+/// The exact DefinitionRevisions that a recorded ApplicationRevision names, or a refusal if one is missing or was edited.
 pub fn restore(recorded: &Recorded, catalogue: &Catalogue) -> Vec<Answer> {
     asked(&recorded.application)
         .into_iter()
@@ -208,7 +208,7 @@ fn not_recorded(recorded: &Recorded, asked: &Asked) -> Refused {
     Refused {
         reason: reason::REVISION_CHANGED,
         message: format!(
-            "{} does not say what {:?} was",
+            "{} does not record what {:?} resolved to",
             recorded.revision.name(),
             asked.text
         ),

@@ -1,4 +1,4 @@
-//! What people are told when the status of an application changes.
+//! The events that a change of an Application's status causes.
 
 use super::Direction;
 use cambium_api::names::{condition, reason};
@@ -8,9 +8,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 /// Events: the reason and the note of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Events {
-    /// What went well.
+    /// Normal events: reason and message.
     pub normal: Vec<(&'static str, String)>,
-    /// What did not.
+    /// Warning events: reason and message.
     pub warnings: Vec<(String, String)>,
 }
 

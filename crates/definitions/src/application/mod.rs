@@ -1,4 +1,4 @@
-//! Applications: from a spec to objects, and back to a status.
+//! Applications: draft, plan, revisions and status.
 //!
 //! ```text
 //!  draft(observed) ──► resolved, rendered, an ApplicationRevision to record     (or why not: then nothing is touched)

@@ -1,11 +1,11 @@
-//! Objects of applications: whose they are.
+//! The objects that an Application made, and how to tell its owner.
 
 use cambium_api::names::{FIELD_MANAGER, label};
 use cambium_api::v1beta1::AppliedResource;
 use cambium_objects::Object;
 use serde_json::Value;
 
-/// How many characters a label's value may have.
+/// The longest value that a label may have.
 pub(crate) const LONGEST_LABEL: usize = 63;
 
 /// Which object was applied.

@@ -1,4 +1,4 @@
-//! Which component waits for which.
+//! The order of components: `dependsOn`.
 
 use crate::Refused;
 use cambium_api::names::reason;
@@ -13,7 +13,7 @@ pub(super) fn needs<'a>(application: &'a Value, component: &str) -> Vec<&'a str>
     needs.filter_map(Value::as_str).collect()
 }
 
-/// What is wrong with the order that components ask for.
+/// The problems of `dependsOn`: unknown components and cycles.
 pub(super) fn problems(application: &Value) -> Vec<Refused> {
     let names: BTreeSet<&str> = components(application).filter_map(name).collect();
     let mut problems = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn problems(application: &Value) -> Vec<Refused> {
     problems
 }
 
-/// The components that wait for each other: what is left when those that wait for nobody, or that nobody waits for, are taken away.
+/// The components of cycles: those that remain when components without dependencies, or without dependents, are removed repeatedly.
 fn in_circles<'a>(application: &'a Value, names: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     let mut left = names.clone();
     loop {

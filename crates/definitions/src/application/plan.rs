@@ -1,4 +1,4 @@
-//! What is to be done about the objects of an application.
+//! The plan for the objects of an Application: which to apply, which to keep, which to prune.
 
 use super::object::{LONGEST_LABEL, applied_object, is_applied_by_us};
 use super::status::is_healthy;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is to be done about the objects of an application.
+/// The plan for the objects of an Application.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -25,7 +25,7 @@ pub struct Plan {
     pub waiting: Vec<usize>,
     /// Objects that should be there no longer, with their identities.
     pub prune: Vec<(Object, String)>,
-    /// Why nothing is applied and nothing pruned.
+    /// The reasons that nothing is applied or pruned.
     pub refused: Vec<Refused>,
     /// Objects that one component renders more than once: what is rendered later is laid over the earlier.
     pub overlaps: Vec<String>,
@@ -80,7 +80,7 @@ pub fn plan(
             None => plan.refuse(
                 reason::APPLY_FAILED,
                 format!(
-                    "component {component:?}: kind {} of {} is not known",
+                    "component {component:?}: no matches for kind {:?} in version {:?}",
                     kind.1, kind.0
                 ),
             ),
@@ -171,7 +171,7 @@ pub fn plan(
     plan
 }
 
-/// What is to be removed when an application is deleted: everything that it made.
+/// The objects to delete with an Application: all that it made.
 pub fn plan_deletion(
     application: &Value,
     recorded: &[Recorded],
@@ -188,13 +188,13 @@ pub fn is_orphaning(application: &Value) -> bool {
     finalizers.is_some_and(|names| names.iter().any(|name| name == finalizer::ORPHAN))
 }
 
-/// What an application may have made: its revisions say so before anything is applied, its status afterwards.
+/// The objects that an Application may have made: from its revisions before anything is applied, from its status afterwards.
 pub fn ever_wanted(application: &Value, recorded: &[Recorded]) -> BTreeSet<Object> {
     let recorded = recorded.iter().flat_map(|recorded| recorded.resources.clone());
     recorded.chain(applied(application)).collect()
 }
 
-/// The live objects that an application made. A label alone proves nothing: people and controllers copy labels.
+/// The live objects that an Application made. A label alone proves nothing: users and controllers copy labels.
 fn made<'l>(
     application: &Value,
     recorded: &[Recorded],
@@ -229,7 +229,7 @@ fn is_ours(application: &Value, object: &Object, live: &Value) -> bool {
     live["metadata"]["labels"][label::APPLICATION].is_null() && is_applied_by_us(live) && listed()
 }
 
-/// What the status says was applied.
+/// The objects that were applied, from the status.
 pub fn applied(application: &Value) -> BTreeSet<Object> {
     let status: ApplicationStatus = serde_json::from_value(application["status"].clone()).unwrap_or_default();
     status.applied_resources.iter().map(applied_object).collect()
@@ -256,7 +256,7 @@ pub fn without_ignored_fields(application: &Value) -> Value {
     application
 }
 
-/// Labels by which we know our objects again, whatever a template or a filter says about them.
+/// Sets the labels by which the controller finds its objects again, whatever a template or a trait writes there.
 fn set_identity(manifest: &mut Value, namespace: &str, name: &str) {
     if manifest["metadata"]["labels"].is_null() {
         manifest["metadata"]["labels"] = json!({});
@@ -279,7 +279,7 @@ fn set_identity(manifest: &mut Value, namespace: &str, name: &str) {
     }
 }
 
-/// The revisions of an application that may go: all but the current one and the newest, by name and identity.
+/// The ApplicationRevisions to delete, by name and UID: all but the current one and the newest.
 pub fn superfluous(
     recorded: &[Recorded],
     current: &RevisionName,
@@ -324,7 +324,7 @@ fn is_settled(wanted: &Applied, live: Option<&Value>, status: &ApplicationStatus
     })
 }
 
-/// What the status says of this very manifest, if it was applied.
+/// The entry of the status for this manifest, if it was applied unchanged.
 fn as_applied<'s>(wanted: &Applied, status: &'s ApplicationStatus) -> Option<&'s AppliedResource> {
     status.applied_resources.iter().find(|applied| {
         applied_object(applied).is(&wanted.object)
@@ -332,7 +332,7 @@ fn as_applied<'s>(wanted: &Applied, status: &'s ApplicationStatus) -> Option<&'s
     })
 }
 
-/// What rendered a manifest, for people.
+/// The component, trait or output that rendered a manifest, for messages.
 fn maker(origin: &Origin) -> String {
     match origin {
         Origin::Workload => "its output".to_owned(),
@@ -355,7 +355,7 @@ fn owned_by_another(object: &Object, live: &Value) -> String {
     }
 }
 
-/// Why an object is left alone that somebody else made.
+/// The refusal to touch an object that this Application did not make.
 pub fn not_ours(object: &Object) -> Refused {
     Refused {
         reason: reason::OWNED_BY_ANOTHER,

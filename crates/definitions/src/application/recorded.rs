@@ -1,4 +1,4 @@
-//! ApplicationRevisions: what an application was, with the definition revisions that it used.
+//! ApplicationRevisions: an immutable record of an Application with the DefinitionRevisions that it used.
 
 use super::Object;
 use crate::Answer;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 /// An ApplicationRevision, as it is stored.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// What a lineage knows of it.
+    /// The revision as `lineage` has it.
     pub revision: Revision,
     /// The object's identity.
     pub uid: String,
@@ -22,16 +22,16 @@ pub struct Recorded {
     pub application: Value,
     /// The definition revisions that it uses.
     pub definitions: Vec<DefinitionUse>,
-    /// What it rendered into.
+    /// The objects that it rendered.
     pub resources: Vec<Object>,
     /// The identities of its owners.
     pub owners: Vec<String>,
 }
 
-/// What an application must become to be recorded.
+/// The ApplicationRevision that records the current content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// Nothing: this is the revision.
+    /// An existing revision records it.
     Keep(RevisionName),
     /// The revision was edited after it was recorded: its content is to be put back.
     Restore {
@@ -133,7 +133,7 @@ const NOT_CONTENT: [&str; 4] = [
     "kubectl.kubernetes.io/last-applied-configuration",
 ];
 
-/// What is recorded of an application: everything that its objects are made from.
+/// The recorded content of an Application: all that its objects are rendered from.
 pub fn snapshot(application: &Value) -> Value {
     let from = &application["metadata"];
     let mut metadata = Map::new();
@@ -192,7 +192,7 @@ pub(super) fn definition_uses(answers: &[Answer]) -> Vec<DefinitionUse> {
     uses
 }
 
-/// Why there is no revision of an application.
+/// The reasons that an Application gets no revision.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RecordError {
     #[error(transparent)]

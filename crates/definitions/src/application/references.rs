@@ -1,4 +1,4 @@
-//! What the references of an application got, what its components run, and which of them did not move.
+//! The status of references: the revision that each resolves to, the one that its component runs, and a failed upgrade.
 
 use super::Draft;
 use super::plan::Plan;
@@ -21,7 +21,7 @@ pub(super) enum Progress {
     Waiting,
     /// Some objects could not be applied, and the others are as they were rendered.
     InPart,
-    /// Nothing could be applied.
+    /// Nothing was applied.
     Refused,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn progress(plan: Option<&Plan>, happened: &Happened, component: Opti
     }
 }
 
-/// Why what a component is made of could not be applied, or why nothing could.
+/// The reasons that objects of a component were not applied, or that nothing was.
 fn failures<'h>(plan: &'h Plan, happened: &'h Happened, component: Option<&str>) -> Vec<&'h str> {
     let of_it = happened.not_applied.iter();
     let of_it =
@@ -66,7 +66,7 @@ fn component_of(path: &str) -> Option<&str> {
     path.strip_prefix("components[")?.split(']').next()
 }
 
-/// What each reference got, and what is made from it: a component runs a revision when all its objects are made from that.
+/// The status of each reference. A component runs a revision when all its objects are applied from it.
 pub(super) fn references(
     draft: &Draft,
     frozen: Option<&str>,
@@ -174,7 +174,7 @@ fn policy_name(policy: Policy, frozen: Option<&str>) -> &'static str {
     }
 }
 
-/// What a reference ran before: it still does until something else is applied.
+/// The revision that a reference ran before: it still runs until another is applied.
 fn running_before(answer: &Answer, before: &ApplicationStatus) -> Option<RunningRevision> {
     let definition = |asked: &str| asked.split('@').next().map(str::to_owned);
     let known = before.references.iter().find(|known| {
@@ -239,7 +239,7 @@ pub(super) fn not_applied(
     told.collect()
 }
 
-/// What pins a reference to this version: a command for a component, the reference itself for others.
+/// How to pin a reference to a version: a command for a component, the reference itself for the other kinds.
 fn stay(application: &Value, asked: &Asked, at: &str) -> String {
     let metadata = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
     let definition = asked.definition();

@@ -1,4 +1,4 @@
-//! Renders a recorded revision by itself, without the application as it is now.
+//! Renders a recorded ApplicationRevision without the live Application.
 
 use super::Recorded;
 use super::draft::restore;
@@ -11,7 +11,7 @@ use cambium_api::v1beta1::{DefinitionType, DefinitionUse};
 use cambium_definitions_render::{Application, Definitions, Environment, Rendered, render};
 use serde_json::Value;
 
-/// What the components of a revision are called where it is rendered. Templates see it as `context.name`, and name their objects after it.
+/// The names of the components where a revision is rendered. Templates see them as `context.name`, and name their objects after them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Naming<'a> {
     /// As they are written: the revision takes the place of the one before.
@@ -82,7 +82,7 @@ pub(super) fn render_recorded(
     })
 }
 
-/// Why a reference has no definition revision.
+/// The refusal of a reference whose DefinitionRevision is missing.
 pub(super) fn not_there(answer: &Answer) -> Option<Refused> {
     let problem = answer.outcome.as_ref().err()?;
     Some(Refused {

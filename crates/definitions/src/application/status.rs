@@ -1,4 +1,4 @@
-//! What an application's status says.
+//! The status of an Application: conditions, phase, references and health of components.
 
 use super::object::applied_object;
 use super::plan::{Plan, is_orphaning, ours};
@@ -14,25 +14,25 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What happened when a plan was carried out.
+/// The outcome of a plan that was carried out.
 #[derive(Debug, Default)]
 pub struct Happened {
     /// The objects as they are now.
     pub live: BTreeMap<Object, Value>,
     /// Whether the revision is recorded.
     pub recorded: bool,
-    /// What was applied: places in the plan's `wanted`.
+    /// The manifests that were applied, by index in the plan's `wanted`.
     pub applied: BTreeSet<usize>,
     /// Fields that were left out of what was applied: by the place in the plan's `wanted`.
     pub ignored: BTreeMap<usize, Vec<String>>,
-    /// What could not be applied, and why: by the place in the plan's `wanted`.
+    /// The manifests that were not applied, by index in the plan's `wanted`, with the refusal.
     pub not_applied: BTreeMap<usize, Refused>,
-    /// What else could not be done: a revision to record, an object to prune.
+    /// Other failures: recording a revision, pruning an object.
     pub failed: Vec<Refused>,
 }
 
 impl Happened {
-    /// All that could not be done.
+    /// All failures.
     pub fn problems(&self) -> impl Iterator<Item = &Refused> {
         self.not_applied.values().chain(&self.failed)
     }
@@ -251,8 +251,8 @@ fn decide(
             false,
             reason::PROGRESSING,
             match count {
-                1 => "1 object waits until what it needs is healthy".to_owned(),
-                count => format!("{count} objects wait until what they need is healthy"),
+                1 => "1 object waits for its dependencies to be healthy".to_owned(),
+                count => format!("{count} objects wait for their dependencies to be healthy"),
             },
         ),
     }
@@ -281,7 +281,7 @@ fn decide(
     Phase::Unhealthy
 }
 
-/// What was left out though everything is applied, for people.
+/// The fields and objects that were left out although everything is applied, for the message.
 fn left_out(draft: &Draft, after: &ApplicationStatus) -> Vec<String> {
     let unsupported = draft.ignored.iter().map(|one| {
         let what = one.message.split(';').next().unwrap_or_default();
@@ -290,8 +290,7 @@ fn left_out(draft: &Draft, after: &ApplicationStatus) -> Vec<String> {
     let fields = after.applied_resources.iter().filter_map(|applied| {
         let fields = applied.ignored_fields.join(", ");
         let object = applied_object(applied);
-        (!fields.is_empty())
-            .then(|| format!("{object}: fields that its kind does not know were left out: {fields}"))
+        (!fields.is_empty()).then(|| format!("{object}: fields unknown to its kind were left out: {fields}"))
     });
     unsupported.chain(fields).collect()
 }
@@ -376,7 +375,7 @@ fn known<'s>(applied: &'s [AppliedResource], object: &Object) -> Option<&'s Appl
     applied.iter().find(|known| applied_object(known).is(object))
 }
 
-/// How each component is doing.
+/// The health of each component.
 fn services(work: &Work, live: &BTreeMap<Object, Value>) -> Vec<ServiceStatus> {
     work.rendered
         .components
@@ -431,7 +430,7 @@ fn service(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, V
     service
 }
 
-/// How a component is doing, its traits left aside.
+/// The health of a component without its traits.
 fn workload(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, Value>) -> ServiceStatus {
     let object = Object::of(&component.workload.object);
     let mut service = ServiceStatus {
@@ -445,7 +444,7 @@ fn workload(work: &Work, component: &RenderedComponent, live: &BTreeMap<Object, 
         ..Default::default()
     };
     let Some(output) = find(live, &component.workload) else {
-        service.message = Some(format!("{object} is not there yet"));
+        service.message = Some(format!("{object} does not exist yet"));
         return service;
     };
     let template = written(work, component).and_then(|written| {

@@ -1,4 +1,4 @@
-//! The status of an application that is being deleted and may not delete what it made.
+//! The status of an Application whose deletion is blocked, because its identity is not allowed to delete its objects.
 
 use crate::Refused;
 use cambium_api::names::{annotation, condition, finalizer};

@@ -1,4 +1,4 @@
-//! What an application may ask for and Cambium does not carry out: policies, workflows, values passed by a workflow.
+//! Fields of an Application that are not supported: policies, workflows, values passed by a workflow.
 //!
 //! None of it is ignored, because its author relies on it: an application that asks for it is not applied, and what runs stays as it
 //! is. The annotation `app.oam.dev/ignore-unsupported` is the way around.
@@ -8,7 +8,7 @@ use crate::resolve::place;
 use cambium_api::names::{annotation, reason};
 use serde_json::Value;
 
-/// Everything that is asked for and not carried out.
+/// All unsupported fields of an Application.
 pub(super) fn unsupported(application: &Value) -> Vec<Refused> {
     let spec = &application["spec"];
     let mut unsupported: Vec<Refused> = items(&spec["policies"])

@@ -1,4 +1,4 @@
-//! From an application whose references were resolved to its manifests; who cannot be rendered with what it follows is held back.
+//! Renders an Application whose references are resolved. A follower that cannot be rendered with the new revision is held back at the old one.
 
 use super::Object;
 use super::object::LONGEST_LABEL;
@@ -35,7 +35,7 @@ pub struct Work {
     pub number: u64,
     /// The digest of what is recorded.
     pub digest: Digest,
-    /// What is recorded of the application.
+    /// The recorded content of the Application.
     pub snapshot: Value,
     /// The definition revisions that it uses.
     pub uses: Vec<DefinitionUse>,
@@ -106,11 +106,11 @@ impl Work {
     }
 }
 
-/// How many bytes of manifests are little, and as how many a small manifest counts.
+/// The size up to which manifests count as small, in bytes.
 const LITTLE: usize = 64 * 1024;
 const LEAST_MANIFEST: usize = 1024;
 
-/// Whether a value takes no more than so many bytes, of which those that it takes are taken away. Looks at no more than that.
+/// Whether a value is at most `left` bytes large. Subtracts its size from `left`, and stops reading at the limit.
 fn is_within_size(value: &Value, left: &mut usize) -> bool {
     match value {
         Value::String(text) => spend(left, text.len() + 2),
@@ -134,7 +134,7 @@ fn spend(left: &mut usize, bytes: usize) -> bool {
     }
 }
 
-/// What rendering looks at beside the answers.
+/// The input of rendering besides the resolutions.
 pub(super) struct Rendering<'a> {
     pub(super) application: &'a Value,
     pub(super) recorded: &'a [Recorded],
@@ -183,7 +183,7 @@ fn hold_back(answers: &mut [Answer], problems: &[Problem]) -> bool {
     any
 }
 
-/// What keeps an application from being rendered, and the references that may be the cause.
+/// A rendering problem, and the references that may be the cause.
 pub(super) struct Problem {
     pub(super) refused: Refused,
     pub(super) references: Vec<(DefinitionType, String)>,
@@ -330,7 +330,7 @@ fn references_of<'a>(
     })
 }
 
-/// What policies are given that their definitions do not take.
+/// Checks the properties of policies against the parameters of their definitions.
 fn unfit_policies(snapshot: &Value, answers: &[Answer]) -> Vec<Problem> {
     let policies = snapshot["spec"]["policies"].as_array().into_iter().flatten();
     let mut refused = Vec::new();
@@ -375,7 +375,7 @@ fn tell_in_properties(problems: &mut Diagnostics, properties: &str) {
     }
 }
 
-/// Why a component is not rendered. What is wrong with its parameters is told where they are given: in its properties.
+/// The refusal of a component that cannot be rendered. Problems of its parameters are reported at their path in its properties.
 pub(super) fn not_rendered(application: &Application, mut failure: Failure) -> Problem {
     let properties = properties_path(application, &failure);
     let references = references_of(application, &failure.component).collect();
@@ -396,7 +396,7 @@ pub(super) fn not_rendered(application: &Application, mut failure: Failure) -> P
     }
 }
 
-/// Where the properties of what failed are in the application.
+/// The path to the properties of a component or trait that failed.
 fn properties_path(application: &Application, failure: &Failure) -> String {
     let components = &application.components;
     let index = components
@@ -415,7 +415,7 @@ fn properties_path(application: &Application, failure: &Failure) -> String {
     }
 }
 
-/// What templates see as `context.revision`: it changes when the component or one of its definitions does.
+/// The value of `context.revision` for each component: it changes when the component or one of its definitions does.
 pub(super) fn component_revisions(
     application: &Application,
     definitions: &Definitions,
@@ -449,7 +449,7 @@ pub(super) fn component_revisions(
         .collect()
 }
 
-/// What an application makes is labelled with its name.
+/// Refuses a name that does not fit into a label: all objects of an Application are labelled with it.
 fn name_too_long(application: &Value) -> Option<Refused> {
     let length = application["metadata"]["name"].as_str().unwrap_or_default().len();
     (length > LONGEST_LABEL).then(|| Refused {

@@ -1,4 +1,4 @@
-//! One version of a definition that is about to be published, and everything that is checked before it is.
+//! The publish gate of definitions: the checks of one version before it is published.
 
 use super::template::check_template;
 use super::{Called, DeclaredVersion};
@@ -10,16 +10,16 @@ use cambium_lineage::{self as lineage, Content, Digest, Findings, Revision};
 pub struct Candidate<'a> {
     /// Which definition.
     pub artifact: &'a Artifact,
-    /// What it declares.
+    /// The declared version.
     pub version: &'a DeclaredVersion,
     /// Whether its template is evaluated.
     pub templates: Templates,
 }
 
-/// Whether somebody knows that templates can be evaluated, which costs as much as their authors make it cost.
+/// Whether templates still have to be evaluated, which costs as much as their authors make it cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Templates {
-    /// Nobody does: each is evaluated before it is published.
+    /// They have not been evaluated: each is, before it is published.
     #[default]
     Unchecked,
     /// Each was evaluated a moment ago.

@@ -1,4 +1,4 @@
-//! What a definition object declares: one or many versions, a name, or nothing but its spec.
+//! Reads the versions that a definition object declares, at v1beta1 or v2beta1.
 
 use crate::stored::digest_of;
 use cambium_api::names::{annotation, reason};
@@ -7,7 +7,8 @@ use cambium_convert::definition::{WrittenAt, convert, written_at};
 use cambium_lineage::{Content, Digest, GivenName, Scheme, Version};
 use serde_json::{Map, Value};
 
-/// The fields of a spec at v1beta1, and so of an entry of `spec.versions`. Beside the list, somebody meant the other API version.
+/// The fields of a spec at v1beta1, which are those of an entry of `spec.versions`. Beside `spec.versions` they are a mistake: the author meant the
+/// other API version.
 const OF_A_VERSION: [&str; 18] = [
     "appliesToWorkloads",
     "childResourceKinds",
@@ -29,21 +30,21 @@ const OF_A_VERSION: [&str; 18] = [
     "workloadRefPath",
 ];
 
-/// What a definition declares, and what is wrong with that.
+/// The versions that a definition declares, and the problems of its declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
-    /// What its revisions are called by.
+    /// How its revisions are named.
     pub scheme: Scheme,
     /// Its versions, in the order they are written; without versions, one.
     pub versions: Vec<DeclaredVersion>,
-    /// What cannot be published, and why.
+    /// The problems that keep a version from being published.
     pub problems: Vec<Problem>,
 }
 
 /// One version of a definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeclaredVersion {
-    /// What it is called by.
+    /// The version or name that identifies it.
     pub called: Called,
     /// Its spec, as v1beta1 has it.
     pub spec: Value,
@@ -51,7 +52,7 @@ pub struct DeclaredVersion {
     pub digest: Digest,
 }
 
-/// What an author calls a revision.
+/// How an author identifies a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Called {
     /// A version, with the text that it was declared by.
@@ -63,25 +64,25 @@ pub enum Called {
     },
     /// A name in an annotation.
     Name(GivenName),
-    /// Nothing: it gets a number.
+    /// Neither: it gets a number.
     Nothing,
 }
 
-/// Why a definition, or one of its versions, cannot be published.
+/// A problem that keeps a definition, or one of its versions, from being published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// One of the reasons that conditions have.
     pub reason: &'static str,
-    /// Where in the object.
+    /// The path in the object.
     pub path: String,
     /// The version as it is written, if it is about one.
     pub version: Option<String>,
-    /// What is wrong, and what to do.
+    /// The message: the problem and what to do about it.
     pub message: String,
 }
 
 impl DeclaredVersion {
-    /// What `lineage` is asked about it.
+    /// The content as `lineage` compares it.
     pub fn content(&self) -> Content {
         match &self.called {
             Called::Version { version, .. } => Content::versioned(self.digest, version.clone()),
@@ -91,7 +92,7 @@ impl DeclaredVersion {
     }
 }
 
-/// What the revisions of a definition are called by. One that was written at v1beta1 is read there.
+/// How the revisions of a definition are named. A definition that was written at v1beta1 is read at v1beta1.
 pub fn scheme_of(definition: &Value) -> Scheme {
     let version = definition["spec"]["version"].as_str();
     match written_at(definition) {

@@ -1,4 +1,4 @@
-//! Definitions: what they declare, what that makes of their revisions, and what is refused.
+//! Definitions: declared versions, the publish gate, the plan for revisions, and the status.
 
 mod candidate;
 mod declared;

@@ -1,4 +1,4 @@
-//! What is to be done about one definition and its revisions.
+//! The plan for one definition: which DefinitionRevisions to publish, mark, delete and release.
 
 use super::revision::revision_object;
 use super::status::status;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// All that a decision about a definition depends on.
+/// The observed state that a plan depends on.
 pub struct Observed<'a> {
     /// Which definition.
     pub artifact: &'a Artifact,
@@ -26,28 +26,28 @@ pub struct Observed<'a> {
     pub definition: Option<&'a Value>,
     /// Its revisions.
     pub stored: &'a [Arc<Stored>],
-    /// Who uses them.
+    /// The users of its revisions.
     pub uses: &'a Uses,
     /// Whether the name of a revision belongs to something else.
     pub taken: &'a dyn Fn(&str) -> bool,
-    /// How much is kept.
+    /// The retention limits.
     pub retention: Retention,
     /// Whether templates are evaluated before they are published.
     pub templates: Templates,
 }
 
-/// Who uses the revisions of a definition.
+/// The users of the revisions of a definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// How many references resolve to each revision.
+    /// The number of references that resolve to each revision.
     pub references: BTreeMap<RevisionName, i64>,
-    /// Who needs each revision: applications, their revisions, locks.
+    /// The users of each revision: Applications, ApplicationRevisions, locks.
     pub by: BTreeMap<RevisionName, Users>,
     /// References that follow: what they would get is kept.
     pub followed: BTreeSet<Reference>,
 }
 
-/// What is to be done about a definition.
+/// The plan for one definition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -63,17 +63,17 @@ pub struct Plan {
     pub unmark: Vec<RevisionName>,
     /// Revisions to delete, with the identity of the object that was judged.
     pub delete: Vec<(RevisionName, String)>,
-    /// Revisions whose deletion was asked for and that nobody uses: they may go.
+    /// Revisions with a deletion timestamp that are not in use: their finalizer is removed.
     pub release: Vec<RevisionName>,
     /// Statuses of revisions that have changed.
     pub uses: Vec<(RevisionName, DefinitionRevisionStatus)>,
     /// The status, if it has changed.
     pub status: Option<DefinitionStatus>,
-    /// What to tell about: reason and text.
+    /// Events: reason and message.
     pub events: Vec<(&'static str, String)>,
     /// When to look again though nothing has changed.
     pub again_at: Option<Timestamp>,
-    /// Why each revision stays, for people.
+    /// The reasons that each revision is kept, for messages.
     pub kept: Vec<(RevisionName, Vec<KeepReason>)>,
 }
 
@@ -86,7 +86,7 @@ pub struct Renumber {
     pub number: u64,
 }
 
-/// What became of one declared version.
+/// The outcome of one declared version.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     pub(super) called: String,
@@ -99,9 +99,9 @@ pub(super) struct Outcome {
 /// Decides about one definition.
 pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
-    hold(observed, &mut plan);
-    release(observed, &mut plan);
-    note_uses(observed, &mut plan);
+    add_missing_finalizers(observed, &mut plan);
+    remove_finalizers_of_unused(observed, &mut plan);
+    update_revision_statuses(observed, &mut plan);
     let Some(definition) = observed.definition else {
         return plan;
     };
@@ -143,7 +143,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     }
     let lineage = shelf.lineage();
     match (&lineage, &contradiction) {
-        (Ok(lineage), None) => trim(observed, lineage, &outcomes, &mut plan, now),
+        (Ok(lineage), None) => mark_and_delete_unused(observed, lineage, &outcomes, &mut plan, now),
         _ => contradiction = contradiction.or_else(|| lineage.as_ref().err().cloned()),
     }
     let after = status(
@@ -159,8 +159,8 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     plan
 }
 
-/// Whether somebody will use a revision is not known in advance, and garbage collection does not ask.
-fn hold(observed: &Observed<'_>, plan: &mut Plan) {
+/// Adds our finalizer to revisions that lack it: garbage collection deletes a revision with its definition, in use or not.
+fn add_missing_finalizers(observed: &Observed<'_>, plan: &mut Plan) {
     let loose = observed
         .stored
         .iter()
@@ -169,8 +169,8 @@ fn hold(observed: &Observed<'_>, plan: &mut Plan) {
         .extend(loose.map(|stored| stored.revision.name().clone()));
 }
 
-/// Revisions whose deletion was asked for go when nobody uses them.
-fn release(observed: &Observed<'_>, plan: &mut Plan) {
+/// Removes the finalizer of revisions whose deletion was requested and that are not in use.
+fn remove_finalizers_of_unused(observed: &Observed<'_>, plan: &mut Plan) {
     let unused = |stored: &&Arc<Stored>| !observed.uses.by.contains_key(stored.revision.name());
     let going = observed
         .stored
@@ -180,7 +180,7 @@ fn release(observed: &Observed<'_>, plan: &mut Plan) {
         .extend(going.filter(unused).map(|stored| stored.revision.name().clone()));
 }
 
-fn note_uses(observed: &Observed<'_>, plan: &mut Plan) {
+fn update_revision_statuses(observed: &Observed<'_>, plan: &mut Plan) {
     for stored in observed.stored {
         let name = stored.revision.name();
         let consumers = Some(observed.uses.references.get(name).copied().unwrap_or(0));
@@ -325,13 +325,19 @@ fn published_text(
     let place = match place {
         Place::Top => String::new(),
         Place::BackPort { below } => format!("; a back-port below {below}"),
-        Place::Prerelease => "; a pre-release, which nobody follows".to_owned(),
+        Place::Prerelease => "; a pre-release, which no reference follows".to_owned(),
     };
     format!("Published {what} as {name}{place}")
 }
 
 /// Marks and deletes what nothing keeps.
-fn trim(observed: &Observed<'_>, lineage: &Lineage, outcomes: &[Outcome], plan: &mut Plan, now: Timestamp) {
+fn mark_and_delete_unused(
+    observed: &Observed<'_>,
+    lineage: &Lineage,
+    outcomes: &[Outcome],
+    plan: &mut Plan,
+    now: Timestamp,
+) {
     let mut usage = Usage::none();
     for outcome in outcomes {
         if let Some(name) = &outcome.revision {
@@ -370,7 +376,7 @@ fn trim(observed: &Observed<'_>, lineage: &Lineage, outcomes: &[Outcome], plan: 
                 plan.delete.push((name.clone(), stored.uid.clone()));
                 plan.events.push((
                     reason::REVISION_DELETED,
-                    format!("Deleted {name}: nobody uses it, and newer ones are kept"),
+                    format!("Deleted {name}: not in use, and newer revisions are kept"),
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! The DefinitionRevision that a version becomes.
+//! The DefinitionRevision object of a version.
 
 use super::{Called, DeclaredVersion};
 use crate::Artifact;

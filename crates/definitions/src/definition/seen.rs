@@ -1,4 +1,4 @@
-//! What a decision about a definition looks at, gathered from what is known of a cluster.
+//! Gathers the observed state of a definition from the catalogue and the index of consumers.
 //!
 //! The controller and `cambium gc --dry-run` gather it here, so that a dry run cannot decide about something else than the controller.
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A definition, its revisions, and who uses them. It borrows nothing: whoever decides later holds no lock until then.
+/// The observed state of one definition. It is owned, so that no lock is held while a plan is made.
 pub struct Seen {
     /// The object, at v1beta1; none if it is gone.
     pub definition: Option<Value>,
@@ -21,7 +21,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What is known of a definition.
+    /// Gathers the state of one definition.
     pub fn of(
         artifact: &Artifact,
         definition: Option<Value>,
@@ -46,7 +46,7 @@ impl Seen {
         &self.stored
     }
 
-    /// Who uses a revision.
+    /// The users of a revision.
     pub fn users(&self, revision: &RevisionName) -> Option<&Users> {
         self.uses.by.get(revision)
     }

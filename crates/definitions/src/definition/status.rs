@@ -1,4 +1,4 @@
-//! What a definition's status says.
+//! The status of a definition: conditions and published versions.
 
 use super::Observed;
 use super::plan::Outcome;
@@ -10,7 +10,7 @@ use cambium_objects::Conditions;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// How many versions a table shows.
+/// How many versions the printer column shows.
 const SHOWN: usize = 5;
 
 pub(super) fn status(
@@ -167,7 +167,7 @@ fn conditions(
             condition::CONFLICT,
             false,
             reason::AVAILABLE,
-            "What is declared is what was published",
+            "Declared versions match the published ones",
         );
     } else if conflicts.is_empty() {
         conditions.set(
@@ -196,7 +196,7 @@ fn conditions(
             condition::READY,
             false,
             reason::BLOCKED,
-            "See Published and Conflict; what was published before can still be used",
+            "See Published and Conflict; published versions remain usable",
         ),
     }
     conditions.done()

@@ -1,4 +1,4 @@
-//! What a version must have before it is published: a template that somebody can use.
+//! Checks the template of a version before it is published.
 
 use crate::admission::one_line;
 use crate::stored::read_definition;
@@ -51,7 +51,7 @@ pub(super) fn check_template(artifact: &Artifact, spec: &Value) -> Findings<Refu
     }
 }
 
-/// What is rendered here must compile, make something, and refer to parameters that it has.
+/// Checks a template that this manager renders: it must compile, have an output, and refer only to its parameters.
 fn rendered(artifact: &Artifact, spec: &Value) -> Result<Template, String> {
     let definition = read_definition(artifact, spec).map_err(|error| error.to_string())?;
     // A trait without a template does nothing, and there are such; a component has nothing to make.
@@ -72,7 +72,7 @@ fn rendered(artifact: &Artifact, spec: &Value) -> Result<Template, String> {
     }
 }
 
-/// What others run may refer to what only they have, such as `vela/op`; it must be CUE all the same.
+/// Checks a template that Cambium does not render: it must be CUE, but may import packages that only KubeVela has, such as `vela/op`.
 fn readable(artifact: &Artifact, spec: &Value) -> Result<(), String> {
     let Some(text) = spec["schematic"]["cue"]["template"].as_str() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Putting a lineage together, and what must hold of it.
+//! Builds a lineage from stored revisions, and checks its invariants.
 
 use super::index::Index;
 use super::{HIGHEST_NUMBER, Lineage, Scheme};
@@ -143,7 +143,7 @@ fn repeated<'r, K: Ord>(revisions: &'r [Revision], key: impl Fn(&'r Revision) ->
     twice
 }
 
-/// Why revisions do not make a lineage.
+/// The reasons that stored revisions are not a valid lineage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the revisions of {artifact:?} contradict each other: {}", Listed(.problems))]
 pub struct LineageError {

@@ -1,4 +1,4 @@
-//! Ways into a lineage that do not read all of it: places of revisions, in other orders than by number.
+//! Indexes of a lineage by version, name and digest, so that a lookup does not read all revisions.
 
 use crate::digest::Digest;
 use crate::revision::Revision;

@@ -1,4 +1,4 @@
-//! All revisions of one artifact, in order.
+//! A lineage: all revisions of one artifact, in order.
 
 mod build;
 mod index;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The highest number that a revision can have: whoever stores numbers stores them as signed 64-bit integers.
 pub const HIGHEST_NUMBER: u64 = i64::MAX as u64;
 
-/// What the revisions of a lineage are called by, which decides what a reference means and what a return to earlier content does.
+/// How the revisions of a lineage are named: this decides the meaning of a reference and of a return to earlier content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Scheme {
     /// By semantic version. References are versions and series, never numbers, so they mean the same in every cluster.

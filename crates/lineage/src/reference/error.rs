@@ -1,4 +1,4 @@
-//! What can be wrong with a reference, said so that it can be put right.
+//! Errors of references, each with the offending part and a suggestion.
 
 /// Why a text is not a reference: the offending part, and the nearest legal reference if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,10 +48,10 @@ impl ReferenceProblem {
         match self {
             Self::Empty => "it is empty".into(),
             Self::TooLong => format!("{part:?} is too long"),
-            Self::NoArtifact => "nothing stands before the \"@\"".into(),
-            Self::NothingAfterAt => "nothing stands after the \"@\"".into(),
+            Self::NoArtifact => "no name before the \"@\"".into(),
+            Self::NothingAfterAt => "no version or revision after the \"@\"".into(),
             Self::SecondAt => format!("{part:?} contains a second \"@\""),
-            Self::Blank => format!("{part:?} contains blanks"),
+            Self::Blank => format!("{part:?} contains whitespace"),
             Self::Uppercase => format!("{part:?} contains upper-case letters"),
             Self::Character => {
                 format!("{part:?} contains something other than lower-case letters, digits, hyphens and dots")

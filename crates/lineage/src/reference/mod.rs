@@ -1,4 +1,4 @@
-//! References: how a consumer names an artifact.
+//! References: `web`, `web@1.2`, `web@v3`.
 
 mod error;
 mod read;

@@ -1,4 +1,4 @@
-//! Reading references.
+//! The parser of references.
 
 use super::{Reference, ReferenceProblem, Wanted};
 use crate::name::{self, NameError};

@@ -1,4 +1,4 @@
-//! The nearest legal reference to a text that is none.
+//! Suggests the nearest legal reference for a text that is not one.
 
 use super::{Reference, read};
 

@@ -1,4 +1,4 @@
-//! Choosing a revision.
+//! Chooses the revision for a question, by the stance of its policy.
 
 use super::fixed::{fixed, locked};
 use super::highest::highest;

@@ -1,4 +1,4 @@
-//! Saying, for every revision, why it was chosen or passed over.
+//! Explains a resolution: why each revision was chosen or passed over.
 
 use super::{Choice, Chosen, Newer, Question, Resolution};
 use crate::lineage::Scheme;
@@ -17,7 +17,7 @@ pub struct Explanation<'l> {
     pub lines: Vec<(&'l Revision, Verdict)>,
 }
 
-/// What became of a revision.
+/// The verdict on one revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
@@ -27,7 +27,7 @@ pub enum Verdict {
     PassedOver(PassedOver),
 }
 
-/// Why a revision was passed over.
+/// The reasons that a revision is passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PassedOver {
@@ -110,7 +110,7 @@ fn passed_over(question: &Question<'_, '_>, choice: Option<&Choice<'_>>, revisio
     }
 }
 
-/// What the reference alone says against a revision.
+/// Checks a revision against the reference.
 fn by_reference(question: &Question<'_, '_>, revision: &Revision) -> Option<PassedOver> {
     let wanted = question.reference.wanted();
     if question.lineage.scheme() != Scheme::Versioned {
@@ -127,7 +127,7 @@ fn by_reference(question: &Question<'_, '_>, revision: &Revision) -> Option<Pass
     }
 }
 
-/// What the selector and closed revisions say against a revision.
+/// Checks a revision against the selector and the closed revisions.
 fn by_condition(question: &Question<'_, '_>, revision: &Revision) -> Option<PassedOver> {
     if !question.selects(revision) {
         return Some(PassedOver::NotSelected);

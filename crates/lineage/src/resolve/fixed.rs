@@ -1,4 +1,4 @@
-//! References that name one revision, and locks, which do so for every reference.
+//! Resolves references and locks that name exactly one revision.
 
 use super::stance::Stance;
 use super::{Chosen, Question, Refusal};

@@ -1,4 +1,4 @@
-//! The highest revision that a reference allows.
+//! Finds the highest revision that a reference allows.
 
 use super::{Chosen, Question, Refusal};
 use crate::lineage::Scheme;

@@ -1,4 +1,4 @@
-//! Resolution: reference x policy x lineage -> one revision, or a reason why not.
+//! Resolution: reference x policy x lineage -> one revision, or a refusal.
 //!
 //! ```text
 //!  reference ─┐
@@ -45,7 +45,7 @@ pub enum Policy {
     Manual,
 }
 
-/// What a consumer uses now, as it was recorded.
+/// The revision that a consumer uses now, as its status records it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InUse {
@@ -100,7 +100,7 @@ impl fmt::Debug for Selector<'_> {
     }
 }
 
-/// Everything that a resolution depends on.
+/// The input of a resolution.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'q, 'l> {
     reference: &'q Reference,

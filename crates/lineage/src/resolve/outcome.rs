@@ -1,4 +1,4 @@
-//! What a resolution says.
+//! The outcome of a resolution: the decision, and the verdict on every revision.
 
 use super::{PassedOver, Refusal};
 use crate::revision::Revision;
@@ -27,13 +27,13 @@ impl<'l> Resolution<'l> {
 pub struct Choice<'l> {
     /// The revision.
     pub revision: &'l Revision,
-    /// What it was chosen for.
+    /// The reason that it was chosen.
     pub reason: Chosen,
-    /// Where it lies from what was in use.
+    /// The direction from the revision in use.
     pub movement: Movement,
 }
 
-/// What a revision was chosen for.
+/// The reasons that a revision is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Chosen {
@@ -55,7 +55,7 @@ pub enum Chosen {
     Locked,
 }
 
-/// Where a choice lies from what was in use.
+/// The direction of a choice from the revision in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Movement {

@@ -1,4 +1,4 @@
-//! Why a reference gets no revision.
+//! Refusals: the reasons that a reference resolves to no revision.
 
 use crate::digest::Digest;
 use crate::lock::LockRefusal;
@@ -6,7 +6,7 @@ use crate::name::RevisionName;
 use crate::version::VersionError;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// Why a reference gets no revision. What is in use already is not touched.
+/// The reasons that a reference resolves to no revision. Running objects are not touched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The lineage belongs to another artifact.
@@ -18,7 +18,7 @@ pub enum Refusal {
         artifact: String,
     },
     /// There are no revisions at all.
-    #[error("nothing of {artifact:?} is published")]
+    #[error("{artifact:?} has no published revision")]
     NothingPublished {
         /// The artifact.
         artifact: String,
@@ -69,7 +69,7 @@ pub enum Refusal {
         suggestion: Option<String>,
     },
     /// No revision has that number or given name.
-    #[error("no revision is called {reference:?}{}", hint("the newest is", .newest))]
+    #[error("no revision has the name {reference:?}{}", hint("the newest is", .newest))]
     NoSuchRevision {
         /// The reference.
         reference: String,
@@ -126,7 +126,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// One word for programs to compare and people to look up.
+    /// The reason for conditions: one word in CamelCase.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::OtherArtifact { .. } => "OtherArtifact",

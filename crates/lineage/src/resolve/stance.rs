@@ -1,11 +1,11 @@
-//! The table: what a reference and a policy mean together.
+//! The table of references and policies: fixed, staying or following.
 
 use super::{Policy, Refusal};
 use crate::lineage::{Lineage, Scheme};
 use crate::reference::{Reference, Wanted};
 use crate::version::Version;
 
-/// How a consumer stands to what is published.
+/// How a consumer follows published revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stance {
     /// The reference names one revision.

@@ -1,4 +1,4 @@
-//! Which revisions may go.
+//! Retention: decides which revisions are kept, marked as unused, and deleted.
 
 mod usage;
 mod users;
@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much of a lineage is kept when nobody needs it.
+/// The limits for revisions that are not in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retention {
@@ -25,7 +25,7 @@ pub struct Retention {
     pub delay: SignedDuration,
 }
 
-/// What is to be done with a revision.
+/// The action for one revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
@@ -41,7 +41,7 @@ pub enum Action {
     Delete,
 }
 
-/// What keeps a revision.
+/// The reasons that a revision is kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeepReason {
@@ -73,11 +73,11 @@ pub struct Retained<'l> {
     pub revision: &'l Revision,
     /// What is to be done with it.
     pub action: Action,
-    /// All that keeps it, in a fixed order; empty if nothing does.
+    /// All reasons to keep it, in a fixed order; empty if there is none.
     pub reasons: Vec<KeepReason>,
 }
 
-/// What is to be done with every revision of a lineage, oldest number first.
+/// Decides the action for every revision of a lineage, in ascending order of numbers.
 pub fn retain<'l>(
     lineage: &'l Lineage,
     usage: &Usage<'_>,

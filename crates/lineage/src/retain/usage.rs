@@ -1,4 +1,4 @@
-//! Who needs which revision.
+//! The users of revisions: consumers, snapshots, locks and selectors.
 
 use super::KeepReason;
 use crate::lineage::Lineage;
@@ -8,7 +8,7 @@ use crate::resolve::{Policy, Question, Selector};
 use crate::revision::Revision;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who needs which revision: everything that must have been read before anything is deleted.
+/// The users of the revisions of a lineage. All of them must be known before anything is deleted.
 #[derive(Debug, Clone, Default)]
 pub struct Usage<'a> {
     declared: BTreeSet<RevisionName>,
@@ -18,7 +18,7 @@ pub struct Usage<'a> {
 }
 
 impl<'a> Usage<'a> {
-    /// Nobody needs anything.
+    /// No revision is in use.
     pub fn none() -> Self {
         Self::default()
     }
@@ -28,22 +28,22 @@ impl<'a> Usage<'a> {
         self.declared.insert(name);
     }
 
-    /// Somebody refers to the revision: a consumer that runs it, is paused or is being deleted; a snapshot kept for a way back; a lock.
+    /// Adds a user of the revision: a consumer that runs it, is paused or is being deleted; a snapshot for rollbacks; a lock.
     pub fn refer(&mut self, name: RevisionName, by: impl Into<String>) {
         self.used.entry(name).or_default().insert(by.into());
     }
 
-    /// Somebody has this reference, whether it has been resolved yet or not.
+    /// Adds a reference, resolved or not: the revision that it resolves to is kept.
     pub fn follow(&mut self, reference: Reference) {
         self.followed.insert(reference);
     }
 
-    /// Somebody selects revisions with this selector.
+    /// Adds a selector: the newest revision that it matches is kept.
     pub fn select(&mut self, selector: Selector<'a>) {
         self.selectors.push(selector);
     }
 
-    /// What keeps revisions, by their names.
+    /// The reasons to keep revisions, by name.
     pub(super) fn reasons<'l>(
         &self,
         lineage: &'l Lineage,

@@ -1,4 +1,4 @@
-//! Those who need a revision.
+//! A count of users with the names of the first few.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What can be wrong with a version, said so that it can be put right.
+//! Errors of versions, each with the offending part and a suggestion.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ impl VersionProblem {
             Self::Empty => "it is empty".into(),
             Self::TooLong => format!("it is longer than {} characters", super::Version::LONGEST),
             Self::Prefix => format!("a declared version does not begin with {part:?}"),
-            Self::Blank => "it contains blanks".into(),
+            Self::Blank => "it contains whitespace".into(),
             Self::NotANumber => format!("{part:?} is not a number"),
             Self::LeadingZero => format!("{part:?} begins with a zero"),
             Self::TooLarge => format!("{part:?} does not fit in 64 bits"),

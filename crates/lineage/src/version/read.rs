@@ -1,4 +1,4 @@
-//! Reading versions, and guessing what was meant by one that cannot be read.
+//! The parser of versions, and suggestions for texts that are not one.
 
 use super::{Version, VersionError, VersionProblem};
 use semver::{BuildMetadata, Prerelease};

@@ -1,4 +1,4 @@
-//! Series of versions: what a partial reference names.
+//! Series of versions (`1`, `1.2`), which partial references name.
 
 use super::Version;
 use std::fmt;

@@ -177,10 +177,7 @@ fn refusals_read_as_sentences() {
             "web@v10@v3",
             "\"web@v10@v3\" is not a reference: \"v10@v3\" contains a second \"@\"; the nearest legal reference is \"web@v10\"",
         ),
-        (
-            "@v10",
-            "\"@v10\" is not a reference: nothing stands before the \"@\"",
-        ),
+        ("@v10", "\"@v10\" is not a reference: no name before the \"@\""),
         (
             "web@Prod",
             "\"web@Prod\" is not a reference: \"Prod\" contains upper-case letters; the nearest legal reference is \"web@prod\"",

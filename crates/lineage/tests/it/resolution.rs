@@ -260,7 +260,7 @@ fn a_reference_that_names_a_build_gets_that_build_or_nothing() {
 #[test]
 fn nothing_published_and_the_wrong_lineage_are_said() {
     let refusal = first("web", FOLLOWING, &published(&[])).unwrap_err();
-    assert_eq!(refusal.to_string(), "nothing of \"web\" is published");
+    assert_eq!(refusal.to_string(), "\"web\" has no published revision");
     let refusal = first("api", FOLLOWING, &published(&["1.0.0"])).unwrap_err();
     assert_eq!(refusal.to_string(), "\"api\" does not refer to \"web\"");
     let refusal = first("web", FOLLOWING, &published(&["1.0.0-rc.1"])).unwrap_err();

@@ -1,4 +1,4 @@
-//! Revisions of applications, as `definitions::application::superfluous` has it.
+//! `cambium gc` for ApplicationRevisions, by the manager's own `definitions::application::superfluous`.
 
 use super::{Action, Fate, Limits, Revision};
 use crate::Definitions;
@@ -8,7 +8,7 @@ use cambium_definitions::application::{Recorded, superfluous};
 use cambium_lineage::RevisionName;
 use serde_json::Value;
 
-/// What becomes of the revisions of the applications of a namespace, or of all.
+/// The fate of the ApplicationRevisions of a namespace, or of all namespaces.
 pub(super) fn fates(definitions: &Definitions, namespace: Option<&str>, limits: &Limits) -> Vec<Revision> {
     let applications = definitions.all_recorded();
     applications

@@ -1,4 +1,4 @@
-//! Revisions of compositions, as `compositions::revision::plan` has it.
+//! `cambium gc` for CompositionRevisions, by the manager's own `compositions::revision::plan`.
 
 use super::{Action, Limits, Revision, judged};
 use crate::{Compositions, Sight};
@@ -8,7 +8,7 @@ use cambium_lineage::{Retention, Users};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 
-/// What becomes of the revisions of all compositions.
+/// The fate of the revisions of all compositions.
 pub(super) fn fates(compositions: &Compositions, limits: &Limits, now: Timestamp) -> Vec<Revision> {
     let all = compositions.catalogue().iter();
     all.flat_map(|(name, shelf)| of_composition(compositions, name, shelf, limits, now))
@@ -58,8 +58,9 @@ fn of_composition(
         let (action, why) = match kept {
             Some((_, reasons)) if reasons.is_empty() && uses.unseen => {
                 let unseen = unseen.join(", ");
-                let why =
-                    format!("who uses it is not known: the composite resources of {unseen} were not seen");
+                let why = format!(
+                    "its users are not known: the composite resources of {unseen} could not be listed"
+                );
                 (Action::Keep, vec![why])
             }
             Some((_, reasons)) => judged(reasons, "composition", Sight::All),
@@ -81,7 +82,7 @@ fn of_composition(
     revisions.collect()
 }
 
-/// What a decision about one composition depends on besides its revisions.
+/// The input of a decision about one composition besides its revisions.
 struct Decide<'a> {
     compositions: &'a Compositions,
     name: &'a str,
@@ -112,7 +113,7 @@ impl Decide<'_> {
         plan(&observed, self.now)
     }
 
-    /// Why a revision stays that no retention applies to.
+    /// The reason to keep a revision that retention does not apply to.
     fn not_judged(&self, shelf: &Shelf, stored: &Stored) -> &'static str {
         match (stored.deleting, self.compositions.object(self.name)) {
             (true, _) => "its deletion was requested",

@@ -1,4 +1,4 @@
-//! Revisions of definitions, as `definitions::definition::plan` has it.
+//! `cambium gc` for DefinitionRevisions, by the manager's own `definitions::definition::plan`.
 
 use super::{Action, Fate, Limits, Revision, judged};
 use crate::Inventory;
@@ -57,14 +57,14 @@ fn of_definition(
     revisions.collect()
 }
 
-/// What becomes of a revision that no retention applies to.
+/// The fate of a revision that retention does not apply to.
 fn not_judged(seen: &Seen, shelf: &Shelf, plan: &Plan, stored: &Stored) -> Fate {
     let keep = |why: &str| (Action::Keep, vec![why.to_owned()]);
     if stored.deleting {
         return match plan.release.contains(stored.revision.name()) {
             true => (
                 Action::Delete,
-                vec!["its deletion was requested, and nobody uses it".to_owned()],
+                vec!["its deletion was requested, and it is not in use".to_owned()],
             ),
             false => keep("its deletion was requested; the finalizer stays while it is used"),
         };

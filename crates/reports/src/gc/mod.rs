@@ -1,4 +1,4 @@
-//! `gc`: what the manager would delete, what stays, and why.
+//! `cambium gc`: the revisions that the manager would delete, and the reasons to keep the others.
 //!
 //! The manager decides with `definitions::definition::plan`, `definitions::application::superfluous` and `compositions::revision::plan`. So does
 //! this: it shows their plans, about the same observations, and adds no rule of its own. What the manager only does after something else (it
@@ -13,7 +13,7 @@ use cambium_lineage::{KeepReason, RevisionName, Version};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-/// How much the manager was told to keep.
+/// The retention limits of the manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Revisions of a definition besides the current one and those in use.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub applications: usize,
     /// Revisions of a composition besides the current one and those in use.
     pub compositions: usize,
-    /// How long a revision of a composition is kept after it was issued, whatever uses it.
+    /// How long a revision of a composition is kept after it was issued, in use or not.
     pub grace: SignedDuration,
 }
 
@@ -49,16 +49,16 @@ pub struct Revision {
     /// Its version, of a definition that has versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// How many use it.
+    /// The number of its users.
     pub users: usize,
-    /// What becomes of it.
+    /// The action for it.
     pub action: Action,
-    /// Everything that keeps it, or why it is deleted.
+    /// The reasons to keep it, or the reason that it is deleted.
     pub why: Vec<String>,
 }
 
 impl Revision {
-    /// Why, with the number of its users instead of their names.
+    /// The reasons, with the number of users instead of their names.
     pub fn why_in_short(&self) -> Vec<String> {
         let short = |why: &String| match why.starts_with(USED_BY) {
             true => format!("{USED_BY}{}", self.users),
@@ -68,10 +68,10 @@ impl Revision {
     }
 }
 
-/// What stands before the names of users.
+/// The prefix of a reason that names users.
 const USED_BY: &str = "used by ";
 
-/// What becomes of a revision.
+/// The action for a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
@@ -91,10 +91,10 @@ impl Action {
     }
 }
 
-/// What becomes of a revision, and why.
+/// The action for a revision, and its reasons.
 type Fate = (Action, Vec<String>);
 
-/// What a manager that was told these limits does with every revision in a namespace, or in all.
+/// The actions of a manager with these limits for every revision of a namespace, or of all namespaces.
 pub fn gc(inventory: &Inventory, namespace: Option<&str>, limits: &Limits, now: Timestamp) -> Vec<Revision> {
     let mut all = definitions::fates(inventory, limits, now);
     all.extend(applications::fates(&inventory.definitions, namespace, limits));
@@ -112,17 +112,17 @@ fn judged(reasons: &[KeepReason], publisher: &str, users: Sight) -> Fate {
             reasons.iter().map(|reason| text(reason, publisher)).collect(),
         );
     }
-    let nobody = match users {
-        Sight::All => "nobody",
-        Sight::Part | Sight::Nothing => "nobody that you may see",
+    let unused = match users {
+        Sight::All => "not in use",
+        Sight::Part | Sight::Nothing => "not in use by those that you may list",
     };
     (
         Action::Delete,
-        vec![format!("{nobody} uses it, and newer ones are kept")],
+        vec![format!("{unused}, and newer revisions are kept")],
     )
 }
 
-/// Why a revision stays; `publisher` is what declares it.
+/// The text of a reason; `publisher` is the kind of object that declares the revision.
 fn text(reason: &KeepReason, publisher: &str) -> String {
     match reason {
         KeepReason::Current => "current revision".to_owned(),
@@ -134,6 +134,6 @@ fn text(reason: &KeepReason, publisher: &str) -> String {
         KeepReason::Newest { of } if publisher == "composition" => format!("newest with the labels {of}"),
         KeepReason::Newest { of } => format!("{of} resolves to it"),
         KeepReason::Recent => "within the revision limit".to_owned(),
-        KeepReason::Young => "issued a moment ago".to_owned(),
+        KeepReason::Young => "within the grace period".to_owned(),
     }
 }

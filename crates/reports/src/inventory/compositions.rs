@@ -1,4 +1,4 @@
-//! Compositions, their revisions, composite resources and claims.
+//! The inventory of compositions, CompositionRevisions, composite resources and claims.
 
 use super::{Change, ObjectName, group_of};
 use cambium_api::crossplane::{CompositeResourceDefinition, TypeReference};
@@ -25,7 +25,7 @@ pub struct Compositions {
 
 /// A kind of composite resources, all of them, and all of their claims.
 pub struct CompositeKind {
-    /// What defines it.
+    /// The CompositeResourceDefinition that defines it.
     pub definition: Definition,
     type_: Arc<TypeReference>,
     claim_type: Option<Arc<TypeReference>>,
@@ -77,12 +77,12 @@ impl Compositions {
         self.edits
     }
 
-    /// What is published.
+    /// The catalogue of published revisions.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// Who uses it.
+    /// The index of consumers.
     pub fn consumers(&self) -> &Consumers {
         &self.consumers
     }

@@ -1,4 +1,4 @@
-//! Definitions, applications and their revisions.
+//! The inventory of definitions, Applications and their revisions.
 
 use super::Change;
 use crate::Unanswered;
@@ -22,12 +22,12 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// What is published.
+    /// The catalogue of published revisions.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// Who uses it.
+    /// The index of consumers.
     pub fn consumers(&self) -> &Consumers {
         &self.consumers
     }
@@ -69,7 +69,7 @@ impl Definitions {
         application
     }
 
-    /// What a decision about a definition looks at.
+    /// The observed state that a plan for a definition depends on.
     pub fn seen(&self, artifact: &Artifact) -> Seen {
         let object = self.objects.get(artifact).cloned();
         Seen::of(artifact, object, &self.catalogue, &self.consumers)

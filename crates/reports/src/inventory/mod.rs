@@ -1,4 +1,4 @@
-//! What is in a cluster, as far as it was listed or watched.
+//! The inventory: the objects of a cluster, fed by lists or by watches.
 
 mod compositions;
 mod definitions;
@@ -22,7 +22,7 @@ pub struct Inventory {
     pub definitions: Definitions,
     /// Compositions, composite resources and claims.
     pub compositions: Compositions,
-    /// How many of those who use definitions are known.
+    /// How many users of definitions are visible.
     pub users: Sight,
     not_listed: Vec<NotListed>,
 }
@@ -35,7 +35,7 @@ pub struct Unreadable {
     pub kind: String,
     /// Its namespace and name.
     pub name: ObjectName,
-    /// What is wrong with it.
+    /// The problem with it.
     pub why: String,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for ObjectName {
     }
 }
 
-/// What happens to an object.
+/// A change of an object.
 #[derive(Clone, Copy)]
 enum Change {
     Put,
@@ -102,12 +102,12 @@ impl Inventory {
         })
     }
 
-    /// Notes that whoever asks may not list something.
+    /// Records that the user may not list something.
     pub fn not_listed(&mut self, not_listed: NotListed) {
         self.not_listed.push(not_listed);
     }
 
-    /// What whoever asks may not list.
+    /// Everything that the user may not list.
     pub fn all_not_listed(&self) -> &[NotListed] {
         &self.not_listed
     }

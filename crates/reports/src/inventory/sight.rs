@@ -1,4 +1,4 @@
-//! What whoever asks may not see.
+//! The visibility of kinds: what the user is allowed to list.
 
 use super::Inventory;
 use crate::Unanswered;
@@ -7,15 +7,15 @@ use cambium_api::v1beta1::DefinitionType;
 use cambium_definitions::{Asked, Refused, asked};
 use serde_json::Value;
 
-/// How much of something whoever asks may see.
+/// How much of a kind the user is allowed to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sight {
     /// All of it.
     #[default]
     All,
-    /// That of some namespaces.
+    /// Only some namespaces.
     Part,
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
@@ -26,12 +26,12 @@ pub struct NotListed {
     pub kind: String,
     /// The namespace.
     pub namespace: String,
-    /// Why, as the API server says it.
+    /// The message of the API server.
     pub why: String,
 }
 
 impl Inventory {
-    /// Why definitions of this kind in this namespace are not known.
+    /// The reason that definitions of this kind in this namespace are not known.
     pub fn hidden_kind(&self, type_: DefinitionType, namespace: &str) -> Option<String> {
         let hidden = self.hides(type_, namespace)?;
         Some(match hidden.namespace == SYSTEM_NAMESPACE {

@@ -1,4 +1,4 @@
-//! Applications whose references could get something newer, or get nothing.
+//! `cambium outdated` for Applications: references that could move to something newer, or that resolve to nothing.
 
 use super::Outdated;
 use crate::Inventory;
@@ -106,7 +106,7 @@ impl References<'_> {
         self.running(asked).filter(|runs| runs != at && resolved.follows)
     }
 
-    /// What a reference runs, whatever becomes of it.
+    /// The revision that the component of a reference runs.
     fn running(&self, asked: &Asked) -> Option<String> {
         let known = self.known(asked, |known| known["asked"] == asked.text.as_str())?;
         let known = match &known["running"] {
@@ -117,7 +117,7 @@ impl References<'_> {
         Some(name.to_owned())
     }
 
-    /// What the status says of the reference at this place.
+    /// The status of the reference at this path.
     fn known(&self, asked: &Asked, is_it: impl Fn(&Value) -> bool) -> Option<&Value> {
         let known = self.application["status"]["references"].as_array()?;
         let mut known = known.iter();

@@ -1,4 +1,4 @@
-//! Composite resources that are not at the current revision of their composition.
+//! `cambium outdated` for composite resources: those that are not at the current revision of their composition.
 
 use super::Outdated;
 use crate::{CompositeKind, Compositions, Inventory, ObjectName};
@@ -20,7 +20,7 @@ pub fn composites(inventory: &Inventory, namespace: Option<&str>) -> Vec<Outdate
     each.collect()
 }
 
-/// Where a composite resource is, if that is not at the current revision of its composition, and why.
+/// The report on a composite resource that is not at the current revision of its composition.
 fn behind(compositions: &Compositions, kind: &CompositeKind, composite: &Value) -> Option<Outdated> {
     let catalogue = compositions.catalogue();
     let wish = Wish::of(&kind.definition, composite);

@@ -1,4 +1,4 @@
-//! `outdated`: who could move to something newer, and why they do not.
+//! `cambium outdated`: consumers that could move to something newer, and the reasons that they do not.
 
 mod applications;
 mod composites;
@@ -8,7 +8,7 @@ pub use composites::composites;
 
 use serde::Serialize;
 
-/// Somebody who could move to something newer, or gets nothing.
+/// A consumer that could move to something newer, or that resolves to nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outdated {
@@ -23,21 +23,21 @@ pub struct Outdated {
     /// The name of the composite resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where the reference stands in the application, such as `components[web]`.
+    /// The path of the reference in the application, such as `components[web]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The reference as it is written, or the composition.
     pub asked: Option<String>,
-    /// What it is at.
+    /// The revision that it is at.
     pub at: Option<String>,
-    /// What it could be at.
+    /// The newest revision that it could be at.
     pub newest: Option<String>,
-    /// Why it is not there.
+    /// The reason that it is not there.
     pub why_not: String,
 }
 
 impl Outdated {
-    /// What it is called: an application by its name, a composite resource by kind and name.
+    /// The consumer as a table shows it: an application by its name, a composite resource by kind and name.
     pub fn consumer(&self) -> String {
         match (&self.application, &self.kind, &self.name) {
             (Some(application), ..) => application.clone(),

@@ -53,7 +53,7 @@ fn a_revision_that_only_a_claim_is_pinned_to_stays_as_the_manager_keeps_it() {
         shown(&inventory(&objects)),
         [
             "keep stores-a: used by Store team/books",
-            "delete stores-b: nobody uses it, and newer ones are kept",
+            "delete stores-b: not in use, and newer revisions are kept",
             "keep stores-c: current revision; declared by its composition",
         ]
     );
@@ -65,7 +65,7 @@ fn nothing_is_deleted_while_users_may_not_have_been_seen() {
     for object in three_revisions() {
         inventory.put(&object).unwrap();
     }
-    let kept = "who uses it is not known: the composite resources of xstores.example.org were not seen";
+    let kept = "its users are not known: the composite resources of xstores.example.org could not be listed";
     let expected = [
         format!("keep stores-a: {kept}"),
         format!("keep stores-b: {kept}"),
@@ -111,9 +111,9 @@ fn what_the_manager_publishes_first_is_current() {
     assert_eq!(
         shown(&inventory(&objects)),
         [
-            "delete stores-a: nobody uses it, and newer ones are kept",
-            "delete stores-b: nobody uses it, and newer ones are kept",
-            "delete stores-c: nobody uses it, and newer ones are kept",
+            "delete stores-a: not in use, and newer revisions are kept",
+            "delete stores-b: not in use, and newer revisions are kept",
+            "delete stores-c: not in use, and newer revisions are kept",
         ]
     );
 }
@@ -174,7 +174,7 @@ fn a_revision_whose_deletion_was_requested_goes_when_nobody_uses_it() {
     assert_eq!(
         shown(&inventory(&objects)),
         [
-            "delete web-v1.0.0: its deletion was requested, and nobody uses it",
+            "delete web-v1.0.0: its deletion was requested, and it is not in use",
             "keep web-v1.1.0: current revision; declared by its definition",
         ]
     );

@@ -940,7 +940,7 @@ async fn a_component_waits_for_those_it_depends_on() -> Result<()> {
     let applied = platform.condition("shop", "Applied", "False").await?;
     assert_eq!(
         applied["message"],
-        "2 objects wait until what they need is healthy"
+        "2 objects wait for their dependencies to be healthy"
     );
     platform.idle().await?;
     assert_eq!(platform.config_map("shop-second").await?["code"], 404);

@@ -995,7 +995,7 @@ async fn fields_that_a_kind_does_not_know_are_reported_and_left_out_until_it_doe
             .map(|known| known["message"].as_str().unwrap_or_default().to_owned()))
     })
     .await?;
-    let expected = "Fields that their kinds do not know were left out: main: .nonsense; \
+    let expected = "Fields unknown to their kinds were left out: main: .nonsense; \
                     service: .spec.nonsense, .spec.ports[port=80,protocol=\"TCP\"].note; widget: .spec.size";
     assert_eq!(said, expected);
     let told = stage.told("thing", "were left out").await?;

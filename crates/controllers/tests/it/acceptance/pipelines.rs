@@ -672,7 +672,7 @@ async fn fields_that_a_kind_does_not_know_are_left_out_of_what_functions_compose
     let found = until(&stage, "it is ready", ready).await?;
     let synced = condition(&found, "Synced").unwrap();
     assert_eq!(synced["reason"], "FieldsIgnored");
-    let expected = "Fields that their kinds do not know were left out: a: .nonsense";
+    let expected = "Fields unknown to their kinds were left out: a: .nonsense";
     assert_eq!(synced["message"], expected);
     stage.says("thing", "one").await?;
     assert_eq!(stage.told("thing", expected).await?.len(), 1);
