@@ -22,19 +22,19 @@
 
 pub mod crds;
 pub mod crossplane;
-mod keep;
 pub mod names;
 mod parts;
+mod preserve;
 pub mod rbac;
 mod tidy;
 pub mod v1beta1;
 pub mod v2beta1;
 
-pub use keep::Tree;
 pub use parts::{
     ChildResourceKind, Cue, DefinitionReference, DefinitionStatus, GroupVersionKind, PublishedVersion,
     Revision, Schematic, StatusTemplates, VersionState, Workload,
 };
+pub use preserve::Tree;
 
 /// The group of definitions and applications.
 pub const GROUP: &str = "core.oam.dev";

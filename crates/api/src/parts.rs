@@ -140,7 +140,7 @@ pub struct DefinitionStatus {
     pub observed_generation: Option<i64>,
     /// `Published`, `Conflict` and `Ready`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::conditions")]
+    #[schemars(schema_with = "crate::preserve::conditions")]
     pub conditions: Vec<Condition>,
     /// The ConfigMap with the schema of the parameters, as KubeVela writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use crate::cli::Compose;
 use crate::exit::{WrongInput, WrongUse};
-use crate::served::as_served;
+use crate::validation::as_served;
 use crate::{output, render};
 
 /// Composes, or shows everything that stands in the way.

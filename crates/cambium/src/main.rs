@@ -1,6 +1,5 @@
 //! The `cambium` program: argv, output, exit codes, wiring.
 
-mod arenas;
 mod caret;
 mod cli;
 mod client;
@@ -10,14 +9,15 @@ mod compose;
 mod cue;
 mod exit;
 mod log;
+mod malloc_arenas;
 mod manager;
 mod output;
 mod platform;
 mod probes;
 mod render;
-mod served;
 mod table;
 mod up;
+mod validation;
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ use crate::log::Stamps;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if matches!(cli.command, Command::Manager(_)) {
-        arenas::limit();
+        malloc_arenas::limit();
     }
     let format = cli.log_format;
     if let Command::Complete(options) = &cli.command {

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::cli::{Format, Render};
 use crate::exit::UnreadableFile;
-use crate::served::{Positions, as_served};
+use crate::validation::{Positions, as_served};
 use crate::{caret, cue, output};
 
 /// Renders, or shows everything that stands in the way: what a cluster would refuse is refused.

@@ -2,15 +2,15 @@
 //! their time, and what a server says of them, fit to be shown; names that were meant. What every decision about objects needs, whatever kind they are.
 
 mod conditions;
-mod meant;
 mod object;
 mod patch;
-mod quoted;
+mod redact;
+mod suggestion;
 mod unknown;
 
 pub use conditions::Conditions;
-pub use meant::meant;
 pub use object::{Object, controller_of, is_within};
 pub use patch::{lay_over, merge_patch};
-pub use quoted::fit_to_show;
+pub use redact::fit_to_show;
+pub use suggestion::meant;
 pub use unknown::{unknown_fields, without_fields};

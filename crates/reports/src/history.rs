@@ -1,6 +1,6 @@
 //! `cambium history`: the revisions of a definition, an application or a composition, newest first, with the users of each.
 
-use crate::{Inventory, ObjectName, Sight, Unanswered};
+use crate::{Inventory, ObjectName, Unanswered, Visibility};
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::{DefinitionType, DefinitionUse, ResolvedReference};
 use cambium_definitions::Artifact;
@@ -128,7 +128,7 @@ pub fn of_definition(
         .lineage()
         .map_err(|error| Unanswered::Unclear(error.to_string()))?;
     let uses = definitions.consumers().uses(artifact, Some(lineage), usize::MAX);
-    let is_known = inventory.users != Sight::Nothing;
+    let is_known = inventory.users != Visibility::Nothing;
     let revisions = lineage.revisions().iter().rev().map(|revision| {
         let users = uses.by.get(revision.name()).map(Users::named);
         DefinitionRevision {

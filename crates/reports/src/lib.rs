@@ -12,9 +12,9 @@
 //! Answers are typed and serializable: `-o json` prints them as they are, so their field names are an interface and stay. Nothing in this
 //! crate decides: it asks `definitions`, `compositions` and `lineage`, as the controllers do. It has no client, clock, or output.
 
+mod error;
 mod inventory;
 mod subject;
-mod unanswered;
 
 pub mod diff;
 pub mod gc;
@@ -23,8 +23,8 @@ pub mod outdated;
 pub mod resolve;
 pub mod verify;
 
+pub use error::Unanswered;
 pub use inventory::{
-    CompositeKind, Compositions, Definitions, Inventory, NotListed, ObjectName, Sight, Unreadable,
+    CompositeKind, Compositions, Definitions, Inventory, NotListed, ObjectName, Unreadable, Visibility,
 };
 pub use subject::{Asked, Followed, Kind, Subject};
-pub use unanswered::Unanswered;

@@ -246,7 +246,7 @@ pub struct DefinitionVersion {
 pub struct VersionSchema {
     /// A structural schema with `spec` and `status`. The fields of composition are added to it.
     #[serde(rename = "openAPIV3Schema", default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub open_api_v3_schema: Option<Tree>,
     /// Fields that we do not know.
     #[serde(flatten)]
@@ -287,7 +287,7 @@ pub struct CrdMetadata {
 pub struct CompositeResourceDefinitionStatus {
     /// `Established`: composite resources can be created. `Offered`: claims can be created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::conditions")]
+    #[schemars(schema_with = "crate::preserve::conditions")]
     pub conditions: Vec<Condition>,
     /// The kinds that are reconciled.
     #[serde(default, skip_serializing_if = "Option::is_none")]

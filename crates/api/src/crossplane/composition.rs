@@ -85,7 +85,7 @@ pub struct CompositionStatus {
     pub observed_generation: Option<i64>,
     /// `Ready`: the current revision holds the current spec.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::conditions")]
+    #[schemars(schema_with = "crate::preserve::conditions")]
     pub conditions: Vec<Condition>,
     /// The current revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -75,7 +75,7 @@ impl JsonSchema for CompositionRevisionSpec {
 pub struct CompositionRevisionStatus {
     /// `Intact`: it holds the published content. `ValidPipeline`: the steps of its pipeline can run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::conditions")]
+    #[schemars(schema_with = "crate::preserve::conditions")]
     pub conditions: Vec<Condition>,
     /// Whether it holds the current spec of the Composition.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -72,7 +72,7 @@ pub struct SecretReference {
 pub struct FunctionStatus {
     /// `Healthy`: it can be called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::conditions")]
+    #[schemars(schema_with = "crate::preserve::conditions")]
     pub conditions: Vec<Condition>,
     /// The endpoint in use: the one of the spec, that of a flag, or `built-in`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

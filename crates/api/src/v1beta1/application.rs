@@ -45,7 +45,7 @@ pub struct Component {
     pub type_: String,
     /// The parameters of the definition's template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub properties: Option<Value>,
     /// The traits of the component, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,11 +55,11 @@ pub struct Component {
     pub depends_on: Vec<String>,
     /// Inputs from a workflow. Cambium runs no workflows, and an application with inputs is not applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::any_objects")]
+    #[schemars(schema_with = "crate::preserve::any_objects")]
     pub inputs: Vec<Value>,
     /// Outputs for a workflow. Cambium runs no workflows, and an application with outputs is not applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::any_objects")]
+    #[schemars(schema_with = "crate::preserve::any_objects")]
     pub outputs: Vec<Value>,
     /// A KubeVela field: the name of a revision that is created elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct Component {
     pub replica_key: Option<String>,
     /// A KubeVela field that is no longer used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub scopes: Option<Value>,
 }
 
@@ -82,7 +82,7 @@ pub struct ComponentTrait {
     pub type_: String,
     /// The parameters of the definition's template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub properties: Option<Value>,
 }
 
@@ -98,7 +98,7 @@ pub struct Policy {
     pub type_: String,
     /// The parameters of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub properties: Option<Value>,
 }
 
@@ -111,7 +111,7 @@ pub struct Workflow {
     pub ref_: Option<String>,
     /// The execution mode of the steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub mode: Option<Value>,
     /// The steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -130,7 +130,7 @@ pub struct WorkflowStep {
     pub type_: String,
     /// The parameters of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub properties: Option<Value>,
     /// The steps inside a group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -146,15 +146,15 @@ pub struct WorkflowStep {
     pub depends_on: Vec<String>,
     /// The inputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::any_objects")]
+    #[schemars(schema_with = "crate::preserve::any_objects")]
     pub inputs: Vec<Value>,
     /// The outputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::any_objects")]
+    #[schemars(schema_with = "crate::preserve::any_objects")]
     pub outputs: Vec<Value>,
     /// Metadata of the step, such as an alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub meta: Option<Value>,
     /// The execution mode of the sub-steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,7 +173,7 @@ pub struct SubStep {
     pub type_: String,
     /// The parameters of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub properties: Option<Value>,
     /// The condition under which the step runs.
     #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
@@ -186,14 +186,14 @@ pub struct SubStep {
     pub depends_on: Vec<String>,
     /// The inputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::any_objects")]
+    #[schemars(schema_with = "crate::preserve::any_objects")]
     pub inputs: Vec<Value>,
     /// The outputs of the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::any_objects")]
+    #[schemars(schema_with = "crate::preserve::any_objects")]
     pub outputs: Vec<Value>,
     /// Metadata of the step, such as an alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub meta: Option<Value>,
 }

@@ -28,7 +28,7 @@ use crate::Tree;
 pub struct ApplicationRevisionSpec {
     /// The labels, annotations and spec of the Application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub application: Option<Value>,
     /// The revision number. Numbers are never reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,7 @@ pub struct ApplicationStatus {
     pub observed_generation: Option<i64>,
     /// `Resolved`, `Rendered`, `Applied`, `Healthy` and `Ready`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::keep::conditions")]
+    #[schemars(schema_with = "crate::preserve::conditions")]
     pub conditions: Vec<Condition>,
     /// The phase, as KubeVela names phases.
     #[serde(rename = "status", default, skip_serializing_if = "Option::is_none")]

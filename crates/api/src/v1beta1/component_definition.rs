@@ -47,7 +47,7 @@ pub struct ComponentDefinitionSpec {
     pub pod_spec_path: Option<String>,
     /// Extensions for platform builders; preserved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub extension: Option<Value>,
     /// Fields that we do not know.
     #[serde(flatten)]

@@ -46,19 +46,19 @@ pub struct DefinitionRevisionSpec {
     pub digest: Option<String>,
     /// The snapshot of a ComponentDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub component_definition: Option<Value>,
     /// The snapshot of a TraitDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub trait_definition: Option<Value>,
     /// The snapshot of a PolicyDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub policy_definition: Option<Value>,
     /// The snapshot of a WorkflowStepDefinition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::keep::any_object")]
+    #[schemars(schema_with = "crate::preserve::any_object")]
     pub workflow_step_definition: Option<Value>,
     /// Fields that we do not know.
     #[serde(flatten)]

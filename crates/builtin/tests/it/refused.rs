@@ -3,7 +3,11 @@
 //! Each line of `refused.jsonl` has what was sent (`given`) and the causes that came back (`errors`); those without
 //! causes look wrong and are accepted.
 
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test reads its cases"
+)]
 
 use serde_json::{Value, json};
 

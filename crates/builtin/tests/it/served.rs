@@ -3,7 +3,11 @@
 //! Each file of `served/` has what was sent (`given`) and what came back (`served`), without what the cluster gives
 //! out (uids, times, addresses) and what admission plugins add.
 
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test reads its cases"
+)]
 
 use serde_json::{Value, json};
 

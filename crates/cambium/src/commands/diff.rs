@@ -6,7 +6,7 @@ use cambium_lineage::{Reference, ReferenceError};
 use cambium_reports::diff;
 use similar::{ChangeTag, TextDiff};
 
-use super::reading::{Reach, Reading, note_not_listed};
+use super::listing::{Reach, Reading, note_not_listed};
 use super::{ask, print};
 use crate::cli::Diff;
 use crate::exit::WrongUse;

@@ -10,7 +10,7 @@ use cambium_reports::{Compositions, Inventory};
 use jiff::Timestamp;
 use kube::Client;
 
-use super::reading::{Reach, Reading, note_not_listed};
+use super::listing::{Reach, Reading, note_not_listed};
 use super::{answer, or_none};
 use crate::cli::{Gate, Gc, Names};
 use crate::client;

@@ -6,7 +6,7 @@ use cambium_reports::history::{self, ApplicationHistory, CompositionHistory, Def
 use cambium_reports::{Asked, Inventory, Kind};
 use kube::Client;
 
-use super::reading::{Reach, Reading, is_forbidden, note_not_listed};
+use super::listing::{Reach, Reading, is_forbidden, note_not_listed};
 use super::{age, answer, ask};
 use crate::cli::{History, Names};
 use crate::exit::said;

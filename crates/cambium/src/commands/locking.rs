@@ -8,7 +8,7 @@ use cambium_definitions::moves;
 use serde_json::Value;
 use std::path::Path;
 
-use super::reading::{Reach, Reading};
+use super::listing::{Reach, Reading};
 use crate::cli::Lock;
 use crate::exit::{Refusals, UnreadableFile, WrongUse};
 use crate::{client, cue, output};

@@ -3,11 +3,11 @@
 mod diff;
 mod gc;
 mod history;
+mod listing;
 mod locking;
 mod moving;
 mod outdated;
 mod pinning;
-mod reading;
 mod resolving;
 mod verify;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::diff::unified;
-use super::reading::{Reach, Reading, applications};
+use super::listing::{Reach, Reading, applications};
 use super::{ask, or_none, print, text};
 use crate::cli::{Printed, Rollback, Upgrade};
 use crate::exit::{NotFound, Refusals, WrongUse};

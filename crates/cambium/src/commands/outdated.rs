@@ -3,7 +3,7 @@
 use anyhow::Result;
 use cambium_reports::outdated::{self, Outdated as Row};
 
-use super::reading::{Reach, Reading, is_forbidden};
+use super::listing::{Reach, Reading, is_forbidden};
 use super::{answer, ask, or_none};
 use crate::cli::{Names, Outdated};
 use crate::exit::said;

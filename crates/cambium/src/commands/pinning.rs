@@ -8,7 +8,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::reading::{Reading, resource_of};
+use super::listing::{Reading, resource_of};
 use super::{ask, print};
 use crate::cli::{Follow, Format, Pin};
 use crate::exit::{NotFound, WrongUse};

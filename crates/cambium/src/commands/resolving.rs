@@ -6,8 +6,8 @@ use cambium_definitions::Refused;
 use cambium_reports::resolve::{Detail, Reference, resolve as answers};
 use serde_json::Value;
 
+use super::listing::{Reach, Reading};
 use super::locking::application_in;
-use super::reading::{Reach, Reading};
 use super::{ask, or_none, print, text};
 use crate::cli::Resolve;
 use crate::exit::Refusals;

@@ -6,7 +6,7 @@ use cambium_reports::verify::{Compared, Verdict, Verification};
 use std::collections::BTreeSet;
 
 use super::answer;
-use super::reading::{Reach, Reading, note_not_listed};
+use super::listing::{Reach, Reading, note_not_listed};
 use crate::cli::{Cluster, Verify};
 use crate::client;
 use crate::exit::{Differences, WrongUse};

@@ -1,6 +1,9 @@
 //! What nobody should write gets an answer, soon.
 //!
 //! Nothing here is about which answer: only that there is one, without a panic and within the budget.
+
+#![expect(clippy::disallowed_methods, reason = "a test reads its cases")]
+
 use cambium_cue::diagnostic::Severity;
 use cambium_cue::{
     CompileOptions, Data, Diagnostics, EvaluationOptions, Limits, Source, compile, compile_with,

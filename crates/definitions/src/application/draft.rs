@@ -1,6 +1,6 @@
 //! Drafts an Application: resolves its references and renders its manifests, or says at which step that failed.
 
-use super::before::Before;
+use super::previous::Previous;
 use super::recorded::{Recorded, snapshot};
 use super::revision::not_there;
 use super::unsupported;
@@ -148,7 +148,7 @@ pub fn answers<'a>(
         });
     }
     let consumer = Consuming::of(application);
-    let before = Before::of(application, recorded);
+    let before = Previous::of(application, recorded);
     let answer = |asked: &Asked| {
         let get = |using| resolve(catalogue, &consumer, &follow, asked, using);
         let mut answer = get(before.taken(asked));
@@ -167,7 +167,7 @@ pub fn answers<'a>(
 }
 
 /// The revision that the objects of a reference were made from, if it follows and moves away from that.
-fn running(answer: &Answer, before: &Before, catalogue: &Catalogue) -> Option<Arc<Stored>> {
+fn running(answer: &Answer, before: &Previous, catalogue: &Catalogue) -> Option<Arc<Stored>> {
     let resolved = answer.outcome.as_ref().ok().filter(|resolved| resolved.follows)?;
     let running = before.running(&answer.asked)?;
     let stored = catalogue.revision(&running.namespace, running.revision.name.as_str())?;

@@ -6,21 +6,22 @@
 //!  status(draft, plan, what happened) ──► the status, written once
 //! ```
 
-mod before;
+mod blocked_deletion;
 mod direction;
 mod draft;
 mod events;
 mod object;
 mod order;
 mod plan;
+mod previous;
 mod recorded;
 mod references;
 mod revision;
 mod status;
-mod stuck;
 mod unsupported;
 mod work;
 
+pub use blocked_deletion::stuck_status;
 pub use cambium_objects::Object;
 pub use direction::Direction;
 pub use draft::{Answers, Draft, Observed, Step, ToRender, answers, draft, resolved, restore};
@@ -33,5 +34,4 @@ pub use plan::{
 pub use recorded::{Record, Recorded, snapshot};
 pub use revision::{Naming, RenderedRevision, render_revision};
 pub use status::{Happened, deleting_status, status};
-pub use stuck::stuck_status;
 pub use work::Work;

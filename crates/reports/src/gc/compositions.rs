@@ -1,7 +1,7 @@
 //! `cambium gc` for CompositionRevisions, by the manager's own `compositions::revision::plan`.
 
 use super::{Action, Limits, Revision, judged};
-use crate::{Compositions, Sight};
+use crate::{Compositions, Visibility};
 use cambium_compositions::revision::{Observed, Plan, Stored, plan, retention};
 use cambium_compositions::{Catalogue, Live, Shelf, Uses};
 use cambium_lineage::{Retention, Users};
@@ -63,7 +63,7 @@ fn of_composition(
                 );
                 (Action::Keep, vec![why])
             }
-            Some((_, reasons)) => judged(reasons, "composition", Sight::All),
+            Some((_, reasons)) => judged(reasons, "composition", Visibility::All),
             None => (Action::Keep, vec![decide.not_judged(shelf, stored).to_owned()]),
         };
         Revision {

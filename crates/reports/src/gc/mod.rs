@@ -8,7 +8,7 @@ mod applications;
 mod compositions;
 mod definitions;
 
-use crate::{Inventory, Sight};
+use crate::{Inventory, Visibility};
 use cambium_lineage::{KeepReason, RevisionName, Version};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -105,7 +105,7 @@ pub fn gc(inventory: &Inventory, namespace: Option<&str>, limits: &Limits, now: 
 }
 
 /// What becomes of a revision that was judged: it goes if nothing keeps it.
-fn judged(reasons: &[KeepReason], publisher: &str, users: Sight) -> Fate {
+fn judged(reasons: &[KeepReason], publisher: &str, users: Visibility) -> Fate {
     if !reasons.is_empty() {
         return (
             Action::Keep,
@@ -113,8 +113,8 @@ fn judged(reasons: &[KeepReason], publisher: &str, users: Sight) -> Fate {
         );
     }
     let unused = match users {
-        Sight::All => "not in use",
-        Sight::Part | Sight::Nothing => "not in use by those that you may list",
+        Visibility::All => "not in use",
+        Visibility::Part | Visibility::Nothing => "not in use by those that you may list",
     };
     (
         Action::Delete,

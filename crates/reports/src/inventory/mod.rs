@@ -2,11 +2,11 @@
 
 mod compositions;
 mod definitions;
-mod sight;
+mod visibility;
 
 pub use compositions::{CompositeKind, Compositions};
 pub use definitions::Definitions;
-pub use sight::{NotListed, Sight};
+pub use visibility::{NotListed, Visibility};
 
 use cambium_api::{GROUP, crossplane};
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct Inventory {
     /// Compositions, composite resources and claims.
     pub compositions: Compositions,
     /// How many users of definitions are visible.
-    pub users: Sight,
+    pub users: Visibility,
     not_listed: Vec<NotListed>,
 }
 

@@ -5,7 +5,7 @@ use crate::cluster::{
     definition_revision, inventory, platform,
 };
 use cambium_api::v1beta1::DefinitionType;
-use cambium_reports::{Kind, Sight, Unanswered, history};
+use cambium_reports::{Kind, Unanswered, Visibility, history};
 use serde_json::{Value, json};
 
 fn fields(value: &Value) -> Vec<&str> {
@@ -43,7 +43,7 @@ fn answers_have_these_fields() {
         web["revisions"][0]["usedBy"],
         json!(["ApplicationRevision team/shop-v1"])
     );
-    inventory.users = Sight::Nothing;
+    inventory.users = Visibility::Nothing;
     assert_eq!(of_definition(&inventory)["revisions"][0]["usedBy"], Value::Null);
 
     let shop = json!(history::of_application(&inventory, "team", "shop").unwrap());

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// How much of a kind the user is allowed to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sight {
+pub enum Visibility {
     /// All of it.
     #[default]
     All,

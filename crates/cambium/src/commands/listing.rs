@@ -5,7 +5,7 @@ use cambium_api::crossplane::{CompositeResourceDefinition, Composition, Composit
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
 use cambium_compositions::definition::Definition;
-use cambium_reports::{Inventory, NotListed, Sight};
+use cambium_reports::{Inventory, NotListed, Visibility};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::Value;
@@ -85,13 +85,13 @@ impl<'c> Reading<'c> {
         }
         match self.applications(Reach::In(namespace)).await {
             Ok(()) => {
-                self.inventory.users = Sight::Part;
+                self.inventory.users = Visibility::Part;
                 let why = said(&error);
                 output::note(&format!("only users in namespace {namespace} are shown: {why}"));
                 Ok(())
             }
             Err(error) if is_forbidden(&error) => {
-                self.inventory.users = Sight::Nothing;
+                self.inventory.users = Visibility::Nothing;
                 output::note(&format!("users are not shown: {}", said(&error)));
                 Ok(())
             }

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 type Uses = BTreeMap<(DefinitionType, String), Using>;
 
 /// The state of an Application at the end of the previous reconcile.
-pub(super) struct Before {
+pub(super) struct Previous {
     taken: Uses,
     running: Uses,
     recorded: Uses,
 }
 
-impl Before {
+impl Previous {
     /// Reads the status and the newest revision. The revision is recorded first: after a crash in between, the status is the older one.
     pub(super) fn of(application: &Value, recorded: &[Recorded]) -> Self {
         let status: ApplicationStatus =
