@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cambium_api::v1beta1::DefinitionType;
+use cambium_reports::Kind;
 use clap::{Args, ValueEnum};
 
 use super::{Features, Format, GLOBAL, examples};
@@ -91,13 +92,26 @@ pub(crate) struct History {
     pub(crate) asking: Asking,
 }
 
+/// The name of an Application. It may stand behind its kind, as `kubectl get -o name` prints it.
+fn application(text: &str) -> Result<String, String> {
+    match text
+        .split_once('/')
+        .map(|(kind, name)| (Kind::called(kind), name))
+    {
+        None => Ok(text.to_owned()),
+        Some((Ok(Kind::Application), name)) => Ok(name.to_owned()),
+        Some(_) => Err("expected an Application, as in shop or app/shop".to_owned()),
+    }
+}
+
 /// `cambium resolve`.
 #[derive(Debug, Args)]
 #[command(after_help = examples::RESOLVE)]
 pub(crate) struct Resolve {
-    /// The Application.
+    /// The Application, as in shop or app/shop.
     #[arg(
         value_name = "APPLICATION",
+        value_parser = application,
         required_unless_present = "file",
         conflicts_with = "file"
     )]
@@ -155,7 +169,8 @@ impl DefinitionKind {
 #[derive(Debug, Args)]
 #[command(after_help = examples::UPGRADE)]
 pub(crate) struct Upgrade {
-    /// The Application.
+    /// The Application, as in shop or app/shop.
+    #[arg(value_parser = application)]
     pub(crate) application: String,
     /// Components and versions, as in web=1.2.5 [default: every reference to the highest release]
     #[arg(value_name = "COMPONENT=VERSION")]
@@ -171,7 +186,8 @@ pub(crate) struct Upgrade {
 #[derive(Debug, Args)]
 #[command(after_help = examples::ROLLBACK)]
 pub(crate) struct Rollback {
-    /// The Application.
+    /// The Application, as in shop or app/shop.
+    #[arg(value_parser = application)]
     pub(crate) application: String,
     /// The revision to roll back to, by name or number [default: the newest before the current one]
     #[arg(long, value_name = "REVISION")]
@@ -295,4 +311,25 @@ pub(crate) struct Lock {
     /// The namespace, if the file names none [default: that of the context]
     #[arg(short = 'n', long, value_name = "NAME", help_heading = GLOBAL, display_order = 902)]
     pub(crate) namespace: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_may_stand_behind_its_kind() {
+        for text in [
+            "shop",
+            "app/shop",
+            "application/shop",
+            "application.core.oam.dev/shop",
+        ] {
+            assert_eq!(application(text), Ok("shop".to_owned()));
+        }
+        assert_eq!(
+            application("compdef/web"),
+            Err("expected an Application, as in shop or app/shop".to_owned())
+        );
+    }
 }
