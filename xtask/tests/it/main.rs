@@ -2,4 +2,6 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod documents;
+mod reference;
 mod walls;
