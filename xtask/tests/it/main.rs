@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod demo;
 mod documents;
 mod reference;
 mod walls;
