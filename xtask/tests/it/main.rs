@@ -4,5 +4,7 @@
 
 mod demo;
 mod documents;
+mod examples;
+mod links;
 mod reference;
 mod walls;
