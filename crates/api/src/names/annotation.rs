@@ -113,7 +113,7 @@ pub const ORPHAN: &str = "definition.oam.dev/orphan";
 /// Set by: the user.
 pub const DESCRIPTION: &str = "definition.oam.dev/description";
 
-// Compositions and composite resources. The names are Crossplane's, where it has one.
+// Compositions and composite resources
 
 /// The name of the resource in the Composition, or in the response of a function.
 ///

@@ -110,7 +110,7 @@ pub const TRAIT_TYPE: &str = "trait.oam.dev/type";
 /// Set by: the manager.
 pub const TRAIT_RESOURCE: &str = "trait.oam.dev/resource";
 
-// Compositions and composite resources. The names are Crossplane's.
+// Compositions and composite resources
 
 /// The name of the Composition.
 ///

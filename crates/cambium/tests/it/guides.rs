@@ -174,10 +174,10 @@ fn read_condition(command: &str) -> Option<(&str, &str, &str)> {
 
 /// A reader who does everything that a guide shows.
 struct Reader {
-    guide: String,
     up: Up,
     here: Client,
-    elsewhere: Client,
+    /// The cluster `member-1`, in a guide that has commands for it.
+    elsewhere: Option<Client>,
     /// The directory in which commands are run, with `examples` in it.
     directory: tempfile::TempDir,
     kubectl: bool,
@@ -186,13 +186,21 @@ struct Reader {
 async fn follow(guide: &str) {
     let path = root().join(format!("docs/guides/{guide}.md"));
     let blocks = blocks(&std::fs::read_to_string(path).unwrap());
-    let up = Up::start(&["--clusters", "1"]);
+    let several = blocks
+        .iter()
+        .any(|block| block.text.contains("--context member-1"));
+    let up = match several {
+        true => Up::start(&["--clusters", "1"]),
+        false => Up::start(&[]),
+    };
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(root().join("examples"), directory.path().join("examples")).unwrap();
     let reader = Reader {
-        guide: guide.to_owned(),
         here: up.client("cambium").await,
-        elsewhere: up.client("member-1").await,
+        elsewhere: match several {
+            true => Some(up.client("member-1").await),
+            false => None,
+        },
         up,
         directory,
         kubectl: Command::new("kubectl").arg("--help").output().is_ok(),
@@ -300,7 +308,7 @@ impl Reader {
             && before.contains(" apply --server-side")
         {
             let client = match before.contains("--context member-1") {
-                true => &self.elsewhere,
+                true => self.elsewhere.as_ref().unwrap(),
                 false => &self.here,
             };
             let text = std::fs::read_to_string(self.directory.path().join(file));

@@ -82,13 +82,17 @@ fn table(page: &mut String, names: &[Name], head: [&str; 4], cells: impl Fn(&Nam
             }
             let _ = writeln!(page, "\n| {} |\n|---|---|---|---|", head.join(" | "));
         }
-        let [meaning, set_on, last] = cells(name).map(|text| cell(&capital(text)));
+        let [meaning, set_on, last] = cells(name).map(|text| cell(&sentences(text)));
         let _ = writeln!(page, "| `{}` | {meaning} | {set_on} | {last} |", name.value);
     }
 }
 
-/// A text that begins with a capital letter.
-fn capital(text: &str) -> String {
+/// A text that begins with a capital letter; a single sentence has no full stop.
+fn sentences(text: &str) -> String {
+    let text = match text.contains(". ") {
+        true => text,
+        false => text.trim_end_matches('.'),
+    };
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
