@@ -5,6 +5,7 @@
 mod demo;
 mod documents;
 mod examples;
+mod exit_codes;
 mod links;
 mod reference;
 mod walls;
