@@ -10,7 +10,7 @@ fn reference() -> String {
     let mut root = Cli::command();
     root.build();
     let mut text = "\
-# Reference of the command line
+# Command line
 
 <!-- Generated from crates/cambium/src/cli by `CAMBIUM_WRITE_REFERENCE=1 cargo test -p cambium reference`; do not edit. -->
 
