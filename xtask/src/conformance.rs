@@ -1,7 +1,7 @@
 //! `cargo xtask conformance`: Kubernetes' own specs, run against the embedded server or against Kubernetes.
 //!
 //! Which specs there are is read from the binary that runs them; [`selection`] says which are left out, and why. What a run found is kept
-//! beside the binary, so that the table in `docs/conformance.md` shows both servers.
+//! beside the binary, so that the table in `docs/reference/conformance.md` shows both servers.
 
 mod docs;
 mod record;
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// Prints which specs run, and which are left out and why; runs none
     #[arg(long)]
     list: bool,
-    /// Writes docs/conformance.md from what was found last; runs none
+    /// Writes docs/reference/conformance.md from what was found last; runs none
     #[arg(long, conflicts_with = "list")]
     write_docs: bool,
 }

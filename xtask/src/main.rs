@@ -5,6 +5,7 @@ mod cargo;
 mod conformance;
 mod crates;
 mod cue_conformance;
+mod demo;
 mod faults;
 mod go;
 mod kubernetes;
@@ -41,6 +42,8 @@ enum Task {
     CueConformance(cue_conformance::Options),
     /// Prints the table of crates that ARCHITECTURE.md shows: lines, public items, dependencies
     Crates(crates::Options),
+    /// Draws docs/demo.svg from what `cambium up --demo` prints
+    Demo(demo::Options),
     /// Runs all tests, a few programs side by side, and names the slowest
     Test(test::Options),
     /// Runs the tests that make up scenarios, faults and edits, with scenarios that were never tried
@@ -60,6 +63,7 @@ impl Task {
             Self::CueOracle => oracle::prepare(),
             Self::CueConformance(options) => cue_conformance::run(&options),
             Self::Crates(options) => crates::run(&options),
+            Self::Demo(options) => demo::run(&options),
             Self::Test(options) => test::run(&options),
             Self::Faults(options) => faults::run(&options),
             Self::Bench(bench) => bench.run(),
@@ -139,6 +143,8 @@ mod tests {
             "conformance --list",
             "conformance --write-docs",
             "cue-conformance --list",
+            "demo",
+            "demo story.txt",
             "test",
             "test --backend kubernetes claims::",
             "faults",

@@ -1,4 +1,4 @@
-//! Exit codes. They are documented in `docs/cli.md`; a changed number is a breaking change.
+//! Exit codes. They are documented in `docs/reference/exit-codes.md`; a changed number is a breaking change.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `docs/conformance.md`: what was found on both servers, side by side.
+//! `docs/reference/conformance.md`: what was found on both servers, side by side.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::kubernetes;
 pub(super) fn write(selection: &Selection) -> Result<()> {
     let embedded = Record::read(Backend::Embedded)?;
     let real = Record::read(Backend::Kubernetes)?;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/conformance.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/conformance.md");
     Ok(std::fs::write(path, page(selection, &embedded, &real)?)?)
 }
 
 fn page(selection: &Selection, embedded: &Record, real: &Record) -> Result<String> {
     let mut page = format!(
-        "# Kubernetes' own specs\n\n\
+        "# Conformance: Kubernetes' own specs\n\n\
          <!-- Written by `cargo xtask conformance --write-docs`. -->\n\n\
          Kubernetes {version} tests every release with the specs of its module `test/e2e`. `cargo xtask conformance` builds them from the published module, starts\n\
          `cambium up`, and runs those that need no nodes: all of `[sig-api-machinery]`, and the `[Conformance]` specs of everybody else. With\n\
@@ -61,20 +61,17 @@ fn page(selection: &Selection, embedded: &Record, real: &Record) -> Result<Strin
             }
         }
         if !lines.is_empty() {
-            write!(
-                page,
-                "\n## {title}\n\n| spec | what it says |\n|---|---|\n{lines}"
-            )?;
+            write!(page, "\n## {title}\n\n| spec | message |\n|---|---|\n{lines}")?;
         }
         Ok(())
     };
-    failing(embedded, "What does not pass on the embedded server", &mut page)?;
+    failing(embedded, "Failed or skipped on the embedded server", &mut page)?;
     failing(
         real,
-        "What does not pass on Kubernetes, whose only node is an object",
+        "Failed or skipped on Kubernetes, without running nodes",
         &mut page,
     )?;
-    writeln!(page, "\n## What is left out")?;
+    writeln!(page, "\n## Not run")?;
     for (reason, names) in &selection.left_out {
         writeln!(page, "\n{} specs, each of which {reason}:\n", names.len())?;
         for name in names {

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::documents::root;
+
 /// The pure crates, and what they may depend on besides each other. All of it computes: no clock, randomness, network or files of its own.
 const PURE: [(&str, &[&str]); 16] = [
     ("api", &["k8s-openapi", "kube", "schemars", "serde", "serde_json"]),
@@ -236,13 +238,6 @@ impl Workspace {
         }
         None
     }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_path_buf()
 }
 
 fn sources(directory: &Path) -> Vec<PathBuf> {

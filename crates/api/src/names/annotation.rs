@@ -1,89 +1,196 @@
-//! Annotations.
+//! Annotations. `docs/reference/annotations.md` is generated from this file.
+//!
+//! Each says its effect, the objects that it is set on, and who sets it; a comment begins a section of the page.
 
-/// On an Application: whether references follow new versions, `"true"` or `"false"`. Nothing else is accepted.
+// Applications
+
+/// Whether references follow new versions: `"true"` or `"false"`. Other values are refused.
+///
+/// Set on: Application.
+///
+/// Set by: the user.
 pub const AUTO_UPDATE: &str = "app.oam.dev/autoUpdate";
 
-/// On an Application: it is frozen at what it was when this value was set, until the value changes.
+/// Freezes the Application: its objects stay as they were when this value was set, until the value changes or is removed.
+///
+/// Set on: Application.
+///
+/// Set by: the user.
 pub const PUBLISH_VERSION: &str = "app.oam.dev/publishVersion";
 
-/// On an Application: version and digest for each reference; resolving to anything else is refused.
+/// The version and digest of each reference, as JSON. A reference that resolves to anything else is refused.
+///
+/// Set on: Application.
+///
+/// Set by: `cambium lock`; `cambium upgrade` and `cambium rollback` update it.
 pub const LOCK: &str = "app.oam.dev/lock";
 
-/// On an Application: `"true"` applies it without the policies and the workflow that it asks for and Cambium does not carry out.
+/// `"true"` applies the Application without its policies and workflow, which Cambium does not run.
+///
+/// Set on: Application.
+///
+/// Set by: the user.
 pub const IGNORE_UNSUPPORTED: &str = "app.oam.dev/ignore-unsupported";
 
-/// On an Application that is created: `"true"` accepts it though its definitions are not there yet, as in a backup that is restored in
-/// any order.
+/// `"true"` admits the Application on creation although its definitions do not exist yet, as when a backup is restored in any order.
+///
+/// Set on: Application.
+///
+/// Set by: the user, or a backup tool.
 pub const RESTORED: &str = "app.oam.dev/restored";
 
-/// On an Application: the ServiceAccount of its namespace whose rights its objects are applied with.
+/// The ServiceAccount in the Application's namespace whose permissions its objects are applied with.
+///
+/// Set on: Application.
+///
+/// Set by: the user.
 pub const SERVICE_ACCOUNT: &str = "app.oam.dev/service-account-name";
 
-/// On an Application: the user whose rights its objects are applied with. Written by admission alone.
+/// The user whose permissions the objects are applied with.
+///
+/// Set on: Application.
+///
+/// Set by: the mutating webhook; other values are reset.
 pub const USERNAME: &str = "app.oam.dev/username";
 
-/// On an Application: the groups of that user, joined by commas. Written by admission alone.
+/// The groups of that user, separated by commas.
+///
+/// Set on: Application.
+///
+/// Set by: the mutating webhook; other values are reset.
 pub const GROUP: &str = "app.oam.dev/group";
 
-/// On what an Application made: the `uid` of the Application. Labels are copied by people and programs; an object without this is not
+/// The `uid` of the Application. Labels are copied by people and programs; an object without this annotation is not
 /// adopted for its labels.
+///
+/// Set on: objects of an Application.
+///
+/// Set by: the manager.
 pub const APPLICATION_UID: &str = "app.oam.dev/application-uid";
 
-/// On what an Application made: the application revision that it comes from.
-pub const APPLICATION_REVISION: &str = "app.oam.dev/app-revision";
+// Definitions and their revisions
 
-/// On a definition without versions: the name of the revision that its spec becomes.
+/// The name of the DefinitionRevision of the spec, for a definition without versions.
+///
+/// Set on: definitions.
+///
+/// Set by: the user.
 pub const REVISION_NAME: &str = "definitionrevision.oam.dev/name";
 
-/// On a revision: `sha256:` and the digest of what it snapshots.
+/// `sha256:` and the digest of the content.
+///
+/// Set on: DefinitionRevision.
+///
+/// Set by: the manager.
 pub const DIGEST: &str = "definitionrevision.oam.dev/digest";
 
-/// On a revision that nothing keeps: since when. It is deleted if it stays marked.
+/// The time since which the revision is unused. It is deleted if it stays unused.
+///
+/// Set on: DefinitionRevision.
+///
+/// Set by: the manager.
 pub const UNUSED_SINCE: &str = "definitionrevision.oam.dev/unused-since";
 
-/// On a definition: what the other API version cannot say. Written and read by conversion alone.
+/// The content that the other API version cannot represent. At v1beta1 it has the versions besides the one in `spec`; at v2beta1 it
+/// marks an object that was written at v1beta1.
 ///
-/// At v1beta1 it carries the versions besides the one in `spec`; at v2beta1 it marks an object that was written at v1beta1.
+/// Set on: definitions.
+///
+/// Set by: the conversion webhook; edits are refused.
 pub const CONVERSION: &str = "definition.oam.dev/conversion";
 
-/// On a definition: the earlier name of [`ALLOW_ORPHANS`], which still counts.
+/// The earlier name of `cambium.dev/allow-orphans`, which still works.
+///
+/// Set on: definitions.
+///
+/// Set by: the user.
 pub const ORPHAN: &str = "definition.oam.dev/orphan";
 
-/// On a definition: what it is, for people.
+/// A description of the definition, for people.
+///
+/// Set on: definitions.
+///
+/// Set by: the user.
 pub const DESCRIPTION: &str = "definition.oam.dev/description";
 
-// Compositions. The names are Crossplane's, where it has one.
+// Compositions and composite resources
 
-/// On what a composite resource composed: which of the composition's resources it is.
+/// The name of the resource in the Composition, or in the response of a function.
+///
+/// Set on: composed resources.
+///
+/// Set by: the manager.
 pub const COMPOSITION_RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";
 
-/// On a composite resource or a claim: `"true"` leaves it and what it composed alone.
+/// `"true"` pauses reconciling, deletion included.
+///
+/// Set on: composite resources, claims.
+///
+/// Set by: the user.
 pub const PAUSED: &str = "crossplane.io/paused";
 
-/// On a composite resource or a claim: any new value asks for another look at it.
+/// Any new value requests a reconcile.
+///
+/// Set on: composite resources, claims.
+///
+/// Set by: the user.
 pub const RECONCILE_REQUESTED_AT: &str = "crossplane.io/reconcile-requested-at";
 
-/// On a composed resource, a composite resource or a claim: what the thing outside is called.
+/// The name of the external resource. It is copied between a claim and its composite resource.
+///
+/// Set on: composed resources, composite resources, claims.
+///
+/// Set by: the user, the Composition, or a provider.
 pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 
-/// On a Composition: how many of its old revisions are kept besides those in use.
+/// How many old revisions are kept besides those in use.
+///
+/// Set on: Composition.
+///
+/// Set by: the user.
 pub const REVISION_LIMIT: &str = "composition.cambium.dev/revision-limit";
 
-/// On a composition revision: `sha256:` and the digest of what it snapshots.
+/// `sha256:` and the digest of the spec.
+///
+/// Set on: CompositionRevision.
+///
+/// Set by: the manager.
 pub const COMPOSITION_DIGEST: &str = "composition.cambium.dev/digest";
 
-/// On a composition revision: the composition's name, which may be longer than a label can be.
+/// The name of the Composition, which may be longer than a label value.
+///
+/// Set on: CompositionRevision.
+///
+/// Set by: the manager.
 pub const COMPOSITION: &str = "composition.cambium.dev/name";
 
-/// On a composition revision: the labels that were copied from the composition, as JSON.
+/// The labels that were copied from the Composition, as JSON. Other labels of the revision were set by hand, and are kept.
+///
+/// Set on: CompositionRevision.
+///
+/// Set by: the manager.
 pub const COPIED_LABELS: &str = "composition.cambium.dev/copied-labels";
 
-/// On a composed resource: the first digits of the digest of what was applied.
+/// The first digits of the digest of the manifest that was applied. If it is unchanged, nothing is written.
+///
+/// Set on: composed resources.
+///
+/// Set by: the manager.
 pub const APPLIED: &str = "composition.cambium.dev/applied";
 
-/// On whatever is published: `"true"` lets it be deleted while somebody uses it. Who uses a definition or a Composition keeps running as it is; what a
-/// CompositeResourceDefinition defines is deleted with it.
-pub const ALLOW_ORPHANS: &str = "cambium.dev/allow-orphans";
-
-/// On a Composition: how it is judged by the schemas of what it composes: `strict`, `loose` or `warn`, which is the default.
+/// How a Composition is validated against the schemas of its resources: `strict`, `loose` or `warn` (the default).
+///
+/// Set on: Composition.
+///
+/// Set by: the user.
 pub const VALIDATION_MODE: &str = "crossplane.io/composition-schema-aware-validation-mode";
+
+// All published objects
+
+/// `"true"` allows deletion while in use. Users of a definition or a Composition keep running and are no longer updated; composite resources and claims of a
+/// CompositeResourceDefinition are deleted with it.
+///
+/// Set on: definitions, DefinitionRevision, ApplicationRevision, Composition, CompositionRevision, CompositeResourceDefinition.
+///
+/// Set by: the user.
+pub const ALLOW_ORPHANS: &str = "cambium.dev/allow-orphans";

@@ -10,11 +10,11 @@ fn reference() -> String {
     let mut root = Cli::command();
     root.build();
     let mut text = "\
-# Reference of the command line
+# Command line
 
 <!-- Generated from crates/cambium/src/cli by `CAMBIUM_WRITE_REFERENCE=1 cargo test -p cambium reference`; do not edit. -->
 
-`cambium COMMAND --help` says the same. What is behind the options is in [the guide](../cli.md), and so are the [exit codes](../cli.md#exit-codes).
+`cambium COMMAND --help` says the same. [Questions and tasks](../guides/command-line.md) is the guide; there is also a list of [exit codes](exit-codes.md).
 
 "
     .to_owned();
