@@ -50,6 +50,9 @@ pub use pod_resources::{Basis, has_pod_level_resources, pod_limits, pod_requests
 pub use printer::human_duration;
 pub use quantity::Quantity;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};
-pub use strategy::{Dependents, Generation, NameRule, OnWrite, Strategy, Termination};
+pub use strategy::{
+    AdmissionPlugin, Dependents, DynamicAdmission, Generation, LimitedAs, NameRule, OnWrite, Strategy,
+    Termination,
+};
 pub use table::RESOURCES;
 pub use validation::{validate, validate_resize};

@@ -5,7 +5,9 @@ use cambium_schema::Schema;
 use crate::columns;
 use crate::printer::{self, Cells};
 use crate::resource::{Column, Resource, Scope, Subresource, Verbs};
-use crate::strategy::{Dependents, Generation, NameRule, OnWrite, Strategy, Termination};
+use crate::strategy::{
+    AdmissionPlugin, Dependents, DynamicAdmission, Generation, NameRule, OnWrite, Strategy, Termination,
+};
 
 pub(crate) const API_EXTENSIONS: &[&str] = &["api-extensions"];
 
@@ -67,7 +69,27 @@ pub(crate) const fn device(
     row("resource.k8s.io", kind, plural, singular, schema)
 }
 
-pub(crate) const fn admission(
+/// A kind that configures admission policies: out of their reach.
+pub(crate) const fn admission_policy(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    admission_registration(kind, plural, singular, schema).dynamic_admission(DynamicAdmission::Exempt)
+}
+
+/// A kind that configures admission webhooks: out of their reach.
+pub(crate) const fn webhook_configuration(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    admission_registration(kind, plural, singular, schema).dynamic_admission(DynamicAdmission::Policies)
+}
+
+const fn admission_registration(
     kind: &'static str,
     plural: &'static str,
     singular: &'static str,
@@ -79,6 +101,19 @@ pub(crate) const fn admission(
         .generation(Generation::Spec)
         .conditional_update()
         .on_write(OnWrite::CompileExpressions)
+}
+
+/// A kind that is answered at once and never stored.
+pub(crate) const fn review(
+    group: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    row(group, kind, plural, singular, schema)
+        .verbs(Verbs::CreateOnly)
+        .dynamic_admission(DynamicAdmission::Exempt)
 }
 
 pub(crate) const fn other(
@@ -174,6 +209,16 @@ impl Resource {
 
     pub(crate) const fn on_write(mut self, on_write: OnWrite) -> Self {
         self.strategy.on_write = on_write;
+        self
+    }
+
+    pub(crate) const fn admission(mut self, plugins: &'static [AdmissionPlugin]) -> Self {
+        self.strategy.admission = plugins;
+        self
+    }
+
+    pub(crate) const fn dynamic_admission(mut self, rules: DynamicAdmission) -> Self {
+        self.strategy.dynamic_admission = rules;
         self
     }
 }

@@ -1,4 +1,4 @@
-//! How the REST layer treats the objects of a kind, where kinds differ. Named after the strategies of upstream's registries.
+//! How the REST layer and admission treat the objects of a kind, where kinds differ. Named after the strategies of upstream's registries.
 
 use cambium_schema::names;
 
@@ -21,6 +21,10 @@ pub struct Strategy {
     pub termination: Termination,
     /// What a write does besides storing the object.
     pub on_write: OnWrite,
+    /// The built-in admission plugins that act on it; most kinds have none.
+    pub admission: &'static [AdmissionPlugin],
+    /// Which of the cluster's own admission rules see its requests.
+    pub dynamic_admission: DynamicAdmission,
 }
 
 impl Strategy {
@@ -34,6 +38,8 @@ impl Strategy {
         dependents: Dependents::Deleted,
         termination: Termination::Finalizers,
         on_write: OnWrite::Store,
+        admission: &[],
+        dynamic_admission: DynamicAdmission::PoliciesAndWebhooks,
     };
 
     /// The kinds that CRDs define.
@@ -135,4 +141,48 @@ pub enum OnWrite {
     RecordRequester,
     /// Groups that are served here are available at once (APIServices).
     RegisterGroup,
+}
+
+/// An admission plugin that is compiled into kube-apiserver and acts on a few kinds, by its upstream name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdmissionPlugin {
+    /// `CertificateApproval` and `CertificateSigning`: approving and signing need a right on the signer.
+    CertificateApproval,
+    /// `DefaultStorageClass`: a claim without a class gets the default StorageClass.
+    DefaultStorageClass,
+    /// `DefaultTolerationSeconds`: a pod tolerates an unready or unreachable node for five minutes.
+    DefaultTolerationSeconds,
+    /// `LimitRanger`: LimitRanges of the namespace default and bound the object.
+    LimitRanger(LimitedAs),
+    /// `NamespaceLifecycle` where the objects are namespaces: the permanent ones may not be deleted, and a
+    /// `namespaceSelector` is matched against their own labels.
+    NamespaceLifecycle,
+    /// `Priority` for pods: the PriorityClass decides priority and preemption policy.
+    Priority,
+    /// `Priority` for PriorityClasses: there is one global default at most.
+    PriorityDefault,
+    /// `RuntimeClass`: the RuntimeClass that a pod names exists.
+    RuntimeClass,
+    /// `ServiceAccount`: a pod runs as a ServiceAccount of its namespace and mounts a token of it.
+    ServiceAccount,
+}
+
+/// As which `type` of a LimitRange's limits an object is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitedAs {
+    /// `Pod` and `Container`.
+    Pod,
+    /// `PersistentVolumeClaim`.
+    PersistentVolumeClaim,
+}
+
+/// Which of the cluster's own admission rules see the requests for a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DynamicAdmission {
+    /// Admission policies and webhooks.
+    PoliciesAndWebhooks,
+    /// Policies, but not webhooks: a broken webhook configuration must stay repairable.
+    Policies,
+    /// Neither: a wrong policy must stay repairable, and reviews are answered without being stored.
+    Exempt,
 }

@@ -1,5 +1,6 @@
 //! Who may approve and sign certificate requests: whoever has that right on the signer.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::Value;
 
 use super::{Attributes, Operation};
@@ -13,8 +14,7 @@ const PLURAL: &str = "certificatesigningrequests";
 
 /// Refuses an approval or a certificate of somebody who has no right to it.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
-    let resource = attributes.resource;
-    let is_request = (&*resource.group, &*resource.plural) == (GROUP, PLURAL);
+    let is_request = attributes.concerns(AdmissionPlugin::CertificateApproval);
     let (Some(new), Some(old)) = (object, attributes.old) else {
         return Ok(());
     };

@@ -1,5 +1,6 @@
 //! Which requests a webhook or a policy is for, and in which version it wants to see them.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::Attributes;
@@ -117,9 +118,8 @@ impl Criteria {
         if self.namespace_selector.is_empty() {
             return true;
         }
-        let resource = attributes.resource;
-        let is_namespace = resource.group.is_empty() && &*resource.plural == "namespaces";
-        let labels = match (is_namespace, resource.namespaced) {
+        let is_namespace = attributes.concerns(AdmissionPlugin::NamespaceLifecycle);
+        let labels = match (is_namespace, attributes.resource.namespaced) {
             // A namespace is selected by its own labels.
             (true, _) => object.or(attributes.old).cloned().unwrap_or_else(|| json!({})),
             (false, false) => return true,

@@ -16,6 +16,7 @@ mod storage_classes;
 mod tolerations;
 mod webhooks;
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::Value;
 
 use crate::auth::User;
@@ -65,9 +66,9 @@ pub(crate) struct Attributes<'a> {
 }
 
 impl Attributes<'_> {
-    /// Whether it is about objects of this resource.
-    fn is(&self, group: &str, plural: &str) -> bool {
-        &*self.resource.group == group && &*self.resource.plural == plural
+    /// Whether a built-in plugin acts on the objects of this resource.
+    fn concerns(&self, plugin: AdmissionPlugin) -> bool {
+        self.resource.strategy().admission.contains(&plugin)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Nothing is created in a namespace that is not there or is going away.
 
+use cambium_builtin::AdmissionPlugin;
+
 use super::{Attributes, Operation};
 use crate::server::Server;
 use crate::status::{Cause, Result, Status};
@@ -10,8 +12,7 @@ const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 /// Refuses what the namespace's life does not allow.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>) -> Result<()> {
     let resource = attributes.resource;
-    let is_namespace = resource.group.is_empty() && &*resource.plural == "namespaces";
-    if is_namespace {
+    if attributes.concerns(AdmissionPlugin::NamespaceLifecycle) {
         let permanent = attributes.operation == Operation::Delete && PERMANENT.contains(&attributes.name);
         return match permanent {
             true => Err(Status::forbidden(

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
@@ -41,7 +42,7 @@ fn value(class: &Value) -> i64 {
 
 /// Gives a new pod its priority, and lets others keep theirs.
 pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, pod: &mut Value) -> Result<()> {
-    if !attributes.is("", "pods") || !attributes.subresource.is_empty() {
+    if !attributes.concerns(AdmissionPlugin::Priority) || !attributes.subresource.is_empty() {
         return Ok(());
     }
     if let Some(old) = attributes.old {
@@ -64,7 +65,7 @@ pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, pod: &mut Va
 
 /// Refuses a second default.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, class: Option<&Value>) -> Result<()> {
-    let concerned = attributes.is("scheduling.k8s.io", "priorityclasses")
+    let concerned = attributes.concerns(AdmissionPlugin::PriorityDefault)
         && matches!(attributes.operation, Operation::Create | Operation::Update)
         && class.is_some_and(|class| class["globalDefault"] == true);
     let Some(other) = server.priorities.get().filter(|_| concerned) else {

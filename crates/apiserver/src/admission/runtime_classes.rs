@@ -1,5 +1,6 @@
 //! A pod asks for a RuntimeClass that is there.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::Value;
 
 use super::{Attributes, Operation};
@@ -9,7 +10,7 @@ use crate::status::{Result, Status};
 
 /// Refuses a new pod whose RuntimeClass is not there.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
-    let is_pod = attributes.is("", "pods") && attributes.subresource.is_empty();
+    let is_pod = attributes.concerns(AdmissionPlugin::RuntimeClass) && attributes.subresource.is_empty();
     if !is_pod || attributes.operation != Operation::Create {
         return Ok(());
     }

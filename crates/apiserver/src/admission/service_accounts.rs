@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
@@ -68,12 +69,10 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option
 }
 
 fn is_new_pod(server: &Server, attributes: &Attributes<'_>) -> bool {
-    let resource = attributes.resource;
     server.service_accounts
         && attributes.operation == Operation::Create
         && attributes.subresource.is_empty()
-        && resource.group.is_empty()
-        && &*resource.plural == "pods"
+        && attributes.concerns(AdmissionPlugin::ServiceAccount)
 }
 
 /// Pods that mirror a file on a node are nobody's to change.

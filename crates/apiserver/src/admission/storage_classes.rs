@@ -1,5 +1,6 @@
 //! A claim that names no StorageClass gets the one that is everybody's default.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
@@ -14,7 +15,7 @@ const DEFAULT: [&str; 2] = [
 
 /// Gives a new claim its class.
 pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, claim: &mut Value) {
-    let concerned = attributes.is("", "persistentvolumeclaims")
+    let concerned = attributes.concerns(AdmissionPlugin::DefaultStorageClass)
         && attributes.subresource.is_empty()
         && attributes.operation == Operation::Create;
     if !concerned || asks_for_class(claim) {

@@ -1,5 +1,6 @@
 //! A pod stays for five minutes on a node that has gone quiet, unless it says otherwise.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
@@ -12,7 +13,7 @@ const MARKS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/un
 
 /// Gives a new pod the tolerations that every pod has.
 pub(super) fn fill_in(attributes: &Attributes<'_>, pod: &mut Value) {
-    let concerned = attributes.is("", "pods")
+    let concerned = attributes.concerns(AdmissionPlugin::DefaultTolerationSeconds)
         && attributes.subresource.is_empty()
         && attributes.operation == Operation::Create;
     if concerned && pod["spec"].is_object() {

@@ -19,6 +19,8 @@ mod selection;
 mod validating;
 mod validation;
 
+use cambium_builtin::DynamicAdmission;
+
 use crate::registry::Served;
 use crate::server::Server;
 
@@ -31,17 +33,7 @@ pub(super) fn any_mutating(server: &Server) -> bool {
     !server.policies.mutating(server).is_empty()
 }
 
-/// What policies do not apply to: themselves, and questions that are not stored.
+/// Policies do not apply to themselves, nor to reviews, which are never stored.
 fn is_exempt(resource: &Served) -> bool {
-    match &*resource.group {
-        "admissionregistration.k8s.io" => matches!(
-            &*resource.plural,
-            "mutatingadmissionpolicies"
-                | "mutatingadmissionpolicybindings"
-                | "validatingadmissionpolicies"
-                | "validatingadmissionpolicybindings"
-        ),
-        "authentication.k8s.io" | "authorization.k8s.io" => true,
-        _ => false,
-    }
+    resource.strategy().dynamic_admission == DynamicAdmission::Exempt
 }

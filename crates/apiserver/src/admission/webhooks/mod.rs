@@ -12,10 +12,11 @@ mod wants;
 
 use std::sync::Arc;
 
+use cambium_builtin::DynamicAdmission;
 use serde_json::Value;
 
 use super::{Attributes, Operation};
-use crate::registry::{Origin, Served};
+use crate::registry::Served;
 use crate::server::Server;
 use crate::status::Result;
 
@@ -132,8 +133,7 @@ pub(super) async fn validate(
     Ok(())
 }
 
-/// The configurations themselves are out of webhooks' reach, or nobody could mend a broken one.
+/// Webhooks are not called for what configures admission, or nobody could repair a broken configuration.
 fn is_exempt(resource: &Served) -> bool {
-    &*resource.group == "admissionregistration.k8s.io"
-        || matches!(&resource.origin, Origin::Builtin(row) if row.group == "authorization.k8s.io" || row.group == "authentication.k8s.io")
+    resource.strategy().dynamic_admission != DynamicAdmission::PoliciesAndWebhooks
 }
