@@ -1,4 +1,4 @@
-//! The server's state, and how a request finds its way.
+//! The server's state, and the handler chain of a request: authentication, impersonation, fairness, authorization, routing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::allocate::Addresses;
 use crate::auth::{
     Action, Authorizer, Rbac, ResourceAction, SigningKey, Tokens, User, impersonation, require, tokens,
 };
-use crate::fairness::{Belonging, Fairness};
+use crate::fairness::{Classification, Fairness};
 use crate::loopback::Loopback;
 use crate::quota::Ledger;
 use crate::registry::Registry;
@@ -31,13 +31,13 @@ use crate::webhook::Webhooks;
 use crate::wire::{self, Encoding, Representation, Response, Shape};
 use crate::{discovery, health, metrics, openapi};
 
-/// Everything one API server is.
+/// The state of one API server.
 pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) sources: Sources,
     pub(crate) tokens: Tokens,
     pub(crate) signing_key: SigningKey,
-    /// The certificate of the authority that clients should trust, as PEM.
+    /// The CA certificate that clients should trust, as PEM.
     pub(crate) authority: Option<String>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) fairness: Fairness,
@@ -48,25 +48,25 @@ pub(crate) struct Server {
     pub(crate) openapi: openapi::Cache,
     pub(crate) webhooks: Webhooks,
     pub(crate) hooks: Hooks,
-    /// Whether pods are given accounts, which a controller then keeps.
+    /// Whether the ServiceAccount admission plugin is enabled; it needs the controller that creates `default` accounts.
     pub(crate) service_accounts: bool,
     pub(crate) priorities: DefaultPriority,
     pub(crate) quotas: Ledger,
     pub(crate) addresses: Addresses,
     pub(crate) policies: Policies,
-    /// How long the body of a request may take to arrive.
+    /// Read timeout for the body of a request.
     pub(crate) body_patience: Duration,
-    /// Watches that are open.
+    /// The number of open watches.
     pub(crate) watches: AtomicUsize,
     registry: ArcSwap<Registry>,
     registry_changes: watch::Sender<()>,
-    /// What discovery and OpenAPI tell of.
+    /// The resources that discovery and OpenAPI show.
     announced: ArcSwap<Registry>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
 }
 
-/// Whom a server believes, and who may do what.
+/// Authentication and authorization.
 pub(crate) struct Access {
     pub(crate) tokens: Tokens,
     pub(crate) signing_key: SigningKey,
@@ -113,12 +113,12 @@ impl Server {
         }
     }
 
-    /// The resources of this moment.
+    /// The current resources.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         self.registry.load_full()
     }
 
-    /// Changes which resources there are. Only the CRD controller does, so nobody else's change is lost.
+    /// Replaces the registry. Only the CRD controller calls this, so no concurrent change is lost.
     pub(crate) fn change_registry(&self, change: impl FnOnce(&mut Registry)) {
         let mut registry = Registry::clone(&self.registry.load());
         change(&mut registry);
@@ -126,29 +126,28 @@ impl Server {
         self.registry_changes.send_replace(());
     }
 
-    /// Tells when there are other resources than before.
+    /// Notifies of changes of the registry.
     pub(crate) fn registry_changes(&self) -> watch::Receiver<()> {
         self.registry_changes.subscribe()
     }
 
-    /// The resources that clients are told of. Those of a new CRD are served a moment before: whoever reads in the
-    /// CRD that it is established finds them, and whoever finds them in discovery reads a CRD that does not change
-    /// under them.
+    /// The resources that discovery shows. Those of a new CRD are served a moment earlier: a client that reads
+    /// `Established` in the CRD can use them, and a client that finds them in discovery reads a CRD whose status is final.
     pub(crate) fn announced(&self) -> Arc<Registry> {
         self.announced.load_full()
     }
 
-    /// Tells clients of the resources of this moment.
+    /// Publishes the current resources in discovery.
     pub(crate) fn announce(&self) {
         self.announced.store(self.registry.load_full());
     }
 
-    /// A client inside the server, which goes through everything that other clients go through.
+    /// A loopback client whose requests take the same path as everybody's.
     pub(crate) fn loopback(self: &Arc<Self>, name: &str) -> Loopback {
         Loopback::new(self.clone(), name)
     }
 
-    /// Whether what every cluster has is there, and the controllers run.
+    /// Whether the bootstrap objects exist and the controllers run.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
@@ -157,7 +156,7 @@ impl Server {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Ends watches and controllers.
+    /// Stops controllers and closes watches.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
     }
@@ -182,16 +181,16 @@ where
 {
     let headers = request.headers().clone();
     let warnings = Arc::new(Warnings::default());
-    let mut belonging = None;
-    let mut response = match route(server, caller, request, &warnings, &mut belonging).await {
+    let mut classification = None;
+    let mut response = match route(server, caller, request, &warnings, &mut classification).await {
         Ok(response) => response,
         Err(status) => {
             let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
             wire::status_response(Encoding::of_failure(accept), &status)
         }
     };
-    if let Some(belonging) = belonging {
-        belonging.tell(response.headers_mut());
+    if let Some(classification) = classification {
+        classification.write_headers(response.headers_mut());
     }
     for warning in warnings.take() {
         let text: String = warning.chars().filter(|c| !c.is_control()).collect();
@@ -208,7 +207,7 @@ async fn route<B>(
     caller: Option<Arc<User>>,
     request: Request<B>,
     warnings: &Arc<Warnings>,
-    belonging: &mut Option<Belonging>,
+    classification: &mut Option<Classification>,
 ) -> Result<Response>
 where
     B: http_body::Body<Data = Bytes> + Send,
@@ -243,7 +242,7 @@ where
         user = Arc::new(other);
     }
     // Held until the answer is made; what is streamed afterwards needs no seat.
-    let _seat = match server.fairness.admit(&user, &action, belonging).await {
+    let _seat = match server.fairness.acquire_seat(&user, &action, classification).await {
         Ok(seat) => seat,
         Err(too_many) => return Ok(too_many.response()),
     };
@@ -313,7 +312,7 @@ where
     rest::serve(call).await
 }
 
-/// The one object that a list or watch is about, if its selector says so: a right to that object is then enough.
+/// The object that a list or watch selects by `metadata.name`: RBAC rules with `resourceNames` then apply, as upstream.
 fn selected_name(verb: &str, options: &Options) -> Option<String> {
     if !matches!(verb, "list" | "watch") || options.field_selector.is_empty() {
         return None;
@@ -325,7 +324,7 @@ fn selected_name(verb: &str, options: &Options) -> Option<String> {
         .then(|| name.to_owned())
 }
 
-/// Groups that only CRDs can bring are unknown down to the last word.
+/// 404 for a resource that does not exist: plain text for an unknown group, as upstream answers.
 fn nothing_there(registry: &Registry, group: &str) -> Result<Response> {
     match registry
         .all()
@@ -352,7 +351,7 @@ fn authenticate(server: &Server, caller: Option<Arc<User>>, headers: &HeaderMap)
     }
 }
 
-/// The token of an `Authorization` header, if it holds one.
+/// The bearer token of an `Authorization` header.
 fn bearer_token(header: &str) -> Option<&str> {
     let mut parts = header.trim().splitn(3, ' ');
     let scheme = parts.next()?;
@@ -371,7 +370,7 @@ fn plain_verb(method: &str) -> &'static str {
     }
 }
 
-/// Paths that are not about objects.
+/// Answers non-resource paths.
 fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, verb: &str) -> Result<Response> {
     if verb != "get" {
         return Err(Status::verb_not_allowed());
@@ -395,7 +394,7 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     discovery::serve(server, path, accept)
 }
 
-/// What others need to check the tokens that this server issues; `None` for other paths.
+/// OpenID Connect discovery of the ServiceAccount issuer; `None` for other paths.
 fn identity(server: &Server, path: &str) -> Option<Response> {
     let (media, value) = match path {
         "/.well-known/openid-configuration" => ("application/json", tokens::configuration()),

@@ -1,4 +1,4 @@
-//! Expressions ask the server's authorizer.
+//! The `authorizer` variable of CEL expressions, backed by the server's authorizer.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use cambium_cel::{Answer, Authorize, Question, Subject};
 use crate::auth::{Action, Decision, ResourceAction, User};
 use crate::server::Server;
 
-/// Asks on behalf of somebody.
+/// Answers authorization checks of expressions for a user.
 pub(super) struct Asker<'a> {
     server: &'a Server,
     user: &'a User,

@@ -1,4 +1,4 @@
-//! A pod runs as a ServiceAccount of its namespace, and is given a token for it.
+//! `ServiceAccount`: assigns a pod its ServiceAccount, mounts a token of it, and adds its image pull secrets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ const ACCOUNTS: &str = "/serviceaccounts";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const VOLUME: &str = "kube-api-access-";
-/// How long a pod waits for the account that every namespace gets.
+/// How long the creation of a pod waits for the ServiceAccount `default` of a new namespace.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Gives a new pod its account, its token and its pull secrets.
+/// Sets the ServiceAccount, the token volume and the image pull secrets of a new pod.
 pub(super) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -41,7 +41,7 @@ pub(super) async fn mutate(
     Ok(())
 }
 
-/// Refuses a new pod without an account, whoever took it away.
+/// Denies a new pod without a ServiceAccount, in case another plugin or webhook removed it.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
     let Some(pod) = object.filter(|_| is_new_pod(server, attributes)) else {
         return Ok(());
@@ -75,7 +75,7 @@ fn is_new_pod(server: &Server, attributes: &Attributes<'_>) -> bool {
         && attributes.concerns(AdmissionPlugin::ServiceAccount)
 }
 
-/// Pods that mirror a file on a node are nobody's to change.
+/// Mirror pods of static pods are not mutated.
 fn concerns(server: &Server, attributes: &Attributes<'_>, pod: &Value) -> bool {
     is_new_pod(server, attributes) && object::annotation(pod, MIRROR).is_none()
 }
@@ -97,7 +97,7 @@ fn missing(attributes: &Attributes<'_>, name: &str) -> Status {
     forbidden(attributes, &why)
 }
 
-/// The account; the one that every namespace gets may be a moment away.
+/// Finds the ServiceAccount; waits for `default`, which the controller creates just after the namespace.
 async fn find(server: &Server, namespace: &str, name: &str) -> Option<Arc<Entry>> {
     let bucket = server.store.bucket(&ACCOUNTS.into());
     let key = object::key(namespace, name);
@@ -117,7 +117,7 @@ async fn find(server: &Server, namespace: &str, name: &str) -> Option<Arc<Entry>
     tokio::time::timeout(PATIENCE, arrival).await.ok().flatten()
 }
 
-/// Gives a pod what its account brings.
+/// Adds the token volume and the image pull secrets of the ServiceAccount.
 fn equip(pod: &mut Value, account: &Value, volume: &str) {
     let wish = |object: &Value, path: &str| object::at(object, path).and_then(Value::as_bool);
     let automount = wish(pod, "spec.automountServiceAccountToken")
@@ -134,7 +134,7 @@ fn equip(pod: &mut Value, account: &Value, volume: &str) {
     }
 }
 
-/// Mounts the token into every container that has nothing in its place.
+/// Mounts the token into every container without a mount at that path.
 fn mount(pod: &mut Value, generated: &str) {
     let volumes = object::at(pod, "spec.volumes").and_then(Value::as_array);
     let existing = volumes.into_iter().flatten().find_map(|volume| {
@@ -180,7 +180,7 @@ fn append(object: Option<&mut Value>, field: &str, item: Value) {
     }
 }
 
-/// A token that is renewed, the certificates to trust, and the namespace.
+/// The projected volume: a rotated token, the CA bundle, and the namespace.
 fn token_volume(name: &str) -> Value {
     let namespace = json!({"apiVersion": "v1", "fieldPath": "metadata.namespace"});
     json!({"name": name, "projected": {"defaultMode": 420, "sources": [

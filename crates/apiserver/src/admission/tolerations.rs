@@ -1,4 +1,4 @@
-//! A pod stays for five minutes on a node that has gone quiet, unless it says otherwise.
+//! `DefaultTolerationSeconds`: a pod tolerates a not-ready or unreachable node for five minutes.
 
 use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use crate::object;
 
 const SECONDS: i64 = 300;
 
-/// What a node is marked with when it is not well.
+/// The taints of an unhealthy node.
 const MARKS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/// Gives a new pod the tolerations that every pod has.
+/// Adds the default tolerations to a new pod.
 pub(super) fn fill_in(attributes: &Attributes<'_>, pod: &mut Value) {
     let concerned = attributes.concerns(AdmissionPlugin::DefaultTolerationSeconds)
         && attributes.subresource.is_empty()

@@ -1,4 +1,4 @@
-//! What backends hold, as discovery tells it.
+//! Discovery of aggregated API servers, merged into ours.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::{Aggregation, Remote};
 use crate::auth::User;
 use crate::server::Server;
 
-/// The largest description of a group and version that is read.
+/// Size limit of a backend's discovery document.
 const LARGEST: usize = 4 << 20;
 
-/// Asks a backend what its group and version holds, and remembers it; the error says why it is not available.
+/// Fetches and caches a backend's discovery; the error becomes the message of its `Available` condition.
 pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String> {
     let question = Question {
         path: &remote.root(),
@@ -35,7 +35,7 @@ pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String
 }
 
 impl Aggregation {
-    /// A group and version of a backend as aggregated discovery has it; stale when the backend cannot be asked.
+    /// A backend's group version for aggregated discovery; `Stale` when the backend is unavailable.
     pub(crate) fn described(&self, remote: &Remote) -> Value {
         let known = self.discovered().get(&remote.place()).cloned();
         let mut entry = known.unwrap_or_else(|| json!({"version": remote.version}));

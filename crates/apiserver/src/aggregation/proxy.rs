@@ -1,4 +1,4 @@
-//! One request, carried to a backend and back.
+//! Proxies a request to an aggregated API server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,12 +27,12 @@ use crate::trust::Bundle;
 use crate::webhook::{Connector, root_cause};
 use crate::wire::{Body, Response, text_response};
 
-/// How long a backend may take to begin its answer.
+/// Timeout for the response headers of a backend.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long it may take to say what it is.
+/// Timeout for discovery and OpenAPI requests.
 const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Headers that are between two neighbours, and those that say who somebody is: that is ours to say.
+/// Headers not forwarded: hop-by-hop ones, and those that authenticate a user, which only the front proxy may set.
 const NOT_FORWARDED: [HeaderName; 10] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
@@ -49,23 +49,23 @@ const NOT_FORWARDED: [HeaderName; 10] = [
 
 type HttpsClient = Client<Connector, Full<Bytes>>;
 
-/// Connections to backends, by whom they trust and where they are.
+/// HTTPS clients by CA bundle and address of the backend.
 pub(super) struct Clients {
     identity: Identity,
     clients: Mutex<HashMap<(String, bool, String), HttpsClient>>,
 }
 
-/// A request that goes to a backend.
+/// A request to be proxied.
 pub(crate) struct Forwarded<'a> {
     pub(crate) method: Method,
     pub(crate) target: &'a str,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: Bytes,
-    /// Whether the answer may keep coming for long, and begin late.
+    /// Whether it is long-running (watch, upgrade): no timeout.
     pub(crate) lasts: bool,
 }
 
-/// Carries a request to its backend.
+/// Proxies a request to its backend.
 pub(crate) async fn forward(
     server: &Server,
     remote: &Remote,
@@ -124,25 +124,25 @@ pub(crate) async fn forward(
     Ok(Response::from_parts(parts, Body::stream(bytes)))
 }
 
-/// What a backend is asked about itself.
+/// A request for a backend's discovery or OpenAPI.
 pub(super) struct Question<'a> {
     pub(super) path: &'a str,
     pub(super) user: User,
-    /// The state of the answer that is known already.
+    /// The ETag of the cached response.
     pub(super) known: Option<HeaderValue>,
-    /// The size of the largest answer that is read.
+    /// Size limit of the response.
     pub(super) limit: usize,
 }
 
-/// What it says.
+/// The response.
 pub(super) struct Told {
     pub(super) status: StatusCode,
-    /// Names the state of the answer.
+    /// Its ETag.
     pub(super) tag: Option<HeaderValue>,
     pub(super) bytes: Bytes,
 }
 
-/// Asks a backend about itself; the error says why there is no answer.
+/// Requests a backend's discovery or OpenAPI; the error says why there is no response.
 pub(super) async fn ask(server: &Server, remote: &Remote, question: Question<'_>) -> Result<Told, String> {
     let json = HeaderValue::from_static("application/json");
     let mut headers = HeaderMap::from_iter([(header::ACCEPT, json)]);
@@ -166,7 +166,7 @@ pub(super) async fn ask(server: &Server, remote: &Remote, question: Question<'_>
     }
 }
 
-/// Where a path of a backend is.
+/// The URL of a path at a backend.
 pub(super) fn url(remote: &Remote, path: &str) -> String {
     format!("https://{}{path}", host(remote))
 }
@@ -202,7 +202,7 @@ fn says_who(name: &HeaderName) -> bool {
     name.as_str().starts_with("x-remote-") || name.as_str().starts_with("impersonate-")
 }
 
-/// Says whose request it is.
+/// Sets the `X-Remote-*` headers of the user.
 fn introduce(user: &User, headers: &mut HeaderMap) {
     let mut add = |name: HeaderName, value: &str| {
         // A name that is no header value cannot be told; a backend then sees nobody.
@@ -282,7 +282,7 @@ impl Clients {
     }
 }
 
-/// Believes everybody: what `insecureSkipTLSVerify` asks for.
+/// Accepts every certificate: `insecureSkipTLSVerify`.
 #[derive(Debug)]
 struct Anybody(Vec<SignatureScheme>);
 

@@ -1,4 +1,4 @@
-//! Keeps the registry in step with the CRDs: accepts names, establishes, publishes, cleans up, withdraws.
+//! CRD controller: accepts names, establishes and publishes CRDs, and finalizes deleted ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::object;
 use crate::server::Server;
 use crate::store::{Bucket, Entry, Event};
 
-/// How long whoever watches a kind may take to hear of its end.
+/// How long watchers of a removed kind have to receive the deletion events.
 const HEARD: Duration = Duration::from_mins(1);
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Publishes the CRDs that are there already, before the first request is answered.
+/// Publishes the stored CRDs, before the first request is answered.
 pub(crate) async fn load(server: &Arc<Server>) {
     for entry in server.store.bucket(&server.definitions).list("").0 {
         follow(server, &entry).await;
     }
 }
 
-/// Follows CRDs, and the objects of those that are going, until the server stops.
+/// Follows CRDs, and the objects of terminating ones, until the server stops.
 pub(crate) async fn run(server: Arc<Server>, mut feed: mpsc::UnboundedReceiver<Arc<Event>>) {
     loop {
         tokio::select! {
@@ -65,7 +65,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
     }
 }
 
-/// Lets go of the past of a kind that is gone, once everybody has heard of its end.
+/// Drops the watch history of a removed kind, once watchers have received the deletion events.
 async fn forget(server: Arc<Server>, definition: Arc<Entry>) {
     tokio::select! {
         () = tokio::time::sleep(HEARD) => {}
@@ -81,13 +81,13 @@ async fn forget(server: Arc<Server>, definition: Arc<Entry>) {
     }
 }
 
-/// The group of a CRD, and the plural of its resource.
+/// The group and resource name of a CRD.
 fn resource(crd: &Value) -> (&str, &str) {
     let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     (text("/spec/group"), text("/spec/names/plural"))
 }
 
-/// Where the objects of a CRD are.
+/// The bucket of a CRD's objects.
 fn bucket(server: &Server, crd: &Value) -> Arc<Bucket> {
     let (group, plural) = resource(crd);
     server.store.bucket(&format!("{group}/{plural}").into())
@@ -140,7 +140,7 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
     }
 }
 
-/// Writes the status; whether it is stored now.
+/// Updates the status; returns whether it succeeded.
 async fn write_status(client: &Loopback, crd: &Value) -> bool {
     let path = format!("{PATH}/{}/status", object::name(crd));
     let Err(refused) = client.update(&path, crd).await else {
@@ -157,7 +157,7 @@ async fn write_status(client: &Loopback, crd: &Value) -> bool {
     false
 }
 
-/// Puts the resources of a CRD into the registry, unless they are there as they should be.
+/// Adds the resources of a CRD to the registry, if they have changed.
 fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     let name = object::name(crd);
     let registry = server.registry();
@@ -217,7 +217,7 @@ fn withdraw(server: &Server, name: &str) {
     }
 }
 
-/// Deletes the objects of a CRD that is going; when none is left, lets the CRD go.
+/// Deletes the objects of a terminating CRD; removes the finalizer when none is left.
 async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &str) {
     let (group, plural) = resource(crd);
     let entries = bucket(server, crd).list("").0;

@@ -1,4 +1,4 @@
-//! Conversion between the versions of a CRD: by webhook, or by changing the version's name.
+//! Conversion between versions of a CRD: strategy `Webhook`, or `None`, which only changes `apiVersion`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::validation::metadata;
 
-/// A conversion webhook gets this long, always.
+/// Timeout of a conversion webhook; it is not configurable, as upstream.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Definition {
@@ -149,7 +149,7 @@ fn place(why: &str, index: usize) -> String {
     }
 }
 
-/// Checks a converted object, and restores what a webhook may not touch.
+/// Validates a converted object, and restores the metadata that a webhook may not change.
 fn settle(mut new: Value, old: &Value, wanted: &str) -> Result<Value, String> {
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let (version, kind) = (text(&new, "apiVersion"), text(&new, "kind"));

@@ -1,4 +1,4 @@
-//! A CRD, compiled: what the verbs ask of each of its versions.
+//! A compiled CRD: pipeline, printer columns and served resources of each version.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use cambium_pipeline::{FieldPath, Judgement, Pipeline};
 use serde_json::{Value, json};
 
 use super::columns::{self, Column};
-use crate::expensive::{self, Effort};
+use crate::blocking::{self, Effort};
 use crate::object;
 use crate::registry::{Origin, ScalePaths, Served};
 
-/// One CustomResourceDefinition, compiled.
+/// A compiled CustomResourceDefinition.
 pub(crate) struct Definition {
     /// The CRD's name: `plural.group`.
     pub(crate) name: String,
     pub(crate) group: String,
-    /// Objects written after this revision are already in the shape that the schemas want.
+    /// Objects written after this revision were pruned and defaulted with the current schemas.
     pub(crate) since: u64,
     pub(crate) versions: Vec<Version>,
-    /// Whether it is going away, and takes no new objects.
+    /// Whether it is terminating and refuses new objects.
     pub(crate) terminating: bool,
-    /// The CRD as it is stored.
+    /// The stored CRD.
     pub(crate) raw: Value,
 }
 
@@ -29,14 +29,14 @@ pub(crate) struct Version {
     pub(crate) name: String,
     pub(crate) served: bool,
     pub(crate) storage: bool,
-    /// What is done to its objects.
+    /// The schema, CEL rules, pruning and defaulting of its objects.
     pub(crate) pipeline: Pipeline,
-    /// The schema as it was written, for publishing.
+    /// The schema as written, for OpenAPI.
     pub(crate) raw_schema: Value,
     pub(crate) status: bool,
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) selectable_fields: Vec<String>,
-    /// What clients of a deprecated version are told.
+    /// The deprecation warning.
     pub(crate) warning: Option<String>,
     columns: Vec<Column>,
 }
@@ -101,7 +101,7 @@ impl Definition {
             .collect()
     }
 
-    /// The version in which objects are stored.
+    /// The storage version.
     pub(crate) fn storage_version(&self) -> &str {
         self.versions
             .iter()
@@ -109,7 +109,7 @@ impl Definition {
             .map_or("", |version| &version.name)
     }
 
-    /// Applies today's schema of the version an object was stored at.
+    /// Prunes and defaults a stored object with the current schema of the version it was stored at.
     pub(crate) fn normalise_stored(&self, object: &mut Value) {
         let stored = object
             .get("apiVersion")
@@ -121,7 +121,7 @@ impl Definition {
         }
     }
 
-    /// Whether somebody else has to be asked to convert.
+    /// Whether conversion calls a webhook.
     pub(crate) fn converts_by_webhook(&self) -> bool {
         self.raw
             .pointer("/spec/conversion/strategy")
@@ -194,16 +194,16 @@ impl Version {
         })
     }
 
-    /// What is wrong with an object of this version, and what is forgiven because it was so before.
+    /// Validates an object, with ratcheting against `old`.
     pub(crate) fn validate(&self, new: &Value, old: Option<&Value>) -> Judgement {
         let effort = match self.pipeline.may_take_long() {
             true => Effort::Much,
             false => Effort::BySize,
         };
-        expensive::evaluate(effort, &[Some(new), old], || self.pipeline.validate(new, old))
+        blocking::evaluate(effort, &[Some(new), old], || self.pipeline.validate(new, old))
     }
 
-    /// The headings of its Table.
+    /// The `columnDefinitions` of its Table.
     pub(crate) fn column_definitions(&self) -> Vec<Value> {
         columns::definitions(&self.columns)
     }

@@ -1,4 +1,4 @@
-//! Changes of objects that may be there: `update`, `patch`, and the subresources that amount to one.
+//! The read-modify-write loop of `update`, `patch`, and writes to subresources.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::status::{Result, Status};
 use crate::store::Entry;
 use crate::{convert, object};
 
-/// How often a patch is tried again when somebody else was faster.
+/// Attempts on conflict, for writes without a resource version; upstream's patch retries as often.
 const ATTEMPTS: usize = 6;
 
-/// A change that somebody wants to an object that may be there.
+/// The change that a client requests.
 pub(super) enum Intent {
-    /// The whole object, as it should be.
+    /// Replace the object (PUT).
     Replace(Value),
-    /// A difference to whatever is there.
+    /// Patch the object.
     Patch(patch::Patch),
 }
 
-/// What became of a change.
+/// The result of a change.
 pub(super) struct Outcome {
     pub(super) value: Value,
     pub(super) created: bool,
@@ -40,7 +40,7 @@ impl Outcome {
     }
 }
 
-/// Carries a change through, trying again when the object moves under a change that does not mind.
+/// Applies a change, retrying on conflict unless the client insists on a resource version.
 pub(super) async fn carry_out(call: &Call, intent: &Intent, options: &Value) -> Result<Outcome> {
     let bucket = call.server.store.bucket(&call.resource.bucket);
     for _ in 0..ATTEMPTS {
@@ -82,7 +82,7 @@ async fn create_instead(call: &Call, intent: &Intent, options: &Value) -> Result
     write::create(call, Proposal { value, origin }, options).await
 }
 
-/// One try. `None` means that the object moved and the change may be tried again.
+/// One attempt. `None` is a conflict that may be retried.
 async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entry>) -> Result<Option<Value>> {
     let old = convert::read(&call.server, &call.resource, entry).await?;
     let (mut value, origin) = match intent {
@@ -109,14 +109,14 @@ fn modified(call: &Call) -> Status {
     )
 }
 
-/// Whether a client wants to change this very state of an object, and no later one.
+/// Whether the client requires the resource version that it sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Insists {
     Yes,
     No,
 }
 
-/// Checks UID and resource version.
+/// Checks the UID and resource version preconditions.
 fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<Insists> {
     let resource = &call.resource;
     let (given, actual) = (object::meta_text(new, "uid"), object::meta_text(old, "uid"));

@@ -1,4 +1,4 @@
-//! `delete` and `deletecollection`: grace, finalizers, propagation.
+//! The verbs `delete` and `deletecollection`: graceful deletion, finalizers, propagation policy.
 
 use cambium_builtin::{Dependents, Termination};
 use cambium_schema::{FieldError, FieldPath};
@@ -16,7 +16,7 @@ use crate::{convert, crd, object};
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// How to delete: the body's `DeleteOptions`, completed by the query.
+/// `DeleteOptions` of the body, with defaults from the query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct DeleteOptions {
     grace: Option<i64>,
@@ -27,7 +27,7 @@ pub(super) struct DeleteOptions {
     raw: Value,
 }
 
-/// What becomes of dependents.
+/// `propagationPolicy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Propagation {
     Background,
@@ -35,7 +35,7 @@ enum Propagation {
     Orphan,
 }
 
-/// Answers with the object while it is still there, or with success.
+/// Deletes an object; responds with the object if it still exists, or with `Success`.
 pub(super) async fn delete(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
     options.warn(call);
@@ -49,7 +49,7 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
     }
 }
 
-/// Deletes whatever is selected, as far as the limit goes, and answers with the list of it.
+/// Deletes the selected objects, up to the limit, and responds with the list of them.
 pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
     options.warn(call);
@@ -64,13 +64,13 @@ pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     present::list(call, page.entries, page.metadata).await
 }
 
-/// What became of an object.
+/// The result of a deletion.
 pub(super) enum Deleted {
     Gone(Value),
     Pending(Value),
 }
 
-/// Deletes one object, or notes that it is to go.
+/// Deletes one object, or sets its `deletionTimestamp`.
 pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<Deleted> {
     let resource = &call.resource;
     let key = object::key(call.namespace(), name);
@@ -134,7 +134,7 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
     }
 }
 
-/// The object with its deletion noted; `None` when nothing keeps it.
+/// The object with `deletionTimestamp` and finalizers set; `None` when it can be removed at once.
 fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     let mut new = old.clone();
     let strategy = call.resource.strategy();
@@ -179,8 +179,8 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     Some(new)
 }
 
-/// The finalizers that carry out what is to become of dependents. Nothing said means: as was said before, or as
-/// the kind has it.
+/// The finalizers after the propagation policy is applied. Without a policy, existing `orphan` and
+/// `foregroundDeletion` finalizers count, then the default of the kind.
 fn next_finalizers(
     old: &Value,
     propagation: Option<Propagation>,
@@ -208,7 +208,7 @@ fn default_propagation(dependents: Dependents) -> Option<Propagation> {
     }
 }
 
-/// Only pods die slowly, and only where somebody has to stop them.
+/// The grace period: only pods have one, and only once they are scheduled to a node.
 fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
     if call.resource.strategy().termination != Termination::GracePeriod {
         return 0;
@@ -242,7 +242,7 @@ impl DeleteOptions {
         Self::parse(&Options::default(), raw)
     }
 
-    /// Reads the options of a body, completed by the query.
+    /// Parses the options of the body, with defaults from the query.
     pub(super) fn parse(query: &Options, raw: Value) -> Result<Self> {
         let raw = if raw.is_null() { json!({}) } else { raw };
         let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
@@ -303,7 +303,7 @@ impl DeleteOptions {
         })
     }
 
-    /// Tells whoever deletes a Job without saying what is to become of its pods.
+    /// Adds a warning when a Job is deleted without a propagation policy.
     fn warn(&self, call: &Call) {
         let dependents = call.resource.strategy().dependents;
         if self.propagation.is_none() && dependents == Dependents::OrphanedWithWarning {
@@ -313,7 +313,7 @@ impl DeleteOptions {
         }
     }
 
-    /// Whether the object is the one that is meant.
+    /// Checks the preconditions.
     pub(super) fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {
         for (label, wanted, field, guess) in [
             ("UID", &self.uid, "uid", "deleted and then recreated"),
@@ -342,7 +342,7 @@ impl DeleteOptions {
     }
 }
 
-/// Options of the wrong type.
+/// Checks the types of the fields.
 fn check_types(raw: &Value) -> Result<()> {
     type Check = fn(&Value) -> bool;
     let fields: [(&str, &str, Check); 5] = [

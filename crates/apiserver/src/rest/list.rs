@@ -1,4 +1,4 @@
-//! `list`: selectors, pages, and lists as of a revision.
+//! The verb `list`: selectors, pagination, and `resourceVersionMatch`.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::status::{Result, Status};
 use crate::store::{Entry, Interest};
 use crate::wire::Response;
 
-/// How long a page token is good for.
+/// Validity of a continue token.
 const TOKEN_SECONDS: i64 = 300;
 
-/// What is selected by a request.
+/// The selectors of a request.
 pub(super) struct Selection {
-    /// What keys begin with: a namespace, or everything.
+    /// The key prefix: a namespace, or empty.
     pub(super) prefix: String,
     labels: LabelSelector,
     fields: FieldSelector,
@@ -54,7 +54,7 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Which events may be about what is selected.
+    /// The events that may concern selected objects.
     pub(super) fn interest(&self) -> Interest {
         let one = self
             .fields
@@ -75,30 +75,30 @@ impl Selection {
     }
 }
 
-/// A page's place: upstream's token, and when it was given out.
+/// A continue token: upstream's fields, and the time of issue.
 #[derive(Debug, Serialize, Deserialize)]
 struct Token {
     v: String,
-    /// The revision of the list; negative when consistency was given up.
+    /// The revision of the list; negative for an inconsistent continuation.
     rv: i64,
     start: String,
     at: i64,
 }
 
-/// Answers with a list.
+/// Responds with a list.
 pub(super) async fn list(call: &Call) -> Result<Response> {
     let page = page(call)?;
     present::list(call, page.entries, page.metadata).await
 }
 
-/// What is shown of a list, or deleted of a collection.
+/// One page of a list.
 pub(super) struct Page {
     pub(super) entries: Vec<Arc<Entry>>,
-    /// The list's own: its revision, and where it goes on.
+    /// The ListMeta: resource version, continue token, remaining item count.
     pub(super) metadata: Map<String, Value>,
 }
 
-/// What a request selects, as far as its limit goes.
+/// The objects that a request selects, up to its limit.
 pub(super) fn page(call: &Call) -> Result<Page> {
     let selection = Selection::of(call)?;
     let options = &call.options;
@@ -148,7 +148,8 @@ pub(super) fn page(call: &Call) -> Result<Page> {
     Ok(cut(call, &selection, entries, revision))
 }
 
-/// Whether the list is to be as of a revision. A page of one has always meant that, from before there was a word for it.
+/// Whether the list must be exactly at a revision: `resourceVersionMatch: Exact`, or the legacy `limit` with a
+/// resource version.
 fn wants_exactly(options: &Options) -> bool {
     let is_given = !matches!(options.resource_version.as_str(), "" | "0");
     match options.resource_version_match.as_str() {
@@ -157,7 +158,7 @@ fn wants_exactly(options: &Options) -> bool {
     }
 }
 
-/// As much as the client wants at once.
+/// Cuts the list at `limit` and adds a continue token.
 fn cut(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u64) -> Page {
     let limit = call.options.limit;
     let mut metadata = Map::new();
@@ -192,7 +193,7 @@ fn cut(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u
     }
 }
 
-/// The combinations that upstream refuses.
+/// Refuses the combinations of options that upstream refuses.
 fn check_options(call: &Call) -> Result<()> {
     let options = &call.options;
     let forbidden = "resourceVersionMatch: Forbidden: resourceVersionMatch";
@@ -259,7 +260,7 @@ fn decode(text: &str) -> Result<Token> {
     }
 }
 
-/// The page is no longer to be had; the rest of the list, as it is now, still is.
+/// 410 for an expired continue token, with a new token for an inconsistent continuation.
 fn expired(call: &Call, start: &str) -> Status {
     let mut status = Status::expired(
         "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",

@@ -1,6 +1,6 @@
-//! How objects travel: which representation a client wants, and how bodies are read and written.
+//! Wire formats: content negotiation, request bodies, response bodies.
 //!
-//! Encodings are in two places: [`Encoding`] (what is spoken) and [`Media`] (what is read).
+//! Encodings are in two places: [`Encoding`] (responses) and [`Media`] (requests).
 
 mod accept;
 mod body;

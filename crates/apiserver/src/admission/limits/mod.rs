@@ -1,4 +1,4 @@
-//! LimitRanges: what containers, pods and claims get when they ask for nothing, and the least and most they may have.
+//! `LimitRanger`: default requests and limits of containers, and bounds for containers, pods and claims.
 
 mod bounds;
 mod defaults;
@@ -11,7 +11,7 @@ use crate::object;
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// Fills in what the containers of a pod left open.
+/// Sets the default requests and limits of a pod's containers.
 pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, object: &mut Value) {
     if limited_as(attributes) == Some(LimitedAs::Pod) {
         for range in ranges(server, attributes) {
@@ -20,7 +20,7 @@ pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, object: &mut
     }
 }
 
-/// Refuses what is below the least or above the most.
+/// Denies resources outside the bounds of a LimitRange.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
     let (Some(object), Some(limited_as)) = (object, limited_as(attributes)) else {
         return Ok(());
@@ -43,7 +43,7 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option
     Ok(())
 }
 
-/// As what this write is bounded by LimitRanges; `None` if it is not.
+/// The type of limits that applies to this write, if any.
 fn limited_as(attributes: &Attributes<'_>) -> Option<LimitedAs> {
     let limited_as = [LimitedAs::Pod, LimitedAs::PersistentVolumeClaim]
         .into_iter()
@@ -68,7 +68,7 @@ fn ranges(server: &Server, attributes: &Attributes<'_>) -> Vec<Value> {
     entries.iter().map(|entry| entry.value()).collect()
 }
 
-/// The limits of a range that are about something.
+/// The limits of a LimitRange with this `type`.
 fn about<'v>(range: &'v Value, kind: &'v str) -> impl Iterator<Item = &'v Value> {
     let limits = object::at(range, "spec.limits").and_then(Value::as_array);
     limits

@@ -1,9 +1,9 @@
-//! Admission by somebody else: Mutating and Validating webhook configurations.
+//! Mutating and validating admission webhooks.
 //!
 //! ```text
-//! hooks   the configurations, parsed once per change of them
-//! wants   does this webhook want this request, and in which version?
-//! review  what is asked and what the answer means
+//! hooks   the configurations, parsed once per change
+//! wants   matches a request against a webhook's rules and match conditions
+//! review  sends the AdmissionReview and reads the response
 //! ```
 
 mod hooks;
@@ -25,7 +25,7 @@ pub(crate) use hooks::Hooks;
 use review::Verdict;
 pub(super) use review::request;
 
-/// Whether there is any mutating webhook.
+/// Whether any mutating webhook exists.
 pub(super) fn any_mutating(server: &Server) -> bool {
     !server.hooks.mutating().is_empty()
 }
@@ -37,7 +37,7 @@ pub(super) struct Called {
     after: Vec<(usize, Option<Value>)>,
 }
 
-/// Lets every mutating webhook change the object.
+/// Calls every matching mutating webhook, one after the other.
 pub(super) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -58,7 +58,7 @@ pub(super) async fn mutate(
     Ok((object, Called { hooks, after }))
 }
 
-/// Lets whoever asked for it see once more what others changed after it.
+/// Reinvokes webhooks with `reinvocationPolicy: IfNeeded` whose object was changed after them.
 pub(super) async fn mutate_again(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -77,7 +77,7 @@ pub(super) async fn mutate_again(
     Ok(object)
 }
 
-/// Calls one mutating webhook, if it wants to be called; the object as it is afterwards.
+/// Calls one mutating webhook if it matches; returns the object after its patch.
 async fn call_mutating(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -103,7 +103,7 @@ async fn call_mutating(
     Ok(Some(Some(changed)))
 }
 
-/// Lets every validating webhook refuse the object.
+/// Calls every matching validating webhook, all in parallel.
 pub(super) async fn validate(
     server: &Server,
     attributes: &Attributes<'_>,

@@ -1,4 +1,4 @@
-//! Does a webhook want a request, and in which version?
+//! Matches a request against a webhook's rules, selectors and `matchConditions`.
 
 use cambium_cel::conditions::Matched;
 use cambium_cel::policies::{Inputs, Variables};
@@ -9,11 +9,11 @@ use super::review;
 use crate::admission::Attributes;
 use crate::admission::authorizer::Asker;
 use crate::admission::matching::Invocation;
-use crate::expensive::{self, Effort};
+use crate::blocking::{self, Effort};
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// How a webhook wants to see a request; `None` when it does not.
+/// The version at which a webhook receives a request; `None` when it does not match.
 pub(super) fn wants(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -35,7 +35,7 @@ pub(super) fn wants(
         authorizer: Some(&asker),
         ..Inputs::default()
     };
-    let matched = expensive::evaluate(Effort::BySize, &[object, attributes.old], || {
+    let matched = blocking::evaluate(Effort::BySize, &[object, attributes.old], || {
         conditions.matches(&Variables::default(), &inputs)
     });
     match matched {

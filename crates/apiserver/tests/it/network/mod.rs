@@ -1,4 +1,4 @@
-//! Strange clients, over real TLS sockets: none of them keeps the server from serving the others.
+//! Misbehaving clients over real TLS sockets do not keep the server from serving others.
 
 mod site;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use site::{Protocol, Site, eventually, parse};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Patience that a test can wait for.
+/// A timeout short enough for a test.
 const SHORT: Duration = Duration::from_millis(200);
 
 fn impatient() -> Patience {
