@@ -1,4 +1,4 @@
-//! The vocabulary of the table: a row, and what sets it apart from the usual one.
+//! Const builders for rows of the resource table.
 
 use cambium_schema::Schema;
 
@@ -11,7 +11,7 @@ use crate::strategy::{
 
 pub(crate) const API_EXTENSIONS: &[&str] = &["api-extensions"];
 
-/// A stored, namespaced resource at version `v1`, printed as upstream prints a kind it knows nothing about.
+/// A stored, namespaced resource at version `v1`, with the default printer columns.
 pub(crate) const fn row(
     group: &'static str,
     kind: &'static str,
@@ -69,7 +69,7 @@ pub(crate) const fn device(
     row("resource.k8s.io", kind, plural, singular, schema)
 }
 
-/// A kind that configures admission policies: out of their reach.
+/// An admission policy kind, to which policies and webhooks do not apply.
 pub(crate) const fn admission_policy(
     kind: &'static str,
     plural: &'static str,
@@ -79,7 +79,7 @@ pub(crate) const fn admission_policy(
     admission_registration(kind, plural, singular, schema).dynamic_admission(DynamicAdmission::Exempt)
 }
 
-/// A kind that configures admission webhooks: out of their reach.
+/// A webhook configuration, to which webhooks do not apply.
 pub(crate) const fn webhook_configuration(
     kind: &'static str,
     plural: &'static str,
@@ -103,7 +103,7 @@ const fn admission_registration(
         .on_write(OnWrite::CompileExpressions)
 }
 
-/// A kind that is answered at once and never stored.
+/// A review: answered at once and never stored.
 pub(crate) const fn review(
     group: &'static str,
     kind: &'static str,
@@ -186,7 +186,7 @@ impl Resource {
         self
     }
 
-    /// A PUT must say which resource version it replaces.
+    /// A PUT must set `resourceVersion`.
     pub(crate) const fn conditional_update(mut self) -> Self {
         self.strategy.allow_unconditional_update = false;
         self
