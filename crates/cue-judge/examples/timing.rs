@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long each measurement takes at least.
+/// Minimum duration of a measurement.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 #[expect(clippy::print_stdout, reason = "the figures are the answer")]
@@ -38,7 +38,7 @@ fn render(program: &Program, input: &Input) -> Data {
         .expect("the inputs are right")
 }
 
-/// The time that one in ten runs stays below: what other programs of the machine take is left out.
+/// The first decile of run times, which excludes most noise of other processes.
 fn fast(mut work: impl FnMut()) -> u128 {
     work();
     let mut taken = Vec::new();

@@ -1,4 +1,4 @@
-//! A limit on how many updaters an object remembers.
+//! Limits the number of Update managers of an object.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::timestamp::Timestamp;
 const MAX_UPDATERS: usize = 10;
 const OLD_UPDATES: &str = "ancient-changes";
 
-/// Merges the oldest updaters of each version into one until there are few enough.
+/// Merges the oldest Update managers of each version into one until the limit is met.
 pub(super) fn cap_updaters(managers: &mut ManagedFields) {
     let updaters = managers
         .entries

@@ -1,4 +1,4 @@
-//! Structs and everything that can be declared in them.
+//! Generates structs and declarations.
 
 use super::{FIELDS, Generator, Name, Need, Shape, Sort, Tree};
 
