@@ -160,7 +160,7 @@ impl FieldManager<'_> {
         Ok(())
     }
 
-    /// The managers before an update: those that the client sent, or the live ones if it sent none.
+    /// The managers before an update: those that the client sent, or the live ones if it sent none or writes a subresource.
     fn managers_of_update(&self, live: &Value, new: &Value) -> ManagedFields {
         let of_live = || ManagedFields::of(live).unwrap_or_default();
         if !self.subresource.is_empty() {

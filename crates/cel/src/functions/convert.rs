@@ -1,4 +1,4 @@
-//! From one type to another.
+//! Type conversions.
 
 use super::Implementation;
 use super::times::{format_duration, parse_duration, parse_timestamp, timestamp};
@@ -126,7 +126,7 @@ fn to_uint<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     }
 }
 
-/// The text that a value is converted to.
+/// Converts a value to a string.
 pub(crate) fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let text = match arguments {
         [value @ Value::String(_)] => return Ok(value.clone()),
@@ -148,7 +148,7 @@ pub(crate) fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
 }
 
 impl Value<'_> {
-    /// The value as errors show it.
+    /// The value as printed in errors.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::String(text) => text.to_string(),

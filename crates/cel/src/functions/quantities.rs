@@ -1,4 +1,4 @@
-//! Quantities: `1.5Gi`, `100m`.
+//! The quantity library: `1.5Gi`, `100m`.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::value::Value;
 /// An amount.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantity {
-    /// In billionths: more exact than quantities are kept.
+    /// In billionths, the precision of quantities.
     amount: i128,
     /// Whether it is written as a whole number: `1000m` is not.
     whole: bool,
