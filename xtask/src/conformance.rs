@@ -67,7 +67,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
         return docs::write(&selection);
     }
     if selection.taken.is_empty() {
-        bail!("no spec that runs has such a name; --list shows those that do");
+        bail!("no selected spec matches; --list prints the selected specs");
     }
     let server = backend.start(program)?;
     let found = suite.run(&selection.taken, &server, processes)?;
@@ -96,7 +96,7 @@ fn conclude(found: &[(String, Outcome)], asked: usize) -> Result<()> {
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     match failed {
-        0 if found.len() < asked => bail!("{} specs did not end", asked - found.len()),
+        0 if found.len() < asked => bail!("{} specs were not completed", asked - found.len()),
         0 => Ok(()),
         1 => bail!("one spec failed"),
         _ => bail!("{failed} specs failed"),

@@ -54,7 +54,7 @@ fn parts(text: &str) -> Result<(&str, &str, &str)> {
         let (table, after) = rest.split_once(END)?;
         Some((before, table, after))
     });
-    parts.context("ARCHITECTURE.md has no place for the table of crates")
+    parts.context("ARCHITECTURE.md has no markers for the table of crates")
 }
 
 fn table(crates: &[Crate]) -> String {

@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         campaigns.retain(|campaign| campaign.test.contains(only));
     }
     if campaigns.is_empty() {
-        bail!("no test makes up scenarios");
+        bail!("no randomized tests found");
     }
     build()?;
     let cores = std::thread::available_parallelism()?.get().min(campaigns.len());

@@ -26,7 +26,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
     writes.extend(aggregation::missing_local(server));
     for answer in server.store.write_all(writes).await {
         if let Err(error) = answer {
-            tracing::error!(%error, "an object of every cluster could not be made");
+            tracing::error!(%error, "failed to create bootstrap object");
         }
     }
     let client = server.loopback("cambium-bootstrap");
@@ -144,7 +144,7 @@ async fn refresh_authentication(server: &Server, client: &Loopback) {
     if let Err(refused) = client.merge_patch(path, &patch).await {
         tracing::error!(
             message = refused.message(),
-            "backends cannot be told whom to believe"
+            "failed to update ConfigMap kube-system/extension-apiserver-authentication"
         );
     }
 }
@@ -168,7 +168,7 @@ async fn make(server: &Server, client: &Loopback, objects: Vec<Missing>) {
                 message,
                 key,
                 bucket = one.bucket,
-                "an object of every cluster could not be made"
+                "failed to create bootstrap object"
             );
         }
     }))

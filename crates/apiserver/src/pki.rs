@@ -13,10 +13,10 @@ use crate::private;
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
     /// The certificate could not be created or parsed.
-    #[error("the certificate is not usable: {0}")]
+    #[error("invalid certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// Not a private key of the expected kind.
-    #[error("the key is not usable")]
+    #[error("invalid private key")]
     Key,
     /// The file could not be read or written.
     #[error("{path}: {source}")]

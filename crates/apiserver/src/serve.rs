@@ -50,7 +50,7 @@ impl Default for Patience {
 
 /// Invalid TLS configuration.
 #[derive(Debug, thiserror::Error)]
-#[error("the server's certificate is not usable: {0}")]
+#[error("invalid serving certificate: {0}")]
 pub struct TlsError(String);
 
 /// The TLS configuration: the serving certificate, and the CA of client certificates.
@@ -107,7 +107,7 @@ pub async fn serve_with(
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Out of file descriptors, most likely: give others the time to close theirs.
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "failed to accept connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -118,7 +118,7 @@ pub async fn serve_with(
         let (acceptor, server, watcher) = (acceptor.clone(), server.clone(), graceful.watcher());
         connections.spawn(async move {
             if let Err(error) = connection(stream, acceptor, server, patience, watcher).await {
-                tracing::debug!(error, "a connection ended early");
+                tracing::debug!(error, "connection closed with error");
             }
         });
     }

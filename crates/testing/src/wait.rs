@@ -33,7 +33,7 @@ pub async fn eventually_some<T, F: Future<Output = Result<Option<T>>>>(
             return Ok(found);
         }
         if tokio::time::Instant::now() > deadline {
-            bail!("{what}: still not so after {PATIENCE:?}");
+            bail!("timed out after {PATIENCE:?} waiting for: {what}");
         }
         tokio::time::sleep(STEP).await;
     }

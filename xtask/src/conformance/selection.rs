@@ -262,7 +262,7 @@ impl Selection {
             }
         }
         if let Some(index) = used.iter().position(|used| !used) {
-            bail!("rule {index} of the selection speaks of no spec");
+            bail!("rule {index} of the selection matches no spec");
         }
         selection.taken.sort_by(|left, right| left.name.cmp(&right.name));
         for names in selection.left_out.values_mut() {

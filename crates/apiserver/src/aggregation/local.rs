@@ -81,7 +81,10 @@ async fn reconcile(server: &Server, client: &Loopback) {
         if let Err(refused) = outcome
             && !matches!(refused.reason(), "AlreadyExists" | "NotFound")
         {
-            tracing::warn!(message = refused.message(), "an APIService could not be kept");
+            tracing::warn!(
+                message = refused.message(),
+                "failed to reconcile local APIService"
+            );
         }
     }
 }

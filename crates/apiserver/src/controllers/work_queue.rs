@@ -227,7 +227,7 @@ pub(crate) async fn run<C: Controller>(
                     controller.outcome(&key, Some(&refused), &mut queue);
                     // A conflict is nobody's business: the next look sees what the other one wrote.
                     if !matches!(refused.code, 404 | 409) {
-                        tracing::debug!(?key, reason = refused.reason(), message = refused.message(), "refused; trying again later");
+                        tracing::debug!(?key, reason = refused.reason(), message = refused.message(), "reconcile failed; requeued with back-off");
                     }
                     queue.failed(&key);
                 }

@@ -151,7 +151,7 @@ async fn write_status(client: &Loopback, crd: &Value) -> bool {
         tracing::warn!(
             crd = object::name(crd),
             message = refused.message(),
-            "the status could not be written"
+            "failed to update the status of a CustomResourceDefinition"
         );
     }
     false
@@ -179,7 +179,7 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     let Some(definition) = Definition::compile(crd, since) else {
         tracing::error!(
             crd = name,
-            "the schema is not structural; its resources are not served"
+            "schema is not structural; resources of the CustomResourceDefinition are not served"
         );
         return;
     };

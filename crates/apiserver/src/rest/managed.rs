@@ -28,7 +28,7 @@ pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) ->
     let manager = call.manager();
     let update = |fields: &FieldManager<'_>, old: Option<&Value>, new: &mut Value| {
         if let Err(error) = fields.update(old, new, &manager) {
-            tracing::warn!(%error, "managed fields could not be updated");
+            tracing::warn!(%error, "failed to update managed fields");
         }
     };
     if !waits_for_webhook(call, [old, Some(new)]) {
@@ -44,7 +44,7 @@ pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) ->
     *new = off_thread(move || {
         books.with(|fields| {
             if let Err(error) = fields.update(old.as_ref(), &mut given, &manager) {
-                tracing::warn!(%error, "managed fields could not be updated");
+                tracing::warn!(%error, "failed to update managed fields");
             }
         });
         given

@@ -79,7 +79,7 @@ impl Engine {
         let loaded = tables.load(u64::MAX)?;
         if let Err(error) = tables.tidy(&loaded) {
             // What is too old was not read and harms nobody. The next write opens the file again.
-            tracing::warn!(%error, "failed to remove the old part of the store's log");
+            tracing::warn!(%error, "failed to compact the store's log");
         }
         shared.start_at(loaded.revision, loaded.compacted);
         let mut buckets: HashMap<Arc<str>, Contents> = HashMap::new();
@@ -147,7 +147,7 @@ impl Engine {
             return self.write_on_a_full_disk(&events, answers);
         }
         if let Err(error) = committed {
-            tracing::error!(%error, "a group of writes failed");
+            tracing::error!(%error, "failed to commit writes");
             let error = WriteError::Storage(error.to_string().into());
             return answers
                 .into_iter()

@@ -42,7 +42,7 @@ impl Queue {
         };
         let thread = std::thread::Builder::new().name("store".to_owned()).spawn(work);
         if let Err(error) = thread {
-            tracing::error!(%error, "the store's thread did not start; writes will fail");
+            tracing::error!(%error, "failed to start the store's writer thread; writes will fail");
         }
         Self::Threaded(sender)
     }

@@ -52,7 +52,7 @@ impl Reserve {
         if let Err(error) = std::fs::remove_file(&self.path)
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, path = %self.path.display(), "failed to remove the file that holds disk space in reserve");
+            tracing::warn!(%error, path = %self.path.display(), "failed to remove the reserved disk space");
         }
     }
 }

@@ -126,7 +126,7 @@ impl Tables {
             result => result?,
         };
         if let Err(error) = reserve.hold() {
-            tracing::warn!(%error, "failed to set disk space aside for deletions when the disk is full");
+            tracing::warn!(%error, "failed to reserve disk space for deletions on a full disk");
         }
         tables.file = Some(path.to_owned());
         tables.reserve = Some(reserve);

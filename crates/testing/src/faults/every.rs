@@ -18,12 +18,10 @@ where
     S: AsyncFnMut(Faults) -> Result<()>,
 {
     let quiet = Faults::counting(filter);
-    run(&mut scenario, &quiet)
-        .await
-        .context("with nothing going wrong")?;
+    run(&mut scenario, &quiet).await.context("without faults")?;
     let calls = quiet.counted();
     if calls.is_empty() {
-        bail!("the scenario makes no call that counts");
+        bail!("the scenario makes no counted call");
     }
     let mut struck = 0;
     for fault in faults {

@@ -201,7 +201,7 @@ async fn a_scenario_that_does_not_is_told_with_call_and_fault() -> Result<()> {
     let error = for_every_call(&Filter::writes(), &Fault::ALL, async |_| Ok(())).await;
     assert_eq!(
         error.unwrap_err().to_string(),
-        "the scenario makes no call that counts"
+        "the scenario makes no counted call"
     );
     Ok(())
 }

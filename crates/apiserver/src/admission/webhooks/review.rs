@@ -58,7 +58,7 @@ pub(super) async fn ask(
             tracing::warn!(
                 webhook = hook.name,
                 why,
-                "a webhook failed and was passed over, as its failurePolicy says"
+                "failed calling webhook; ignored because of failurePolicy: Ignore"
             );
             return Ok(Verdict::Ignored);
         }

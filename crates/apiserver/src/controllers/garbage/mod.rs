@@ -99,7 +99,7 @@ impl Controller for Collector {
             }
             _ => {}
         }
-        tracing::debug!(?object_key, ?plan, "garbage collection");
+        tracing::debug!(?object_key, ?plan, "garbage collector reconciled object");
         Step::act(act::act(
             self.server.clone(),
             self.client.clone(),

@@ -251,7 +251,7 @@ impl Controller for Simulator {
         let now = self.now();
         let plan = self.plan(key, now).unwrap_or_default();
         if !plan.writes.is_empty() {
-            tracing::debug!(?key, writes = plan.writes.len(), "simulation");
+            tracing::debug!(?key, writes = plan.writes.len(), "reconciled workload");
         }
         plan.step(&self.server, &self.clients[&key.kind])
     }
