@@ -222,6 +222,7 @@ where
     };
     options.check_timeout(verb)?;
     let mut user = authenticate(server, caller, request.headers())?;
+    // Before authorization: RBAC and the backend of an aggregated API must read the same path.
     if !request::is_unambiguous(uri.path()) {
         return Err(Status::no_such_path());
     }
@@ -241,7 +242,7 @@ where
         let other = impersonation::become_other(&*server.authorizer, &user, &wanted, &action)?;
         user = Arc::new(other);
     }
-    // Held until the answer is made; what is streamed afterwards needs no seat.
+    // Released when the response is made: a watch keeps its seat only until it starts streaming.
     let _seat = match server.fairness.acquire_seat(&user, &action, classification).await {
         Ok(seat) => seat,
         Err(too_many) => return Ok(too_many.response()),

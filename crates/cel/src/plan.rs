@@ -396,7 +396,7 @@ fn literal(literal: &LiteralValue) -> Value<'static> {
     }
 }
 
-/// Folds a list of constants, except an empty list, which may be an accumulator.
+/// Folds a list literal of constants.
 fn folded_list(items: Vec<(Step, Presence)>) -> Step {
     let constants: Option<Vec<Value<'static>>> = items
         .iter()

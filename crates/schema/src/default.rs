@@ -44,6 +44,8 @@ pub fn default(schema: &Schema, value: &mut Value) {
 pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(fields) => {
+            // As upstream, a null with a default stays: `default` replaces it. One without a default is dropped, so that clients
+            // that send null for unset fields pass validation.
             fields.retain(|name, field| match schema.field(name) {
                 Some(schema) if replaceable(field, schema) => schema.default.is_some(),
                 Some(schema) => {

@@ -91,6 +91,7 @@ pub(crate) async fn mutate(
         tolerations::fill_in(attributes, object);
         storage_classes::fill_in(server, attributes, object);
     }
+    // Built-in plugins first, then policies, then webhooks, as upstream: policies and webhooks see the defaults.
     let (object, applied) = policies::mutate(server, attributes, object).await?;
     let (object, called) = webhooks::mutate(server, attributes, object).await?;
     // Then once more, for those who asked to see what others did after them.
@@ -109,6 +110,7 @@ pub(crate) async fn validate(
     priorities::check(server, attributes, object)?;
     certificates::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
+    // Policies are cheap and in-process; webhooks are called only for requests that all others allow.
     policies::validate(server, attributes, object).await?;
     webhooks::validate(server, attributes, object).await
 }

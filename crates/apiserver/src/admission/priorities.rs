@@ -45,6 +45,7 @@ pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, pod: &mut Va
     if !attributes.concerns(AdmissionPlugin::Priority) || !attributes.subresource.is_empty() {
         return Ok(());
     }
+    // Priority is immutable; clients that update a pod from an old manifest omit it.
     if let Some(old) = attributes.old {
         keep(old, pod);
         return Ok(());

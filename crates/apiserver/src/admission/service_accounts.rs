@@ -69,6 +69,7 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option
 }
 
 fn is_new_pod(server: &Server, attributes: &Attributes<'_>) -> bool {
+    // Without the controllers there is no `default` ServiceAccount, and every pod would be denied.
     server.service_accounts
         && attributes.operation == Operation::Create
         && attributes.subresource.is_empty()

@@ -225,7 +225,7 @@ pub(crate) async fn run<C: Controller>(
                 }
                 Err(refused) => {
                     controller.outcome(&key, Some(&refused), &mut queue);
-                    // A conflict is nobody's business: the next look sees what the other one wrote.
+                    // Conflicts are expected and not logged: the retry observes the concurrent write.
                     if !matches!(refused.code, 404 | 409) {
                         tracing::debug!(?key, reason = refused.reason(), message = refused.message(), "reconcile failed; requeued with back-off");
                     }

@@ -45,7 +45,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
                 withdraw(server, &event.entry.key);
                 server.announce();
                 tokio::spawn(forget(server.clone(), event.entry.clone()));
-                // Names that were taken are free now.
+                // A CRD with a name conflict may get the names that are free now.
                 for entry in definitions.list("").0 {
                     follow(server, &entry).await;
                 }
@@ -53,7 +53,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
         }
         return;
     }
-    // An object of a terminating CRD is gone: perhaps it was the last.
+    // A custom resource of a terminating CRD was deleted: if it was the last, the CRD can be finalized.
     let Some((group, plural)) = event.bucket.split_once('/') else {
         return;
     };
@@ -115,16 +115,16 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
         let is_new = !names::is_true(&crd, "Established");
         let mut next = crd;
         next["status"] = status;
-        // What will be established is served while the disk is still told so: should that fail, the
-        // same decision follows from the CRD again.
+        // Serve the resources before the status is written, so that a client that reads `Established` can use them
+        // at once. If the write fails, the next event of the CRD leads to the same decision.
         if names::is_true(&next, "Established") {
             if is_new {
-                // What an earlier CRD of this name had is nobody's past.
+                // A watch must not see the history of an earlier CRD of the same name.
                 bucket(server, &next).forget(entry.revision);
             }
             publish(server, entry, &next);
         }
-        // The write comes back as an event, with which everything else goes on.
+        // The event of this write continues with publishing and clean-up.
         if write_status(&client, &next).await {
             server.announce();
         }
@@ -146,7 +146,7 @@ async fn write_status(client: &Loopback, crd: &Value) -> bool {
     let Err(refused) = client.update(&path, crd).await else {
         return true;
     };
-    // Somebody else changed it: their event brings us back here.
+    // A conflict means a concurrent write, whose event triggers another attempt.
     if !matches!(refused.reason(), "Conflict" | "NotFound") {
         tracing::warn!(
             crd = object::name(crd),
@@ -164,7 +164,7 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     let known = registry
         .all()
         .find_map(|served| served.custom().filter(|(definition, _)| definition.name == name));
-    // The terminating condition matters to verbs, the rest of the status does not.
+    // Only the condition Terminating matters to the verbs; other status changes must not replace the registry.
     let terminating = names::is_true(crd, "Terminating");
     let same = |definition: &Definition| {
         definition.raw.get("spec") == crd.get("spec") && definition.terminating == terminating
@@ -172,6 +172,7 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     if known.is_some_and(|(definition, _)| same(definition)) {
         return;
     }
+    // A changed spec may have changed the schema: objects written before it must be pruned and defaulted when read.
     let since = match known {
         Some((definition, _)) if definition.raw.get("spec") == crd.get("spec") => definition.since,
         _ => entry.revision,
@@ -194,7 +195,7 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
                 .is_none_or(|(other, _)| other.name != definition.name)
         });
         for served in definition.served() {
-            // Built-in resources are not for a CRD to replace.
+            // A CRD must not replace a built-in resource.
             if registry
                 .find(&served.group, &served.version, &served.plural)
                 .is_none()
@@ -228,7 +229,7 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
             .collect();
         let mut next = crd.clone();
         object::metadata_mut(&mut next).insert("finalizers".to_owned(), json!(finalizers));
-        // A conflict means a newer state, whose event brings us back.
+        // A conflict means a concurrent write, whose event triggers another attempt.
         let _ = client
             .update(&format!("{PATH}/{}", object::name(crd)), &next)
             .await;
@@ -265,7 +266,7 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
             namespace => format!("/namespaces/{namespace}"),
         };
         let path = format!("/apis/{group}/{version}{place}/{plural}/{}", entry.name());
-        // What is already gone, or waits for its finalizers, needs nothing more from us.
+        // Errors are ignored: the object is gone already, or waits for its finalizers.
         let _ = client
             .delete(&path, &json!({"preconditions": {"uid": &*entry.uid}}))
             .await;

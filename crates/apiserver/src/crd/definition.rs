@@ -44,22 +44,15 @@ pub(crate) struct Version {
 impl Definition {
     /// Compiles a CRD that has passed validation; `None` when its schema is not structural.
     pub(crate) fn compile(crd: &Value, since: u64) -> Option<Self> {
-        let text = |value: &Value, path: &str| {
-            object::at(value, path)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let group = text(crd, "spec.group");
-        let kind = text(crd, "spec.names.kind");
+        let (group, kind) = (text_at(crd, "spec.group"), text_at(crd, "spec.names.kind"));
         let versions = object::at(crd, "spec.versions")?.as_array()?;
         let versions = versions
             .iter()
-            .map(|version| Version::compile(version, &group, &kind))
+            .map(|version| Version::compile(version, group, kind))
             .collect::<Option<_>>()?;
         Some(Self {
             name: object::name(crd).to_owned(),
-            group,
+            group: group.to_owned(),
             since,
             versions,
             terminating: false,
@@ -69,25 +62,24 @@ impl Definition {
 
     /// The resources that it defines.
     pub(crate) fn served(self: &Arc<Self>) -> Vec<Served> {
-        let names = self.raw.pointer("/spec/names").cloned().unwrap_or_default();
-        let text = |field: &str| names.get(field).and_then(Value::as_str).unwrap_or_default();
+        let names = self.raw.pointer("/spec/names").unwrap_or(&Value::Null);
+        let name = |field: &str| object::text(names, field);
         let list = |field: &str| -> Vec<String> {
-            let items = names.get(field).and_then(Value::as_array).into_iter().flatten();
+            let items = object::items(names, field).iter();
             items.filter_map(Value::as_str).map(str::to_owned).collect()
         };
-        let namespaced = self.raw.pointer("/spec/scope").and_then(Value::as_str) == Some("Namespaced");
-        let of = |(index, version): (usize, &Version)| Served {
+        let served = |(index, version): (usize, &Version)| Served {
             group: self.group.as_str().into(),
             version: version.name.as_str().into(),
-            kind: text("kind").into(),
-            list_kind: text("listKind").into(),
-            plural: text("plural").into(),
-            singular: text("singular").into(),
+            kind: name("kind").into(),
+            list_kind: name("listKind").into(),
+            plural: name("plural").into(),
+            singular: name("singular").into(),
             short_names: list("shortNames"),
             categories: list("categories"),
-            namespaced,
+            namespaced: text_at(&self.raw, "spec.scope") == "Namespaced",
             api_version: format!("{}/{}", self.group, version.name).into(),
-            bucket: format!("{}/{}", self.group, text("plural")).into(),
+            bucket: format!("{}/{}", self.group, name("plural")).into(),
             stored_as: format!("{}/{}", self.group, self.storage_version()).into(),
             status: version.status,
             scale: version.scale.clone(),
@@ -97,7 +89,7 @@ impl Definition {
             .iter()
             .enumerate()
             .filter(|(_, version)| version.served)
-            .map(of)
+            .map(served)
             .collect()
     }
 
@@ -111,10 +103,7 @@ impl Definition {
 
     /// Prunes and defaults a stored object with the current schema of the version it was stored at.
     pub(crate) fn normalise_stored(&self, object: &mut Value) {
-        let stored = object
-            .get("apiVersion")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let stored = object::text(object, "apiVersion");
         let name = stored.rsplit('/').next().unwrap_or_default();
         if let Some(version) = self.versions.iter().find(|version| version.name == name) {
             version.pipeline.read(object);
@@ -123,53 +112,30 @@ impl Definition {
 
     /// Whether conversion calls a webhook.
     pub(crate) fn converts_by_webhook(&self) -> bool {
-        self.raw
-            .pointer("/spec/conversion/strategy")
-            .and_then(Value::as_str)
-            == Some("Webhook")
+        text_at(&self.raw, "spec.conversion.strategy") == "Webhook"
     }
 }
 
 impl Version {
     fn compile(version: &Value, group: &str, kind: &str) -> Option<Self> {
-        let text = |path: &str| {
-            object::at(version, path)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let flag = |path: &str| {
-            object::at(version, path)
-                .and_then(Value::as_bool)
-                .unwrap_or_default()
-        };
+        let flag = |field: &str| version[field].as_bool().unwrap_or_default();
         let raw_schema = object::at(version, "schema.openAPIV3Schema")
             .cloned()
             .unwrap_or_else(|| json!({"type": "object"}));
+        // The path is only for errors, which validation has reported already.
         let path = FieldPath::new("spec.validation.openAPIV3Schema");
         let pipeline = Pipeline::compile(&raw_schema, &path).ok()?;
-        let name = text("name");
-        let warning = flag("deprecated").then(|| {
-            let own = text("deprecationWarning");
-            if own.is_empty() {
-                format!("{group}/{name} {kind} is deprecated")
-            } else {
-                own
-            }
+        let name = object::text(version, "name").to_owned();
+        let warning = flag("deprecated").then(|| match object::text(version, "deprecationWarning") {
+            "" => format!("{group}/{name} {kind} is deprecated"),
+            warning => warning.to_owned(),
         });
-        let plain = |path: &str| text(path).trim_start_matches('.').to_owned();
-        let scale = object::at(version, "subresources.scale").map(|_| ScalePaths {
-            spec_replicas: plain("subresources.scale.specReplicasPath").into(),
-            status_replicas: plain("subresources.scale.statusReplicasPath").into(),
-            selector: plain("subresources.scale.labelSelectorPath").into(),
+        let scale = object::at(version, "subresources.scale").map(|scale| ScalePaths {
+            spec_replicas: dotted_path(scale, "specReplicasPath").into(),
+            status_replicas: dotted_path(scale, "statusReplicasPath").into(),
+            selector: dotted_path(scale, "labelSelectorPath").into(),
         });
-        let list = |path: &str| {
-            object::at(version, path)
-                .and_then(Value::as_array)
-                .cloned()
-                .unwrap_or_default()
-        };
-        let selectable = list("selectableFields").into_iter();
+        let selectable_fields = object::items(version, "selectableFields").iter();
         Some(Self {
             served: flag("served"),
             storage: flag("storage"),
@@ -177,19 +143,12 @@ impl Version {
             raw_schema,
             status: object::at(version, "subresources.status").is_some(),
             scale,
-            selectable_fields: selectable
-                .filter_map(|field| {
-                    Some(
-                        field
-                            .get("jsonPath")?
-                            .as_str()?
-                            .trim_start_matches('.')
-                            .to_owned(),
-                    )
-                })
+            selectable_fields: selectable_fields
+                .filter(|field| field["jsonPath"].is_string())
+                .map(|field| dotted_path(field, "jsonPath"))
                 .collect(),
             warning,
-            columns: columns::compile(&list("additionalPrinterColumns")),
+            columns: columns::compile(object::items(version, "additionalPrinterColumns")),
             name,
         })
     }
@@ -212,4 +171,16 @@ impl Version {
     pub(crate) fn cells(&self, value: &Value, now: jiff::Timestamp) -> Vec<Value> {
         columns::cells(&self.columns, value, now)
     }
+}
+
+/// The string at a dotted path; empty when it is missing.
+fn text_at<'v>(value: &'v Value, path: &str) -> &'v str {
+    object::at(value, path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// A JSONPath field as a dotted path without the leading dot.
+fn dotted_path(value: &Value, field: &str) -> String {
+    object::text(value, field).trim_start_matches('.').to_owned()
 }

@@ -74,9 +74,11 @@ async fn create_instead(call: &Call, intent: &Intent, options: &Value) -> Result
         }
         _ => return Err(call.not_found()),
     };
+    // Creating by PUT or apply needs the verb `create` beside `update` or `patch`.
     let create = Action::on("create", ResourceAction::of(&call.path));
     require(&*call.server.authorizer, &call.user, &create)?;
-    // As upstream: only what is there is compared with it. So an apply with a version that nothing has creates, and never changes.
+    // As upstream, a resource version is only compared with an existing object. Clients rely on it: an apply with a
+    // version that no object has creates an object, and never changes one.
     let version = object::metadata_mut(&mut value).remove("resourceVersion");
     check_version(version.as_ref().and_then(Value::as_str).unwrap_or_default())?;
     write::create(call, Proposal { value, origin }, options).await
@@ -89,12 +91,12 @@ async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entr
         Intent::Replace(value) => (value.clone(), managed::Origin::Update),
         Intent::Patch(patch) => patch::compute(call, patch, &old).await?,
     };
-    let insists = check_preconditions(call, &mut value, &old)?;
+    let on_conflict = check_preconditions(call, &mut value, &old)?;
     let current = Current { entry, value: old };
     match write::replace(call, current, Proposal { value, origin }, options).await? {
         write::Replaced::Done(value) => Ok(Some(value)),
-        write::Replaced::Changed if insists == Insists::No => Ok(None),
-        write::Replaced::Gone if insists == Insists::No => Ok(None),
+        write::Replaced::Changed if on_conflict == OnConflict::Retry => Ok(None),
+        write::Replaced::Gone if on_conflict == OnConflict::Retry => Ok(None),
         write::Replaced::Changed => Err(modified(call)),
         write::Replaced::Gone => Err(call.not_found()),
     }
@@ -109,15 +111,17 @@ fn modified(call: &Call) -> Status {
     )
 }
 
-/// Whether the client requires the resource version that it sent.
+/// What a concurrent write to the object leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Insists {
-    Yes,
-    No,
+enum OnConflict {
+    /// 409: the client requires the resource version that it sent.
+    Fail,
+    /// Another attempt on the new state.
+    Retry,
 }
 
 /// Checks the UID and resource version preconditions.
-fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<Insists> {
+fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<OnConflict> {
     let resource = &call.resource;
     let (given, actual) = (object::meta_text(new, "uid"), object::meta_text(old, "uid"));
     if call.is_update() && !given.is_empty() && given != actual {
@@ -140,7 +144,7 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<Insi
         }
         "" | "0" => {
             object::metadata_mut(new).insert("resourceVersion".to_owned(), json!(current));
-            Ok(Insists::No)
+            Ok(OnConflict::Retry)
         }
         text => {
             check_version(text)?;
@@ -148,9 +152,11 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<Insi
                 return Err(modified(call));
             }
             let whole = matches!(call.path.subresource.as_str(), "" | "status");
+            // Only a PUT insists on the version that it sent. A patch is computed again from the new state, where a version that
+            // it names no longer matches and conflicts.
             Ok(match call.is_update() && whole {
-                true => Insists::Yes,
-                false => Insists::No,
+                true => OnConflict::Fail,
+                false => OnConflict::Retry,
             })
         }
     }

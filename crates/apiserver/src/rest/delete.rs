@@ -16,7 +16,7 @@ use crate::{convert, crd, object};
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// `DeleteOptions` of the body, with defaults from the query.
+/// `DeleteOptions` of the body, or of the query if there is no body.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct DeleteOptions {
     grace: Option<i64>,
@@ -57,6 +57,7 @@ pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     for entry in &page.entries {
         match delete_one(call, entry.name(), &options).await {
             Ok(_) => {}
+            // Deleted concurrently, which is the goal.
             Err(status) if status.reason == "NotFound" => {}
             Err(status) => return Err(status),
         }
@@ -79,6 +80,8 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
         let missing = || Status::not_found(&resource.group, &resource.plural, name);
         let entry = bucket.get(&key).ok_or_else(missing)?;
         let old = convert::read(&call.server, resource, &entry).await?;
+        // Preconditions come before admission, and both again after a conflict, so that they hold for the state that is
+        // actually deleted.
         options.check(call, name, &old)?;
         let attributes = Attributes {
             operation: Operation::Delete,
@@ -95,8 +98,9 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
         admission::mutate(&call.server, &attributes, None).await?;
         admission::validate(&call.server, &attributes, None).await?;
 
-        let next = marked(call, &old, options);
+        let next = terminating(call, &old, options);
         let put = match &next {
+            // Deleting a terminating object again changes nothing, and is not written.
             Some(value) if *value == old => return Ok(Deleted::Pending(old)),
             Some(value) => Some(
                 convert::settle(&call.server, resource, value.clone())
@@ -127,6 +131,7 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
                     |value| Deleted::Pending(stamp(value)),
                 ))
             }
+            // A delete without preconditions never conflicts: it applies to whatever state there is.
             Err(WriteError::Changed) => continue,
             Err(WriteError::Missing | WriteError::Exists) => Err(missing()),
             Err(WriteError::Storage(why)) => Err(Status::internal(why)),
@@ -135,7 +140,7 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
 }
 
 /// The object with `deletionTimestamp` and finalizers set; `None` when it can be removed at once.
-fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
+fn terminating(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     let mut new = old.clone();
     let strategy = call.resource.strategy();
     if strategy.termination == Termination::Instances {
@@ -147,6 +152,8 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
         default_propagation(strategy.dependents),
     );
     let grace = grace(call, old, options);
+    // The namespace controller removes `spec.finalizers` through `/finalize` once the content is gone; until then a
+    // namespace stays even without metadata.finalizers.
     let has_content = strategy.termination == Termination::SpecFinalizers;
     let held = !finalizers.is_empty() || grace > 0 || has_content && prepare::has_spec_finalizers(old);
     if !held {
@@ -169,6 +176,7 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
             .unwrap_or(now);
         metadata.insert("deletionTimestamp".to_owned(), json!(object::timestamp(at)));
         metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+        // As upstream, the deletion counts as a change of the desired state, which controllers observe.
         if !deleting && let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
             metadata.insert("generation".to_owned(), json!(generation + 1));
         }
@@ -220,6 +228,7 @@ fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .is_empty();
+    // No kubelet would confirm the end of an unscheduled or finished pod, so it is removed at once.
     if unscheduled || matches!(phase, "Succeeded" | "Failed") {
         return 0;
     }
@@ -234,7 +243,7 @@ impl DeleteOptions {
         if call.body.is_empty() {
             return Self::parse(&call.options, json!({}));
         }
-        // A body speaks for itself: what the query says is not added to it.
+        // As upstream, query parameters are ignored if there is a body.
         let media = wire::Media::of(call.content_type.as_deref())?;
         let raw = wire::decode(media, &call.body)
             .map_err(Status::bad_request)?
@@ -242,7 +251,7 @@ impl DeleteOptions {
         Self::parse(&Options::default(), raw)
     }
 
-    /// Parses the options of the body, with defaults from the query.
+    /// Parses the options of a body; `query` has those of a request without a body.
     pub(super) fn parse(query: &Options, raw: Value) -> Result<Self> {
         let raw = if raw.is_null() { json!({}) } else { raw };
         let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");

@@ -17,6 +17,7 @@ pub(super) async fn get(call: &Call) -> Result<Response> {
 /// Fails if the client requests a resource version that is not reached yet.
 pub(super) fn not_ahead_of(call: &Call) -> Result<()> {
     match call.options.resource_version.as_str() {
+        // `0` means any version; every read is of the latest one here.
         "" | "0" => Ok(()),
         text => known_version(call, text).map(|_| ()),
     }

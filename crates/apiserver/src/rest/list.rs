@@ -118,6 +118,8 @@ pub(super) fn page(call: &Call) -> Result<Page> {
         let token = decode(&options.continue_token)?;
         let consistent = u64::try_from(token.rv).ok();
         let age = call.server.sources.now().as_second().saturating_sub(token.at);
+        // etcd compacts after five minutes, so upstream's tokens expire by then; clients must see that here, too, even if the
+        // log still has the revision.
         let fresh = age <= TOKEN_SECONDS;
         match consistent {
             Some(revision) => match bucket.list_at(revision, &selection.prefix, &token.start) {
@@ -141,6 +143,8 @@ pub(super) fn page(call: &Call) -> Result<Page> {
             })?;
         (entries, revision)
     } else {
+        // There is no watch cache that could lag behind: `resourceVersion=0` (any version) and an unset one (the most
+        // recent) both read the latest state. A newer version than ours is an error, so that a client never goes back in time.
         not_ahead_of(call)?;
         let (entries, newest) = bucket.list(&selection.prefix);
         (entries, current.max(newest))
@@ -183,6 +187,7 @@ fn cut(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u
     if let Some(last) = last.filter(|_| seen < total) {
         let token = encode(call, i64::try_from(revision).unwrap_or(i64::MAX), &last);
         metadata.insert("continue".to_owned(), json!(token));
+        // With a selector, the number of remaining matches is unknown, and upstream leaves the field unset.
         if selection.is_everything() {
             metadata.insert("remainingItemCount".to_owned(), json!(total - seen));
         }

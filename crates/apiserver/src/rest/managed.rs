@@ -27,10 +27,13 @@ pub(super) enum Origin {
 pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) -> Result<()> {
     let manager = call.manager();
     let update = |fields: &FieldManager<'_>, old: Option<&Value>, new: &mut Value| {
+        // As upstream, a write never fails because of managed fields: the object is stored without them.
         if let Err(error) = fields.update(old, new, &manager) {
             tracing::warn!(%error, "failed to update managed fields");
         }
     };
+    // Entries of another API version may need the conversion webhook, which `cambium-apply` calls synchronously: that must
+    // not block an async worker.
     if !waits_for_webhook(call, [old, Some(new)]) {
         Books::of(call).with(|fields| update(fields, old, new));
         return Ok(());

@@ -58,7 +58,7 @@ fn record_requester(call: &Call, value: &mut Value) {
     }
 }
 
-/// Updates fields derived from those that admission may have changed: the QoS class of pods.
+/// Sets what depends on fields that admission may have changed: `generation` of updates, the QoS class of new pods.
 pub(super) fn after_admission(call: &Call, value: &mut Value, old: Option<&Value>) {
     match old {
         Some(old) => count_change(call, value, old),
@@ -83,6 +83,8 @@ fn generate_name(call: &Call, value: &mut Value) {
 pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
     let resource = &call.resource;
     match call.path.subresource.as_str() {
+        // Fields that a request does not write are ignored, not refused: clients send the whole object to the main resource
+        // and to `/status`.
         "status" => only_status(resource, new, old),
         "approval" => only_conditions(resource, new, old),
         "resize" => only_resources(resource, new, old),
@@ -101,6 +103,7 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
+        // A client that sets a deletion timestamp is not ignored but refused: validation compares it with the stored one.
         let restored = before
             .get(field)
             .or_else(|| metadata.get(field).filter(|_| field.starts_with("deletion")));
@@ -132,6 +135,7 @@ fn count_change(call: &Call, new: &mut Value, old: &Value) {
     let annotated = generation == Generation::SpecAndAnnotations
         && call.path.subresource.is_empty()
         && object::metadata(new).get("annotations") != object::metadata(old).get("annotations");
+    // Counted after admission, which may have changed the spec.
     if annotated || wanted(resource, new) != wanted(resource, old) {
         let generation = object::generation(old) + 1;
         object::metadata_mut(new).insert("generation".to_owned(), json!(generation));

@@ -103,6 +103,8 @@ fn start(call: &Call) -> Result<Start> {
             marked: options.allow_bookmarks,
         }),
         (Some(false), "" | "0") => Ok(Start::Now),
+        // Without a resource version, a watch begins with synthetic ADDED events. Their end is only marked for clients that
+        // request `sendInitialEvents`: others would not expect the annotated bookmark.
         (None, "" | "0") => Ok(Start::State { marked: false }),
         (_, text) => text
             .parse()
@@ -119,6 +121,7 @@ fn timeout(call: &Call) -> Duration {
         .unwrap_or_else(|| {
             let mut bytes = [0; 2];
             (call.server.sources.entropy)(&mut bytes);
+            // Random, so that watches that were opened together do not all reconnect together.
             SHORTEST + u64::from(u16::from_le_bytes(bytes)) % SHORTEST
         });
     Duration::from_secs(seconds.min(7 * 24 * 3600))
@@ -216,6 +219,7 @@ impl Watcher {
                 Ok(events) if events.is_empty() => {
                     self.cursor = self.cursor.max(current);
                     match std::mem::take(&mut self.bookmark_due) {
+                        // Without news, a bookmark would only repeat the version of the last event.
                         true if self.cursor > self.sent_up_to => self.bookmark(Value::Null),
                         _ => self.wait().await,
                     }
@@ -300,6 +304,7 @@ impl Watcher {
     }
 
     fn expire(&mut self, oldest: u64) {
+        // The response has begun with 200, so an expired version is reported in the stream; client-go then relists.
         let status = Status::expired(format!("too old resource version: {} ({oldest})", self.cursor));
         self.fail(&status);
     }

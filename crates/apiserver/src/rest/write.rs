@@ -79,6 +79,8 @@ async fn accept(call: &Call, old: Option<&Value>, proposal: Proposal, options: &
         None => prepare::for_create(call, &mut value),
         Some(old) => prepare::for_update(call, &mut value, old),
     }
+    // After `prepare` has restored fields that this request cannot change, so that only effective changes take
+    // ownership. Server-side apply has updated managed fields already.
     if let managed::Origin::Update = origin {
         managed::record(call, old, &mut value).await?;
     }
@@ -102,10 +104,14 @@ async fn accept(call: &Call, old: Option<&Value>, proposal: Proposal, options: &
     let mut value = run_mutating_admission(call, &attributes, value).await?;
     prepare::after_admission(call, &mut value, old);
 
+    // After mutating admission, or a webhook could add rules that the writer does not hold.
     checks::check_grants(call, &value, old)?;
+    // Before validation, as upstream's BeginCreate: validation sees the allocated values. If the write is refused, the
+    // reservation is dropped and the values are free again.
     let addresses = checks::allocate(call, &mut value, old)?;
     checks::validate(call, &value, old)?;
     admission::validate(&call.server, &attributes, Some(&value)).await?;
+    // Last, as in upstream's plugin order: a write that is refused for another reason must not reserve quota.
     let quota = quota::charge(&call.server, &attributes, &value)?;
     Ok(Accepted {
         value,
@@ -116,6 +122,7 @@ async fn accept(call: &Call, old: Option<&Value>, proposal: Proposal, options: &
 
 /// Runs mutating admission; prunes and defaults the object if it was changed.
 async fn run_mutating_admission(call: &Call, attributes: &Attributes<'_>, object: Value) -> Result<Value> {
+    // The copy is only needed to detect changes of webhooks and policies; built-in plugins keep objects in shape.
     let before = admission::may_change(&call.server).then(|| object.clone());
     let mut object = admission::mutate(&call.server, attributes, Some(object))
         .await?
@@ -123,6 +130,7 @@ async fn run_mutating_admission(call: &Call, attributes: &Attributes<'_>, object
     if let Some(before) = before.filter(|before| *before != object) {
         identity::in_place(call, &mut object)?;
         intake::normalise(&call.resource, &mut object);
+        // A webhook that does not know managedFields may corrupt them; as upstream, the old ones are kept then.
         managed::restore_if_broken(&before, &mut object);
     }
     Ok(object)
@@ -136,6 +144,7 @@ async fn insert(call: &Call, accepted: Accepted) -> Result<Value> {
     let taken =
         |value: &Value| Status::already_exists(&resource.group, &resource.plural, object::name(value));
     let key = object::key(call.namespace(), object::name(&value));
+    // A dry run never reaches the store, so it checks for an existing object itself.
     if call.options.dry_run {
         return match call.server.store.bucket(&resource.bucket).get(&key) {
             Some(_) => Err(taken(&value)),
@@ -162,9 +171,12 @@ async fn insert(call: &Call, accepted: Accepted) -> Result<Value> {
 /// Stores the new state, or removes a deleted object whose last finalizer is gone.
 async fn exchange(call: &Call, current: Current<'_>, accepted: Accepted) -> Result<Replaced> {
     let Accepted { mut value, .. } = accepted;
+    // A no-op update is not written: the resource version stays and watchers get no event. New timestamps of managed
+    // fields alone do not count, or controllers that apply unchanged configurations would trigger each other.
     if managed::same_but_for_times(&value, &current.value) {
         return Ok(Replaced::Done(current.value));
     }
+    // Removing the last finalizer of a deleted object deletes it in the same write.
     let draft = match prepare::is_finished(call, &value) {
         true => None,
         false => {
@@ -197,6 +209,7 @@ async fn exchange(call: &Call, current: Current<'_>, accepted: Accepted) -> Resu
 
 fn check_size(draft: &Draft) -> Result<()> {
     match draft.len() > OBJECT_LIMIT {
+        // etcd's error, which upstream passes through without a reason.
         true => Err(Status::unexplained("etcdserver: request is too large")),
         false => Ok(()),
     }

@@ -28,6 +28,7 @@ pub(super) fn cap_updaters(managers: &mut ManagedFields) {
         if count <= MAX_UPDATERS {
             return;
         }
+        // Per API version, as fields of different versions cannot be merged into one set.
         let bucket = ManagerId::updater(OLD_UPDATES, &id.api_version, "");
         let Some(first) = first_of_version.get(&id.api_version).cloned() else {
             first_of_version.insert(id.api_version.clone(), id);
@@ -36,7 +37,7 @@ pub(super) fn cap_updaters(managers: &mut ManagedFields) {
         let Some(mut newest) = managers.remove(&id) else {
             continue;
         };
-        // A bucket from before is newer than the first, which then stays by itself.
+        // An existing bucket is newer than the first entry, which then stays separate.
         let first_stays = first != bucket && id != bucket && managers.get(&bucket).is_some();
         let older = if first_stays {
             None

@@ -101,7 +101,8 @@ impl FieldManager<'_> {
             .pointer("/metadata/uid")
             .is_some_and(|uid| uid.as_str().is_some_and(|uid| !uid.is_empty()));
         if managers.entries.is_empty() && is_stored {
-            // Nobody asked for bookkeeping when the object was made, or somebody asked to end it.
+            // The object was created before managed fields were tracked, or a client has reset them: upstream does not
+            // start tracking with an update.
             return Ok(());
         }
         self.update_managers(&live, new, managers, manager)?.store(new);
@@ -119,6 +120,8 @@ impl FieldManager<'_> {
         let live = live.map_or_else(|| self.blank(), Cow::Borrowed);
         let mut managers = ManagedFields::of(&live)?;
         self.check_config(config)?;
+        // Existing fields of an object without managers get an owner, so that an apply conflicts with them instead of silently
+        // taking them over.
         if managers.entries.is_empty() {
             managers = self
                 .update_managers(&self.blank(), &live, managers, BEFORE_FIRST_APPLY)
@@ -170,6 +173,7 @@ impl FieldManager<'_> {
             return ManagedFields::default();
         }
         match ManagedFields::of(new) {
+            // An absent or unreadable list is no reset: clients that drop unknown fields must not drop the ownership of others.
             Ok(managers) if !managers.entries.is_empty() => managers,
             _ => of_live(),
         }
@@ -186,8 +190,10 @@ impl FieldManager<'_> {
             .versions
             .type_of(self.api_version)
             .ok_or_else(|| UpdateError::NoType(kind_of(new)))?;
+        // Stored objects may have duplicate list items from before a list became a map; only apply refuses them.
         typed::validate(ty, new, Duplicates::Allowed).map_err(typed_error("new", new))?;
         typed::validate_beside(ty, live, new).map_err(typed_error("live", live))?;
+        // A CRD's schema may have changed between granular and atomic since the fields were recorded.
         follow_schemas(self.versions, &mut managers);
         let change = Change {
             versions: self.versions,
@@ -211,6 +217,7 @@ impl FieldManager<'_> {
         if !fields.is_empty() {
             let id = ManagerId::updater(name_or_unknown(manager), self.api_version, self.subresource);
             let fields = match managers.remove(&id) {
+                // An update never gives up fields of its own manager: it only adds those that it changes.
                 Some(previous) => fields.union(&previous.fields),
                 None => fields,
             };

@@ -64,6 +64,7 @@ impl Change<'_> {
                 seen.extend(self.see(&entry.api_version)?);
             }
             let Some(seen) = seen.iter().find(|seen| seen.api_version == entry.api_version) else {
+                // A manager of a version that is no longer served cannot be converted, and loses its fields, as upstream.
                 gone.push(entry.id.clone());
                 continue;
             };
@@ -100,6 +101,7 @@ impl Change<'_> {
         let (Some((ty, old)), Some((_, new))) = (old, new) else {
             return Ok(None);
         };
+        // Fields that this request cannot change must not cause conflicts or take ownership.
         let comparison = typed::compare(ty, &old, &new)?.excluding(self.reset_fields);
         let changed = comparison.modified.union(&comparison.added);
         Ok(Some(Seen {

@@ -32,6 +32,7 @@ pub(super) fn prune(
     };
     let last_fields = with_named_fields(Some(ty), &last.fields);
     let pruned = typed::remove(ty, &seen, &last_fields);
+    // In the version in which the applier recorded its fields; other managers may have recorded theirs in other versions.
     let pruned = add_back_owned(versions, &seen, pruned, &last.api_version, managers);
     let pruned = match versions.see(Cow::Owned(pruned), &last.api_version) {
         Some((_, pruned)) => add_back_dangling(ty, &seen, &pruned, &last_fields),

@@ -76,6 +76,7 @@ impl CompiledRules {
     /// As [`CompiledRules::validate`], with ratcheted failures, and paths relative to `at`.
     pub fn judge(&self, new: &Json, old: Option<&Json>, at: &FieldPath) -> Judgement {
         let mut judge = Judge {
+            // One budget for all rules of an object, as upstream: rules after the one that exceeds it are not run.
             budget: RULES_BUDGET,
             judgement: Judgement::default(),
         };
@@ -161,6 +162,7 @@ impl Judge {
             }
             Some(Ok(program)) => program,
         };
+        // A transition rule does not apply where no old value correlates: on create, and for new list items.
         if rule.uses_old() && old.is_none() && !rule.old_is_optional() {
             return ControlFlow::Continue(());
         }

@@ -98,6 +98,7 @@ async fn call_mutating(
         return Ok(Some(object.clone()));
     };
     let changed = review::patched(hook, seen, &patch)?;
+    // A webhook sees the object at the version that its rules match, and its patch applies to that version.
     let mut changed = invocation.take_back(server, resource, changed).await?;
     resource.default(&mut changed);
     Ok(Some(Some(changed)))

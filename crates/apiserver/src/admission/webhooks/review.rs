@@ -27,6 +27,7 @@ pub(super) async fn ask(
     object: Option<&Value>,
     old: Option<&Value>,
 ) -> Result<Verdict> {
+    // As upstream, the dry run is refused rather than the webhook skipped: its answer would be missing from the result.
     if attributes.dry_run && hook.has_side_effects {
         return Err(Status::bad_request(format!(
             "admission webhook {:?} does not support dry run",

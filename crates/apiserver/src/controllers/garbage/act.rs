@@ -58,6 +58,7 @@ pub(super) async fn act(
                 let changed = client.merge_patch(&path, &json!({"metadata": metadata})).await?;
                 version = object::meta_text(&changed, "resourceVersion").to_owned();
             }
+            // Owners may have changed since the decision: then the resource version conflicts, and the object is reconciled again.
             let preconditions = json!({"uid": entry.uid, "resourceVersion": version});
             let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions, "propagationPolicy": propagation});
             forgive_absence(client.delete(&path, &options).await)

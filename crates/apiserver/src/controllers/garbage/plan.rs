@@ -73,6 +73,7 @@ pub(super) enum Plan {
 /// Decides on the action for an object.
 pub(super) fn plan(observed: &Observed) -> Plan {
     match observed.state {
+        // It is being deleted already; the owner of its finalizer acts next.
         State::Leaving => Plan::Keep,
         State::OrphansDependents if observed.dependents.is_empty() => Plan::RemoveFinalizer(ORPHAN),
         State::OrphansDependents => Plan::Orphan(
@@ -110,6 +111,7 @@ fn collect(observed: &Observed) -> Plan {
     if observed.owners.is_empty() {
         return Plan::Keep;
     }
+    // Deleting by mistake cannot be undone: while the kind of an owner is not served, the object stays.
     if with(Standing::Unknown).next().is_some() {
         return Plan::KeepUnverified;
     }
@@ -126,6 +128,8 @@ fn collect(observed: &Observed) -> Plan {
             Plan::DropOwners(gone)
         };
     }
+    // The last living owner waits for its dependents, so this object is deleted in the foreground, too, and its own
+    // dependents before it.
     if waiting > 0 && !observed.dependents.is_empty() {
         let unblock = observed
             .dependents
@@ -137,6 +141,7 @@ fn collect(observed: &Observed) -> Plan {
         };
     }
     let has = |finalizer: &str| observed.finalizers.iter().any(|one| one == finalizer);
+    // A policy that was chosen before by finalizers is kept.
     let propagation = match () {
         () if has(ORPHAN) => "Orphan",
         () if has(FOREGROUND) => "Foreground",

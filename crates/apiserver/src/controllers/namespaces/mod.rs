@@ -203,6 +203,7 @@ async fn act(
     }
     if let Some(finalizers) = plan.finalizers {
         let mut finalized = namespace;
+        // Unconditional, as writing the conditions has changed the resource version.
         object::metadata_mut(&mut finalized).remove("resourceVersion");
         finalized["spec"] = if finalizers.is_empty() {
             json!({})
