@@ -1,4 +1,4 @@
-//! `for`, `if` and `let` clauses, and the lists that hold them.
+//! Comprehensions: `for`, `if` and `let` clauses, in structs and lists.
 
 use super::Machine;
 use super::error::Error;
@@ -13,7 +13,7 @@ use crate::program::symbols::Label;
 type Elements<'p> = (Vec<Conjunct<'p>>, Option<Conjunct<'p>>);
 
 impl<'p> Machine<'p> {
-    /// The environments in which a comprehension's body is yielded. All or nothing.
+    /// The environments for each yield of a comprehension; all or none.
     pub(super) fn yields(
         &mut self,
         comprehension: &'p ComprehensionExpr,

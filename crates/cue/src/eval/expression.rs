@@ -1,4 +1,4 @@
-//! Expressions that are computed: operators, interpolation, indexing, calls.
+//! Evaluates expressions: operators, interpolation, indexing, calls.
 
 use super::Machine;
 use super::budget::CONJUNCT;
@@ -13,7 +13,7 @@ use crate::eval::builtin::{Builtin, Run};
 use crate::program::ir::{Expr, ExprKind, Part, Position, SliceExpr};
 use crate::program::symbols::Label;
 
-/// What an expression evaluates to.
+/// The result of an expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Scalar(Scalar),

@@ -1,4 +1,4 @@
-//! Values and errors as a person reads them.
+//! Formats values and errors for messages.
 
 use super::Machine;
 use super::error::{Bottom, Code, Error, Reason};
@@ -27,7 +27,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What is known of a node, briefly.
+    /// A short description of a node.
     pub(crate) fn show(&self, node: NodeId) -> String {
         let mut shown = self.show_to(node, SHOWN_DEPTH, &Cell::new(SHOWN_LENGTH));
         if shown.len() > SHOWN_LENGTH {

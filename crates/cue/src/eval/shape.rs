@@ -1,4 +1,4 @@
-//! Values one level at a time, for those who merge them by rules of their own.
+//! Shallow views of values, for callers that merge them by their own rules.
 
 use super::instance::{Instance, Lookup};
 use super::node::Source;
@@ -11,7 +11,7 @@ use crate::program::symbols::Label;
 /// The form of a value at its own level. Defaults are not taken.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// Wrong, or not known yet.
+    /// An error, or incomplete.
     Failed(Diagnostic),
     /// Null, a boolean, a number or a string.
     Scalar(Data),

@@ -1,4 +1,4 @@
-//! Unification: a node's conjuncts become what is known of it.
+//! Unification of a node's conjuncts.
 
 use super::Machine;
 use super::atom::{Atom, Bound, Conflict};
@@ -181,7 +181,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Checks what can only be checked when everything is there.
+    /// Final checks after all conjuncts are unified.
     fn finish(&mut self, id: NodeId) {
         if self.failed(id) {
             return;

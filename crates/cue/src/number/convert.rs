@@ -1,4 +1,4 @@
-//! To and from the numbers of Rust.
+//! Conversion to and from Rust's numbers.
 
 use super::decimal::{Decimal, power_of_ten};
 use super::{Number, NumberKind, Repr};

@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(decoded_len(8), 6);
     }
 
-    /// Figures seen from Go's cue v0.14.1.
+    /// Expected values are from Go's cue v0.14.1.
     #[test]
     fn where_text_is_wrong() {
         for (text, at) in [

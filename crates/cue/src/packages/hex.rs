@@ -85,7 +85,7 @@ mod tests {
         assert_eq!((encoded_len(3), decoded_len(7)), (6, 3));
     }
 
-    /// Figures seen from Go's cue v0.14.1.
+    /// Expected values are from Go's cue v0.14.1.
     #[test]
     fn what_is_wrong_with_a_text() {
         assert_eq!(

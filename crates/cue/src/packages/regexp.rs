@@ -12,7 +12,7 @@ pub struct Pattern {
     regex: Regex,
     /// The names of its groups; the first stands for the whole match and has none.
     names: Vec<Option<String>>,
-    /// What it costs to match one byte, at worst, compared with the smallest of patterns.
+    /// The worst-case cost of matching a byte, relative to the smallest patterns.
     width: u64,
     size: usize,
 }
@@ -28,7 +28,7 @@ const SIZES: [(usize, u64); 6] = [
     (10 << 20, 320),
 ];
 
-/// How many bytes behind a match are looked at in a step by the smallest of patterns.
+/// Bytes that the smallest patterns search per evaluation step.
 const SEARCHED: u64 = 4096;
 
 /// What a pattern takes in memory of which matching never costs much more than reading.
@@ -69,17 +69,17 @@ impl Pattern {
         }
     }
 
-    /// What it takes in memory, at most.
+    /// The maximum memory of the compiled pattern.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// How many steps of an evaluation compiling it counts for.
+    /// The evaluation steps of compiling it.
     pub(crate) fn compilation(&self) -> u64 {
         self.width * 100
     }
 
-    /// How many steps of an evaluation matching a text of this length counts for.
+    /// The evaluation steps of matching a text of this length.
     pub(crate) fn weight(&self, length: usize) -> u64 {
         let long = length.saturating_sub(SHORT) as u64;
         let worst = match self.size {
@@ -89,7 +89,7 @@ impl Pattern {
         self.reading(length).saturating_add(worst)
     }
 
-    /// How many steps it counts for if matching is no more than reading.
+    /// The evaluation steps if matching is as cheap as reading.
     pub(crate) fn reading(&self, length: usize) -> u64 {
         self.width.saturating_mul(length as u64) / 16
     }

@@ -234,7 +234,7 @@ pub(crate) struct FieldExpr {
     pub position: Position,
 }
 
-/// How much of a field there is, from most to least.
+/// The presence of a field, from most to least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Presence {
     Member,

@@ -1,4 +1,4 @@
-//! Syntax trees to programs: every name resolved, once.
+//! Compiles syntax trees to programs with resolved names.
 
 mod expressions;
 pub(crate) mod ir;
@@ -41,13 +41,13 @@ impl Program {
     }
 }
 
-/// How many regular expressions a program keeps compiled.
+/// Maximum number of cached regular expressions.
 const MAXIMUM_REGEXES: usize = 64;
 
-/// Regular expressions that take more are compiled anew by each evaluation.
+/// Maximum size of a cached regular expression; larger ones are compiled by each evaluation.
 const LARGEST_REGEX: usize = 128 << 10;
 
-/// What the text may assume, and how strictly it is read.
+/// Options of compilation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CompileOptions<'a> {
     /// Names that the evaluation will inject at the top, so that the text may use them without declaring them.

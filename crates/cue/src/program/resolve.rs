@@ -1,4 +1,4 @@
-//! Names to places.
+//! Name resolution.
 
 use super::CompileOptions;
 use super::ir::{
@@ -54,7 +54,7 @@ pub(super) fn resolve(
     }
 }
 
-/// What is known while names are resolved.
+/// The state of name resolution.
 pub(super) struct Resolver<'a> {
     sources: &'a [Source],
     source: usize,

@@ -1,4 +1,4 @@
-//! What names mean where.
+//! Scopes and bindings.
 
 use crate::program::symbols::{Label, Symbol};
 use crate::source::Span;

@@ -1,7 +1,7 @@
 //! The syntax tree of a CUE file.
 //!
-//! It borrows from the text what stands there as such: names, comments, strings without escapes. Expressions are moved a
-//! lot while they are read, so what is large stands behind a box.
+//! It borrows names, comments and strings without escapes from the text. Expressions are moved a lot while parsing, so
+//! large variants are boxed.
 
 use crate::number::Number;
 use crate::source::Span;

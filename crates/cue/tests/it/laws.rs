@@ -1,4 +1,4 @@
-//! Laws of the language that need no oracle, on generated values.
+//! Property tests of the language on generated values, without an oracle.
 
 use cambium_cue::Data;
 use cambium_cue_judge::{Answer, generate, json, ours};

@@ -1,4 +1,4 @@
-//! RE2's syntax to that of the `regex` crate.
+//! Translates RE2 syntax to that of the `regex` crate.
 //!
 //! They differ in what is literal (`{`, `[` in a class), what is ASCII (`\d`, `\w`, `\s`, `\b`), what is refused
 //! (`a**`, `(?x)`), and in escapes (`\Q…\E`, octal). The pattern is read once, checked as RE2 does, and written anew.
@@ -13,7 +13,7 @@ pub(super) struct Translated {
     pub(super) names: Vec<Option<String>>,
 }
 
-/// What is wrong with a pattern, in Go's words, and which part of it.
+/// A pattern error with Go's message, and the offending part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("error parsing regexp: {reason}: `{part}`")]
 pub(super) struct InvalidPattern {

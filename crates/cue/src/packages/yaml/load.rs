@@ -1,4 +1,4 @@
-//! YAML to values.
+//! Reads YAML.
 
 use super::resolve::{Kind, is_not_finite, resolve};
 use crate::data::Data;

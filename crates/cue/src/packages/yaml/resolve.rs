@@ -1,4 +1,4 @@
-//! What a plain scalar is.
+//! Resolves the type of plain scalars.
 
 use crate::packages::strconv;
 use regex::Regex;

@@ -1,4 +1,4 @@
-//! Who gets which comment.
+//! Attaches comments to declarations.
 //!
 //! A declaration takes the comments above it and the one at the end of its line. What is left inside it (before a
 //! closing bracket, between a label and its value) goes to the nearest declaration before or around it.

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Parses expressions.
 
 use super::literals::text_of;
 use super::{Parsed, Parser};

@@ -1,8 +1,8 @@
-//! Tokens to tree.
+//! The parser.
 //!
-//! A problem in a declaration is reported once; parsing goes on with the next declaration. The state that all of the
-//! grammar shares is here; the grammar is in `file`, `declarations`, `labels`, `expressions`, `lists` and `literals`, and
-//! the rules for who gets a comment in `comments`.
+//! A problem in a declaration is reported once; parsing continues with the next declaration. The shared state is here; the
+//! grammar is in `file`, `declarations`, `labels`, `expressions`, `lists` and `literals`, and the attachment of comments
+//! in `comments`.
 
 mod comments;
 mod declarations;

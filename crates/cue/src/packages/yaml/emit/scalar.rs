@@ -1,4 +1,4 @@
-//! How strings are written.
+//! Styles of YAML strings.
 
 use crate::packages::yaml::resolve::{Kind, resolve};
 use regex::Regex;
