@@ -15,7 +15,7 @@ pub(crate) use template::{ObjectTemplate, TIME, UID};
 
 /// The endpoint of the Service `kubernetes`. A server in a process has no address, and Endpoints may not name a loopback
 /// one; TEST-NET-1 is reserved for documentation, so no real host has this address.
-const STAND_IN: (&str, u16) = ("192.0.2.1", 6443);
+const PLACEHOLDER_ENDPOINT: (&str, u16) = ("192.0.2.1", 6443);
 
 /// Creates the bootstrap objects that are missing: RBAC roles and bindings, flow schemas and priority levels,
 /// APIServices, namespaces, the ServiceCIDR, the Service `kubernetes` with its endpoints, the system priority classes.
@@ -59,7 +59,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 443}]},
         }),
     };
-    let port = json!([{"name": "https", "port": STAND_IN.1, "protocol": "TCP"}]);
+    let port = json!([{"name": "https", "port": PLACEHOLDER_ENDPOINT.1, "protocol": "TCP"}]);
     let endpoints = Missing {
         bucket: "/endpoints",
         key: "default/kubernetes".to_owned(),
@@ -68,7 +68,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
             "apiVersion": "v1", "kind": "Endpoints",
             "metadata": {"name": "kubernetes", "namespace": "default",
                 "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
-            "subsets": [{"addresses": [{"ip": STAND_IN.0}], "ports": port}],
+            "subsets": [{"addresses": [{"ip": PLACEHOLDER_ENDPOINT.0}], "ports": port}],
         }),
     };
     let slice = Missing {
@@ -80,7 +80,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
             "metadata": {"name": "kubernetes", "namespace": "default",
                 "labels": {"kubernetes.io/service-name": "kubernetes"}},
             "addressType": "IPv4", "ports": port,
-            "endpoints": [{"addresses": [STAND_IN.0], "conditions": {"ready": true}}],
+            "endpoints": [{"addresses": [PLACEHOLDER_ENDPOINT.0], "conditions": {"ready": true}}],
         }),
     };
     let priorities = [

@@ -46,7 +46,7 @@ pub struct Builder {
     authorizer: Option<Arc<dyn Authorizer>>,
     services: Option<ServiceResolver>,
     controllers: Controllers,
-    body_patience: Option<Duration>,
+    body_timeout: Option<Duration>,
 }
 
 impl ApiServer {
@@ -168,8 +168,8 @@ impl Builder {
 
     /// Read timeout for the body of a request; one minute by default.
     #[must_use]
-    pub fn body_patience(mut self, patience: Duration) -> Self {
-        self.body_patience = Some(patience);
+    pub fn body_timeout(mut self, patience: Duration) -> Self {
+        self.body_timeout = Some(patience);
         self
     }
 
@@ -191,14 +191,14 @@ impl Builder {
         let webhooks = Webhooks::new(self.services);
         let aggregation = Aggregation::new(&store, self.front_proxy);
         let mut server = Server::new(store, self.sources, access, webhooks, aggregation);
-        server.body_patience = self.body_patience.unwrap_or(server.body_patience);
+        server.body_timeout = self.body_timeout.unwrap_or(server.body_timeout);
         server.service_accounts = self.controllers.service_accounts;
         let server = Arc::new(server);
         bootstrap::run(&server).await;
         let feed = server.store.feed();
         crd::load(&server).await;
         tokio::spawn(crd::run(server.clone(), feed));
-        tokio::spawn(aggregation::keep_local(server.clone()));
+        tokio::spawn(aggregation::run_local(server.clone()));
         controllers::start(&server, &self.controllers);
         server.set_ready();
         Ok(ApiServer {

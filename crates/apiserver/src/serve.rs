@@ -26,24 +26,24 @@ use timeouts::TimeoutStream;
 
 /// Connection timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Timeout for the TLS handshake, and again for the first bytes after it.
-    pub hello: Duration,
+    pub handshake: Duration,
     /// Timeout for an idle HTTP/1.1 connection, and for the headers of a request.
     pub idle: Duration,
     /// Write timeout for a client that reads nothing.
-    pub stalled: Duration,
+    pub write: Duration,
     /// Grace period for requests in flight when the server stops.
-    pub farewell: Duration,
+    pub shutdown: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            hello: Duration::from_secs(10),
+            handshake: Duration::from_secs(10),
             idle: Duration::from_secs(120),
-            stalled: Duration::from_secs(60),
-            farewell: Duration::from_secs(5),
+            write: Duration::from_secs(60),
+            shutdown: Duration::from_secs(5),
         }
     }
 }
@@ -87,7 +87,7 @@ pub async fn serve(
     server: ApiServer,
     stop: impl Future<Output = ()>,
 ) {
-    serve_with(listener, acceptor, server, Patience::default(), stop).await;
+    serve_with(listener, acceptor, server, Timeouts::default(), stop).await;
 }
 
 /// The same with other timeouts. When it returns, all connections are closed.
@@ -95,7 +95,7 @@ pub async fn serve_with(
     listener: TcpListener,
     acceptor: TlsAcceptor,
     server: ApiServer,
-    patience: Patience,
+    timeouts: Timeouts,
     stop: impl Future<Output = ()>,
 ) {
     let graceful = hyper_util::server::graceful::GracefulShutdown::new();
@@ -117,14 +117,14 @@ pub async fn serve_with(
         };
         let (acceptor, server, watcher) = (acceptor.clone(), server.clone(), graceful.watcher());
         connections.spawn(async move {
-            if let Err(error) = connection(stream, acceptor, server, patience, watcher).await {
+            if let Err(error) = connection(stream, acceptor, server, timeouts, watcher).await {
                 tracing::debug!(error, "connection closed with error");
             }
         });
     }
     drop(listener);
     server.stop();
-    let _ = tokio::time::timeout(patience.farewell, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(timeouts.shutdown, graceful.shutdown()).await;
     connections.shutdown().await;
 }
 
@@ -132,11 +132,11 @@ async fn connection(
     stream: TcpStream,
     acceptor: TlsAcceptor,
     server: ApiServer,
-    patience: Patience,
+    timeouts: Timeouts,
     watcher: hyper_util::server::graceful::Watcher,
 ) -> Result<(), String> {
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
-    let handshake = tokio::time::timeout(patience.hello, acceptor.accept(stream));
+    let handshake = tokio::time::timeout(timeouts.handshake, acceptor.accept(stream));
     let stream = handshake
         .await
         .map_err(|_| "no TLS handshake")?
@@ -156,7 +156,7 @@ async fn connection(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.idle);
+        .header_read_timeout(timeouts.idle);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -165,7 +165,7 @@ async fn connection(
         .initial_connection_window_size(4 << 20)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20));
-    let stream = TimeoutStream::new(stream, hello, patience.hello, patience.stalled);
+    let stream = TimeoutStream::new(stream, hello, timeouts.handshake, timeouts.write);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     watcher
         .watch(connection.into_owned())

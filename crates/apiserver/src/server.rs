@@ -55,7 +55,7 @@ pub(crate) struct Server {
     pub(crate) addresses: Addresses,
     pub(crate) policies: Policies,
     /// Read timeout for the body of a request.
-    pub(crate) body_patience: Duration,
+    pub(crate) body_timeout: Duration,
     /// The number of open watches.
     pub(crate) watches: AtomicUsize,
     registry: ArcSwap<Registry>,
@@ -101,7 +101,7 @@ impl Server {
             aggregation,
             service_accounts: true,
             policies: Policies::default(),
-            body_patience: wire::BODY_PATIENCE,
+            body_timeout: wire::BODY_TIMEOUT,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from(Registry::builtin()),
             registry_changes: watch::channel(()).0,
@@ -238,8 +238,8 @@ where
     {
         resource.name = name;
     }
-    if let Some(wanted) = impersonation::wanted(request.headers())? {
-        let other = impersonation::become_other(&*server.authorizer, &user, &wanted, &action)?;
+    if let Some(wanted) = impersonation::requested_user(request.headers())? {
+        let other = impersonation::impersonate(&*server.authorizer, &user, &wanted, &action)?;
         user = Arc::new(other);
     }
     // Released when the response is made: a watch keeps its seat only until it starts streaming.
@@ -254,7 +254,7 @@ where
             method: parts.method,
             target: uri.path_and_query().map_or("/", |target| target.as_str()),
             headers: &parts.headers,
-            body: wire::read_body(body, server.body_patience).await?,
+            body: wire::read_body(body, server.body_timeout).await?,
             lasts: verb == "watch",
         };
         return aggregation::forward(server, &remote, &user, forwarded).await;
@@ -294,7 +294,7 @@ where
         content_type: text(CONTENT_TYPE),
         user_agent: text(USER_AGENT).unwrap_or_default(),
         method: parts.method,
-        body: wire::read_body(body, server.body_patience).await?,
+        body: wire::read_body(body, server.body_timeout).await?,
         server: server.clone(),
         user,
         path,

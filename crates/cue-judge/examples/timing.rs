@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Minimum duration of a measurement.
-const PATIENCE: Duration = Duration::from_millis(700);
+const MINIMUM_DURATION: Duration = Duration::from_millis(700);
 
 #[expect(clippy::print_stdout, reason = "the figures are the answer")]
 fn main() -> std::io::Result<()> {
@@ -43,7 +43,7 @@ fn fast(mut work: impl FnMut()) -> u128 {
     work();
     let mut taken = Vec::new();
     let start = Instant::now();
-    while start.elapsed() < PATIENCE || taken.len() < 5 {
+    while start.elapsed() < MINIMUM_DURATION || taken.len() < 5 {
         let before = Instant::now();
         work();
         taken.push(before.elapsed().as_nanos());

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// Timeout of one program.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Limits high enough for every terminating program, and low enough to stop others soon.
 pub const LIMITS: Limits = Limits {
     steps: 300_000,
@@ -117,5 +117,5 @@ fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result
         // Nobody waits any more for whoever comes too late.
         let _ = sender.send(result);
     });
-    receiver.recv_timeout(PATIENCE).unwrap_or(Err(Answer::Hang))
+    receiver.recv_timeout(TIMEOUT).unwrap_or(Err(Answer::Hang))
 }

@@ -102,7 +102,7 @@ async fn record(
         used.extend(created);
     }
     for one in &used {
-        note(&format!("{one}"));
+        log_once(&format!("{one}"));
     }
     if answer.status() != 403 {
         return Ok(answer);
@@ -111,14 +111,14 @@ async fn record(
     let body = body.collect().await?.to_bytes();
     let text = String::from_utf8_lossy(&body).into_owned();
     if text.contains(&format!("User \\\"{MANAGER}\\\" cannot ")) {
-        note(&format!("refused {text}"));
+        log_once(&format!("refused {text}"));
         refused.push(text);
     }
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 
 /// Writes each line once per process.
-fn note(line: &str) {
+fn log_once(line: &str) {
     static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     if !noted.insert(line.to_owned()) {

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 /// Timeout, which only failing tests reach. Kubernetes' garbage collector pauses for up to half a minute when CRDs come
 /// and go.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(180);
 const STEP: Duration = Duration::from_millis(20);
 
 /// Polls until the condition is true.
@@ -27,13 +27,13 @@ pub async fn eventually_some<T, F: Future<Output = Result<Option<T>>>>(
     what: &str,
     mut ask: impl FnMut() -> F,
 ) -> Result<T> {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = ask().await? {
             return Ok(found);
         }
         if tokio::time::Instant::now() > deadline {
-            bail!("timed out after {PATIENCE:?} waiting for: {what}");
+            bail!("timed out after {TIMEOUT:?} waiting for: {what}");
         }
         tokio::time::sleep(STEP).await;
     }

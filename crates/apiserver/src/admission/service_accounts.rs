@@ -17,7 +17,7 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const VOLUME: &str = "kube-api-access-";
 /// How long the creation of a pod waits for the ServiceAccount `default` of a new namespace.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DEFAULT_ACCOUNT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Sets the ServiceAccount, the token volume and the image pull secrets of a new pod.
 pub(super) async fn mutate(
@@ -37,7 +37,7 @@ pub(super) async fn mutate(
         return Err(missing(attributes, name));
     };
     let volume = server.sources.generated_name(VOLUME);
-    equip(pod, &account.value(), &volume);
+    add_account_resources(pod, &account.value(), &volume);
     Ok(())
 }
 
@@ -115,11 +115,14 @@ async fn find(server: &Server, namespace: &str, name: &str) -> Option<Arc<Entry>
             changes.changed().await.ok()?;
         }
     };
-    tokio::time::timeout(PATIENCE, arrival).await.ok().flatten()
+    tokio::time::timeout(DEFAULT_ACCOUNT_TIMEOUT, arrival)
+        .await
+        .ok()
+        .flatten()
 }
 
 /// Adds the token volume and the image pull secrets of the ServiceAccount.
-fn equip(pod: &mut Value, account: &Value, volume: &str) {
+fn add_account_resources(pod: &mut Value, account: &Value, volume: &str) {
     let wish = |object: &Value, path: &str| object::at(object, path).and_then(Value::as_bool);
     let automount = wish(pod, "spec.automountServiceAccountToken")
         .or_else(|| wish(account, "automountServiceAccountToken"))
@@ -209,7 +212,7 @@ mod tests {
     #[test]
     fn containers_get_a_token_unless_something_is_in_its_place() {
         let mut pod = pod();
-        equip(
+        add_account_resources(
             &mut pod,
             &json!({"imagePullSecrets": [{"name": "s"}]}),
             "kube-api-access-x",
@@ -232,7 +235,7 @@ mod tests {
             let (mut pod, mut account) = (pod(), json!({}));
             pod["spec"]["automountServiceAccountToken"] = json!(of_pod);
             account["automountServiceAccountToken"] = json!(of_account);
-            equip(&mut pod, &account, "kube-api-access-x");
+            add_account_resources(&mut pod, &account, "kube-api-access-x");
             assert_eq!(
                 pod["spec"].get("volumes").is_some(),
                 mounted,
@@ -245,7 +248,7 @@ mod tests {
     fn a_volume_that_is_there_already_is_mounted() {
         let mut pod = pod();
         pod["spec"]["volumes"] = json!([{"name": "kube-api-access-old"}]);
-        equip(&mut pod, &json!({}), "kube-api-access-x");
+        add_account_resources(&mut pod, &json!({}), "kube-api-access-x");
         assert_eq!(mounts(&pod, "containers", 0), ["kube-api-access-old"]);
         assert_eq!(pod["spec"]["volumes"].as_array().map(Vec::len), Some(1));
     }
@@ -254,7 +257,7 @@ mod tests {
     fn secrets_of_its_own_are_kept() {
         let mut pod = pod();
         pod["spec"]["imagePullSecrets"] = json!([{"name": "own"}]);
-        equip(
+        add_account_resources(
             &mut pod,
             &json!({"imagePullSecrets": [{"name": "s"}]}),
             "kube-api-access-x",

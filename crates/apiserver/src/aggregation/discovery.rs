@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::proxy::{self, Question};
+use super::proxy::{self, ProbeRequest};
 use super::{Aggregation, Remote};
 use crate::auth::User;
 use crate::server::Server;
@@ -14,13 +14,13 @@ const LARGEST: usize = 4 << 20;
 
 /// Fetches and caches a backend's discovery; the error becomes the message of its `Available` condition.
 pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String> {
-    let question = Question {
+    let question = ProbeRequest {
         path: &remote.root(),
         user: User::master("system:kube-aggregator"),
         known: None,
         limit: LARGEST,
     };
-    let told = proxy::ask(server, remote, question).await?;
+    let told = proxy::probe(server, remote, question).await?;
     if !told.status.is_success() {
         let (url, code) = (proxy::url(remote, &remote.root()), told.status.as_u16());
         return Err(format!(

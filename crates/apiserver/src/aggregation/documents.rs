@@ -9,7 +9,7 @@ use http::StatusCode;
 use http::header::HeaderValue;
 use serde_json::Value;
 
-use super::proxy::{self, Question};
+use super::proxy::{self, ProbeRequest};
 use super::{Aggregation, Place, Remote};
 use crate::auth::User;
 use crate::openapi::Part;
@@ -23,9 +23,9 @@ const LARGEST: usize = 4 << 20;
 
 /// The cached documents of all backends.
 #[derive(Default)]
-pub(super) struct Library(BTreeMap<Place, Documents>);
+pub(super) struct DocumentCache(BTreeMap<Place, Documents>);
 
-impl Library {
+impl DocumentCache {
     /// The documents of the backend that the APIService names now, not of one that it named before.
     fn of(&self, remote: &Remote) -> Option<&Documents> {
         let known = self.0.get(&remote.place())?;
@@ -131,7 +131,7 @@ async fn read_part(remote: &Remote, bytes: Bytes) -> Option<Part> {
 }
 
 async fn ask(server: &Server, remote: &Remote, path: &str, known: &Option<HeaderValue>) -> Answer {
-    let question = Question {
+    let question = ProbeRequest {
         path,
         user: User {
             name: AGGREGATOR.to_owned(),
@@ -140,7 +140,7 @@ async fn ask(server: &Server, remote: &Remote, path: &str, known: &Option<Header
         known: known.clone(),
         limit: LARGEST,
     };
-    match proxy::ask(server, remote, question).await {
+    match proxy::probe(server, remote, question).await {
         Ok(told) if told.status == StatusCode::OK => Answer::Document {
             bytes: told.bytes,
             tag: told.tag,

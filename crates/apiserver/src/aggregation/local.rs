@@ -32,7 +32,7 @@ enum Change {
 }
 
 /// Creates missing APIServices, then follows the registry until the server stops.
-pub(crate) async fn keep(server: Arc<Server>) {
+pub(crate) async fn run(server: Arc<Server>) {
     let client = server.loopback("kube-aggregator").with_agent(MANAGER);
     let mut changes = server.registry_changes();
     loop {

@@ -19,7 +19,7 @@ mod proxy;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use documents::Library;
+use documents::DocumentCache;
 use serde_json::Value;
 
 use crate::object;
@@ -29,7 +29,7 @@ use crate::webhook::ServiceReference;
 
 pub(crate) use discovery::learn;
 pub(crate) use documents::learn_documents;
-pub(crate) use local::{available as locally_available, keep as keep_local, missing as missing_local};
+pub(crate) use local::{available as locally_available, missing as missing_local, run as run_local};
 pub(crate) use priorities::{Priority, of as priority_of, order, version_order};
 pub(crate) use proxy::{Forwarded, forward};
 
@@ -49,7 +49,7 @@ pub(crate) struct Aggregation {
     /// Cached discovery of each remote group version.
     discovered: Mutex<BTreeMap<Place, Value>>,
     /// Cached OpenAPI documents.
-    documents: Mutex<Library>,
+    documents: Mutex<DocumentCache>,
     authority: String,
 }
 
@@ -123,7 +123,7 @@ impl Aggregation {
         self.discovered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn documents(&self) -> MutexGuard<'_, Library> {
+    fn documents(&self) -> MutexGuard<'_, DocumentCache> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,9 +28,9 @@ use crate::webhook::{Connector, root_cause};
 use crate::wire::{Body, Response, text_response};
 
 /// Timeout for the response headers of a backend.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Timeout for discovery and OpenAPI requests.
-const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Headers not forwarded: hop-by-hop ones, and those that authenticate a user, which only the front proxy may set.
 const NOT_FORWARDED: [HeaderName; 10] = [
@@ -84,7 +84,7 @@ pub(crate) async fn forward(
     let mut headers: HeaderMap = request
         .headers
         .iter()
-        .filter(|(name, _)| !NOT_FORWARDED.contains(name) && !says_who(name))
+        .filter(|(name, _)| !NOT_FORWARDED.contains(name) && !is_identity_header(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     introduce(user, &mut headers);
@@ -98,7 +98,7 @@ pub(crate) async fn forward(
     );
     let answer = match request.lasts {
         true => sent.await,
-        false => match tokio::time::timeout(PATIENCE, sent).await {
+        false => match tokio::time::timeout(TIMEOUT, sent).await {
             Ok(answer) => answer,
             Err(_) => {
                 return Err(Status::timeout(
@@ -125,7 +125,7 @@ pub(crate) async fn forward(
 }
 
 /// A request for a backend's discovery or OpenAPI.
-pub(super) struct Question<'a> {
+pub(super) struct ProbeRequest<'a> {
     pub(super) path: &'a str,
     pub(super) user: User,
     /// The ETag of the cached response.
@@ -135,7 +135,7 @@ pub(super) struct Question<'a> {
 }
 
 /// The response.
-pub(super) struct Told {
+pub(super) struct ProbeResponse {
     pub(super) status: StatusCode,
     /// Its ETag.
     pub(super) tag: Option<HeaderValue>,
@@ -143,7 +143,11 @@ pub(super) struct Told {
 }
 
 /// Requests a backend's discovery or OpenAPI; the error says why there is no response.
-pub(super) async fn ask(server: &Server, remote: &Remote, question: Question<'_>) -> Result<Told, String> {
+pub(super) async fn probe(
+    server: &Server,
+    remote: &Remote,
+    question: ProbeRequest<'_>,
+) -> Result<ProbeResponse, String> {
     let json = HeaderValue::from_static("application/json");
     let mut headers = HeaderMap::from_iter([(header::ACCEPT, json)]);
     headers.extend(question.known.map(|known| (header::IF_NONE_MATCH, known)));
@@ -153,13 +157,13 @@ pub(super) async fn ask(server: &Server, remote: &Remote, question: Question<'_>
         let answer = send(server, remote, Method::GET, question.path, headers, Bytes::new()).await?;
         let (parts, body) = answer.into_parts();
         let body = Limited::new(body, question.limit).collect().await;
-        Ok(Told {
+        Ok(ProbeResponse {
             status: parts.status,
             tag: parts.headers.get(header::ETAG).cloned(),
             bytes: body.map_err(|error| error.to_string())?.to_bytes(),
         })
     };
-    match tokio::time::timeout(PROBE_PATIENCE, asked).await {
+    match tokio::time::timeout(PROBE_TIMEOUT, asked).await {
         Ok(Ok(told)) => Ok(told),
         Ok(Err::<_, String>(why)) => Err(format!("failing or missing response from {url}: {why}")),
         Err(_) => Err(format!("timed out waiting for {url}")),
@@ -198,7 +202,7 @@ fn host(remote: &Remote) -> String {
     format!("{}.{}.svc:{}", service.name, service.namespace, service.port)
 }
 
-fn says_who(name: &HeaderName) -> bool {
+fn is_identity_header(name: &HeaderName) -> bool {
     name.as_str().starts_with("x-remote-") || name.as_str().starts_with("impersonate-")
 }
 
@@ -248,7 +252,7 @@ impl Clients {
         };
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(PATIENCE)
+            .pool_idle_timeout(TIMEOUT)
             .build(connector);
         clients.insert(key, client.clone());
         Ok(client)

@@ -23,7 +23,7 @@ const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 const MANY: usize = 4;
 
 /// The user that the headers ask to impersonate, if any.
-pub(crate) fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
+pub(crate) fn requested_user(headers: &HeaderMap) -> Result<Option<User>> {
     if !headers
         .keys()
         .any(|name| name.as_str().starts_with("impersonate-"))
@@ -82,7 +82,7 @@ fn as_go_shows(user: &User) -> String {
 }
 
 /// The effective user of the request: the impersonated one, if the requestor is authorized.
-pub(crate) fn become_other(
+pub(crate) fn impersonate(
     authorizer: &dyn Authorizer,
     requestor: &User,
     wanted: &User,
@@ -355,14 +355,14 @@ mod tests {
         rights: &'static [&'static str],
         pairs: &[(&'static str, &'static str)],
     ) -> Result<User, String> {
-        let wanted = wanted(&headers(pairs)).map_err(|status| status.message)?;
+        let wanted = requested_user(&headers(pairs)).map_err(|status| status.message)?;
         let wanted = wanted.ok_or("nobody is wanted")?;
         let pods = ResourceAction {
             resource: "pods",
             ..ResourceAction::default()
         };
         let requestor = User::authenticated("ada", &[]);
-        become_other(&Listed(rights), &requestor, &wanted, &Action::on("list", pods))
+        impersonate(&Listed(rights), &requestor, &wanted, &Action::on("list", pods))
             .map_err(|status| status.message)
     }
 
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn nobody_is_impersonated_without_a_name() {
-        assert_eq!(wanted(&headers(&[("accept", "x")])), Ok(None));
+        assert_eq!(requested_user(&headers(&[("accept", "x")])), Ok(None));
         let refused = try_to_be(
             &[],
             &[(GROUP, "g"), ("impersonate-extra-Acme.com%2fproject", "x")],

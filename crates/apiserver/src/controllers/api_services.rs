@@ -15,7 +15,7 @@ use crate::store::Event;
 const SERVICES: &str = "/services";
 const SLICES: &str = "discovery.k8s.io/endpointslices";
 /// Recheck interval: a backend is not an object, so no event announces that it failed.
-const AGAIN: Duration = Duration::from_secs(30);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
@@ -99,7 +99,7 @@ impl Controller for Availability {
             Ok(())
         };
         Step {
-            after: Some(AGAIN),
+            after: Some(RECHECK_INTERVAL),
             ..Step::act(act)
         }
     }

@@ -29,7 +29,7 @@ use crate::store::Event;
 /// Concurrent reconciles of one controller.
 const AT_ONCE: usize = 16;
 /// After this many failures, an event no longer cuts the back-off of a key short.
-const PATIENCE: u32 = 4;
+const FAILURES_BEFORE_FULL_BACK_OFF: u32 = 4;
 const FIRST_BACK_OFF: Duration = Duration::from_millis(5);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(60);
 
@@ -107,7 +107,7 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
         let stubborn = self
             .failures
             .get(&key)
-            .is_some_and(|failures| *failures >= PATIENCE);
+            .is_some_and(|failures| *failures >= FAILURES_BEFORE_FULL_BACK_OFF);
         if stubborn && self.timer_of.contains_key(&key) {
             return;
         }
@@ -291,7 +291,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_event_cuts_a_back_off_short_but_not_for_ever() {
         let mut queue = WorkQueue::new();
-        for _ in 0..PATIENCE {
+        for _ in 0..FAILURES_BEFORE_FULL_BACK_OFF {
             queue.add("a");
             assert_eq!(queue.pop(), Some("a"));
             queue.failed(&"a");

@@ -13,7 +13,7 @@ use crate::server::Server;
 use crate::store::{Bucket, Entry, Event};
 
 /// How long watchers of a removed kind have to receive the deletion events.
-const HEARD: Duration = Duration::from_mins(1);
+const WATCHER_GRACE: Duration = Duration::from_mins(1);
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// Publishes the stored CRDs, before the first request is answered.
@@ -68,7 +68,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
 /// Drops the watch history of a removed kind, once watchers have received the deletion events.
 async fn forget(server: Arc<Server>, definition: Arc<Entry>) {
     tokio::select! {
-        () = tokio::time::sleep(HEARD) => {}
+        () = tokio::time::sleep(WATCHER_GRACE) => {}
         () = server.stopping() => return,
     }
     if server

@@ -36,7 +36,7 @@ impl Definition {
             return Ok(objects);
         }
         let given: Vec<Value> = stale.iter().map(|index| objects[*index].clone()).collect();
-        let converted = self.ask(server, &given, &wanted).await?;
+        let converted = self.call_webhook(server, &given, &wanted).await?;
         for (index, value) in stale.into_iter().zip(converted) {
             objects[index] = value;
         }
@@ -48,7 +48,7 @@ impl Definition {
         Ok(objects)
     }
 
-    async fn ask(&self, server: &Server, given: &[Value], wanted: &str) -> Result<Vec<Value>> {
+    async fn call_webhook(&self, server: &Server, given: &[Value], wanted: &str) -> Result<Vec<Value>> {
         let kind = self
             .raw
             .pointer("/spec/names/kind")

@@ -31,7 +31,7 @@ use seats::{Outcome, Seats, Waiter};
 /// `--max-mutating-requests-inflight` (200).
 pub(crate) const SEATS: usize = 600;
 /// Maximum queue wait: a quarter of the request timeout, as upstream.
-const PATIENCE: Duration = Duration::from_secs(15);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 const FLOW_SCHEMA_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
 const PRIORITY_LEVEL_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
@@ -116,7 +116,7 @@ impl Fairness {
             }
         };
         // Whoever goes away drops `turn`: the seats finds that out when it wants to seat them.
-        match tokio::time::timeout(PATIENCE, turn).await {
+        match tokio::time::timeout(QUEUE_TIMEOUT, turn).await {
             Ok(Ok(seat)) => Ok(Some(seat)),
             _ => Err(TooMany),
         }

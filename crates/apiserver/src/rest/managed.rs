@@ -34,18 +34,18 @@ pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) ->
     };
     // Entries of another API version may need the conversion webhook, which `cambium-apply` calls synchronously: that must
     // not block an async worker.
-    if !waits_for_webhook(call, [old, Some(new)]) {
-        Books::of(call).with(|fields| update(fields, old, new));
+    if !needs_conversion_webhook(call, [old, Some(new)]) {
+        Tracking::of(call).with(|fields| update(fields, old, new));
         return Ok(());
     }
-    let (books, manager, old, mut given) = (
-        Books::of(call),
+    let (tracking, manager, old, mut given) = (
+        Tracking::of(call),
         manager.clone(),
         old.cloned(),
         std::mem::take(new),
     );
-    *new = off_thread(move || {
-        books.with(|fields| {
+    *new = on_blocking_thread(move || {
+        tracking.with(|fields| {
             if let Err(error) = fields.update(old.as_ref(), &mut given, &manager) {
                 tracing::warn!(%error, "failed to update managed fields");
             }
@@ -68,14 +68,15 @@ pub(super) async fn apply(call: &Call, old: Option<&Value>, config: &Value) -> R
     if let Kind::Builtin(row) = &call.resource.origin {
         complete_keys(row.schema, &mut config);
     }
-    if !waits_for_webhook(call, [old, Some(&config)]) {
-        return Books::of(call)
+    if !needs_conversion_webhook(call, [old, Some(&config)]) {
+        return Tracking::of(call)
             .with(|fields| fields.apply(old, &config, &manager, force))
             .map_err(refusal);
     }
-    let (books, old) = (Books::of(call), old.cloned());
-    let applied =
-        off_thread(move || books.with(|fields| fields.apply(old.as_ref(), &config, &manager, force)));
+    let (tracking, old) = (Tracking::of(call), old.cloned());
+    let applied = on_blocking_thread(move || {
+        tracking.with(|fields| fields.apply(old.as_ref(), &config, &manager, force))
+    });
     applied.await?.map_err(refusal)
 }
 
@@ -195,7 +196,7 @@ fn refusal(error: ApplyError) -> Status {
 }
 
 /// Whether managed fields must be converted by a webhook, as an entry has another API version.
-fn waits_for_webhook(call: &Call, objects: [Option<&Value>; 2]) -> bool {
+fn needs_conversion_webhook(call: &Call, objects: [Option<&Value>; 2]) -> bool {
     let by_webhook = call
         .resource
         .custom()
@@ -208,19 +209,19 @@ fn waits_for_webhook(call: &Call, objects: [Option<&Value>; 2]) -> bool {
 }
 
 /// Runs on a blocking thread.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+async fn on_blocking_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(Status::internal)
 }
 
 /// The inputs of managed-field tracking for a request.
-struct Books {
+struct Tracking {
     versions: AllVersions,
     subresource: String,
     reset_fields: Set,
     now: Timestamp,
 }
 
-impl Books {
+impl Tracking {
     fn of(call: &Call) -> Self {
         Self {
             versions: AllVersions {

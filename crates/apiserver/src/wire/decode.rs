@@ -14,7 +14,7 @@ use crate::status::{Result, Status};
 pub(crate) const BODY_LIMIT: usize = 3 << 20;
 
 /// Default read timeout of a body: upstream's request timeout.
-pub(crate) const BODY_PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The media type of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,14 +56,14 @@ pub(crate) struct Decoded {
 }
 
 /// Reads a whole body, up to the limit.
-pub(crate) async fn read_body<B>(body: B, patience: Duration) -> Result<Bytes>
+pub(crate) async fn read_body<B>(body: B, timeout: Duration) -> Result<Bytes>
 where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: std::fmt::Display,
 {
     let mut body = std::pin::pin!(body);
     let mut whole = BytesMut::new();
-    let deadline = tokio::time::Instant::now() + patience;
+    let deadline = tokio::time::Instant::now() + timeout;
     while let Some(frame) = tokio::time::timeout_at(deadline, body.frame())
         .await
         .map_err(|_| Status::timeout("the request body did not arrive in time"))?

@@ -14,7 +14,7 @@ pub use body::Body;
 pub(crate) use body::Chunks;
 pub(crate) use compress::compress;
 pub(crate) use decode::{
-    BODY_LIMIT, BODY_PATIENCE, Decoded, Media, decode, decode_json, decode_yaml, read_body, repeated_key,
+    BODY_LIMIT, BODY_TIMEOUT, Decoded, Media, decode, decode_json, decode_yaml, read_body, repeated_key,
     summary,
 };
 pub(crate) use json::fields;

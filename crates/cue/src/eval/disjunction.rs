@@ -329,7 +329,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Records an alternative that has not failed; may stop the enumeration.
-    fn note_leaf(&mut self, alternative: NodeId) {
+    fn record_leaf(&mut self, alternative: NodeId) {
         let Some(enumeration) = self.enumeration(alternative) else {
             return;
         };
@@ -447,7 +447,7 @@ impl<'p> Machine<'p> {
                     node: alternative,
                     marks: vec![marked],
                 });
-                self.note_leaf(alternative);
+                self.record_leaf(alternative);
             }
         }
     }

@@ -35,7 +35,7 @@ impl<'p> Machine<'p> {
         };
         if is_reference(expr) {
             let target = self.resolve(conjunct.env, expr)?;
-            self.note_inner(id, target, conjunct);
+            self.record_inner(id, target, conjunct);
             self.add_reference(id, target, conjunct);
             return Ok(());
         }

@@ -224,7 +224,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Records a reference to a value deep inside the node, whose conjuncts may grow with the node.
-    pub(super) fn note_inner(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
+    pub(super) fn record_inner(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
         let is_child = self.node(target).parent == Some(id);
         if is_child || !self.is_field_below(target, id) {
             return;

@@ -10,7 +10,7 @@ use super::index::Bound;
 use super::mutation::{Mutation, Mutations};
 use super::selection::{self, Selected};
 use super::validating::{because, forbidden};
-use crate::admission::authorizer::Asker;
+use crate::admission::authorizer::UserAuthorizer;
 use crate::admission::{Attributes, Operation};
 use crate::blocking::{self, Effort};
 use crate::object;
@@ -160,7 +160,7 @@ impl<'a, 'r> Round<'a, 'r> {
         let shape: &Served = shape.as_deref().unwrap_or(resource);
         let request = selection::request(attributes, invocation);
         let namespace = selection::namespace(server, attributes);
-        let asker = Asker::of(server, attributes.user);
+        let asker = UserAuthorizer::of(server, attributes.user);
         let inputs = Inputs {
             object: None,
             old_object: old.as_ref(),

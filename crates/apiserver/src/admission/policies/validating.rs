@@ -8,7 +8,7 @@ use super::index::{Binding, Bound, Policy};
 use super::selection::{self, Misconfigured, Selected};
 use super::validation::{Denial, DenialCause, Rules};
 use crate::admission::Attributes;
-use crate::admission::authorizer::Asker;
+use crate::admission::authorizer::UserAuthorizer;
 use crate::blocking::{self, Effort};
 use crate::object;
 use crate::server::Server;
@@ -85,7 +85,7 @@ async fn judge<'p>(
     );
     let request = selection::request(attributes, invocation);
     let namespace = selection::namespace(server, attributes);
-    let asker = Asker::of(server, attributes.user);
+    let asker = UserAuthorizer::of(server, attributes.user);
     for params in params {
         let inputs = Inputs {
             object: new.as_ref(),

@@ -1,14 +1,14 @@
 //! Mutating and validating admission webhooks.
 //!
 //! ```text
-//! hooks   the configurations, parsed once per change
-//! wants   matches a request against a webhook's rules and match conditions
-//! review  sends the AdmissionReview and reads the response
+//! hooks             the configurations, parsed once per change
+//! match_conditions  matches a request against a webhook's rules and match conditions
+//! review            sends the AdmissionReview and reads the response
 //! ```
 
 mod hooks;
+mod match_conditions;
 mod review;
-mod wants;
 
 use std::sync::Arc;
 
@@ -84,13 +84,13 @@ async fn call_mutating(
     hook: &Hook,
     object: &Option<Value>,
 ) -> Result<Option<Option<Value>>> {
-    let Some(invocation) = wants::wants(server, attributes, hook, object.as_ref())? else {
+    let Some(invocation) = match_conditions::match_request(server, attributes, hook, object.as_ref())? else {
         return Ok(None);
     };
     let resource = attributes.resource;
     let seen = invocation.see(server, resource, object.as_ref()).await?;
     let old = invocation.see(server, resource, attributes.old).await?;
-    let verdict = review::ask(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await?;
+    let verdict = review::call(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await?;
     let Verdict::Allowed { patch: Some(patch) } = verdict else {
         return Ok(Some(object.clone()));
     };
@@ -116,7 +116,7 @@ pub(super) async fn validate(
     }
     let mut asked = Vec::new();
     for hook in hooks.iter() {
-        let Some(invocation) = wants::wants(server, attributes, hook, object)? else {
+        let Some(invocation) = match_conditions::match_request(server, attributes, hook, object)? else {
             continue;
         };
         asked.push(async move {
@@ -124,7 +124,7 @@ pub(super) async fn validate(
             let old = invocation
                 .see(server, attributes.resource, attributes.old)
                 .await?;
-            review::ask(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await
+            review::call(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await
         });
     }
     // All at once; the first refusal in order is the answer, whoever was fastest.

@@ -19,7 +19,7 @@ pub(super) enum Verdict {
 }
 
 /// Calls one webhook. A denial is an error, and so is a failed call with `failurePolicy: Fail`.
-pub(super) async fn ask(
+pub(super) async fn call(
     server: &Server,
     attributes: &Attributes<'_>,
     hook: &Hook,

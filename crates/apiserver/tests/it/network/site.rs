@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cambium_apiserver::pki::{Authority, Identity};
-use cambium_apiserver::serve::{self, Patience};
+use cambium_apiserver::serve::{self, Timeouts};
 use cambium_apiserver::{ApiServer, Builder, MASTERS};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::{http1, http2};
@@ -40,10 +40,10 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) async fn new() -> Self {
-        Self::with(ApiServer::builder(), Patience::default()).await
+        Self::with(ApiServer::builder(), Timeouts::default()).await
     }
 
-    pub(crate) async fn with(builder: Builder, patience: Patience) -> Self {
+    pub(crate) async fn with(builder: Builder, patience: Timeouts) -> Self {
         let now = jiff::Timestamp::now();
         let server = builder.build().await.unwrap();
         let authority = Authority::generate(now).unwrap();

@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::hooks::Hook;
 use super::review;
 use crate::admission::Attributes;
-use crate::admission::authorizer::Asker;
+use crate::admission::authorizer::UserAuthorizer;
 use crate::admission::matching::Invocation;
 use crate::blocking::{self, Effort};
 use crate::server::Server;
 use crate::status::{Result, Status};
 
 /// The version at which a webhook receives a request; `None` when it does not match.
-pub(super) fn wants(
+pub(super) fn match_request(
     server: &Server,
     attributes: &Attributes<'_>,
     hook: &Hook,
@@ -27,7 +27,7 @@ pub(super) fn wants(
         return Ok(Some(invocation));
     };
     let request = review::request(attributes, &invocation, "", None, None);
-    let asker = Asker::of(server, attributes.user);
+    let asker = UserAuthorizer::of(server, attributes.user);
     let inputs = Inputs {
         object,
         old_object: attributes.old,
