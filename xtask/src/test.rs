@@ -260,7 +260,7 @@ fn run_one(program: &Program, half: &Half) -> Result<Outcome> {
     command
         .args(&program.filter)
         .args(["--test-threads", &THREADS.to_string()])
-        // How long a test took is told by unstable options only.
+        // Test durations need unstable options.
         .args(["-Zunstable-options", "--report-time"])
         .env("RUSTC_BOOTSTRAP", "1")
         .envs(half.environment.iter().map(|(name, value)| (name, value)))

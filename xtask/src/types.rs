@@ -66,7 +66,7 @@ mod tests {
     /// Reports a skipped test past the test runner's capture.
     fn skip(test: &str, reason: &anyhow::Error) {
         let reason = format!("{reason:#}").replace('\n', " ");
-        // A closed standard error leaves nobody to tell.
+        // Nothing can be reported if standard error is closed.
         let _ = std::io::stderr().write_all(format!("SKIPPED {test}: {reason}\n").as_bytes());
     }
 

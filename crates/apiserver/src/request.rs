@@ -41,7 +41,7 @@ impl ResourcePath {
             parsed.watch = true;
             rest.remove(0);
         }
-        // `namespaces/x` alone is the Namespace; `namespaces/x/pods` is what is in it.
+        // `namespaces/x` is the Namespace itself; `namespaces/x/pods` are the pods in it.
         let inside =
             rest.len() > 2 && rest[0] == "namespaces" && !matches!(rest[2].as_str(), "status" | "finalize");
         if inside {

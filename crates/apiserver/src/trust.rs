@@ -136,7 +136,7 @@ mod tests {
         CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
     }
 
-    /// A certificate for `localhost`, signed by somebody else.
+    /// A certificate for `localhost`, signed by another CA.
     fn leaf(change: impl FnOnce(&mut CertificateParams)) -> rcgen::Certificate {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         change(&mut params);

@@ -206,7 +206,7 @@ impl<'a> Checker<'a> {
                     Type::Error
                 }
             },
-            // The types of Kubernetes' libraries are objects that nobody declares; those of the network library are not.
+            // Types of Kubernetes' libraries are undeclared object types, except those of the network library.
             Type::Named(name) if !name.starts_with("net.") => {
                 self.report(node, format!("unexpected failed resolution of '{name}'"));
                 Type::Error

@@ -140,7 +140,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         match operand {
             Value::Optional(None) => Ok(Value::Optional(None)),
             Value::Optional(Some(inner)) => Ok(wrap(self.field(&inner, &select.field)?)),
-            // What nobody has set is null.
+            // Unset fields of a constructed message are null.
             Value::Made(made) => Ok(made.fields.get(&*select.field).cloned().unwrap_or(Value::Null)),
             operand => match self.field(&operand, &select.field)? {
                 Some(value) => Ok(value),
@@ -287,7 +287,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
                 }
                 apply_compiled(call.name, &pattern, &arguments)
             }
-            // Nobody else holds what is accumulated.
+            // The accumulator is not shared, so it can be changed in place.
             ("cel.@mapInsert", Some(Step::Local(slot)), _) => {
                 if let Some(slot) = self.locals.get_mut(*slot) {
                     *slot = Ok(Value::Null);

@@ -22,6 +22,6 @@ pub use verdict::Verdict;
 /// Reports a skipped test and the reason, past the test runner's capture, so that `cargo xtask test` counts it.
 pub fn skip(test: &str, reason: &str) {
     use std::io::Write as _;
-    // A closed standard error leaves nobody to tell.
+    // Nothing can be reported if standard error is closed.
     let _ = std::io::stderr().write_all(format!("SKIPPED {test}: {reason}\n").as_bytes());
 }

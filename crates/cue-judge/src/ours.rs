@@ -114,7 +114,7 @@ fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result
                 .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             Answer::Panic(text.unwrap_or_default())
         });
-        // Nobody waits any more for whoever comes too late.
+        // The receiver may have timed out.
         let _ = sender.send(result);
     });
     receiver.recv_timeout(TIMEOUT).unwrap_or(Err(Answer::Hang))

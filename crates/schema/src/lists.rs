@@ -93,7 +93,7 @@ fn check_map<'a>(
         Value::Object(keys.clone().filter_map(field).collect::<Map<_, _>>())
     };
     let found: Vec<Value> = items.iter().map(key_of).collect();
-    // A single key is compared as the value it is, several as text: upstream tells 1 from 1.0 only in the former.
+    // A single key is compared by value, several keys as text: upstream distinguishes 1 from 1.0 only for the former.
     let single = keys.clone().count() == 1;
     let identify = |key: &Value| match key.as_object().and_then(|fields| fields.values().next()) {
         Some(value) if single => format!("={}", identity(value)),

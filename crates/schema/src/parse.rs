@@ -49,7 +49,7 @@ pub fn parse(raw: &Value, at: &FieldPath) -> Result<Schema, Vec<FieldError>> {
     }
     let unsupported = structural::unsupported(&props);
     let mut schema = build::build(&props);
-    // The root is a whole object, whether or not it says so.
+    // The root is always a whole object.
     schema.embedded_resource = true;
     if unsupported.is_none() {
         let structural = structural::check(&props, at);

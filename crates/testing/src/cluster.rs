@@ -134,7 +134,7 @@ impl TestCluster {
             Place::Kubernetes(plane) => plane.manager().await?,
         };
         rights::grant(&self.raw()).await?;
-        // A server hears of a role a little later than it is told.
+        // A server sees a new role with a delay.
         let namespaces: Api<Namespace> = Api::all(client.clone());
         crate::eventually("the manager has its rights", || async {
             Ok(namespaces.get_opt("default").await.is_ok())

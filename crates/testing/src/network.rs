@@ -70,7 +70,7 @@ impl NetworkCluster {
     /// Ends every connection and closes the store.
     pub async fn close(&mut self) -> Result<()> {
         if let Some((stop, task)) = self.listening.take() {
-            // Nobody listening for it means that it has stopped.
+            // An error means that the server has stopped already.
             let _ = stop.send(());
             task.await?;
         }

@@ -118,7 +118,7 @@ fn manager_token(token: &str) -> String {
 /// Writes a kubeconfig of the shared control plane, for programs under test.
 pub async fn kubernetes_kubeconfig(directory: &Path) -> Result<PathBuf> {
     let plane = Plane::shared().await?;
-    // It is there when the default namespace is.
+    // Ready once the default namespace exists.
     plane.client().await?;
     let path = directory.join("kubeconfig");
     std::fs::write(

@@ -128,7 +128,7 @@ fn log_once(line: &str) {
         return;
     };
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    // A line that is lost shows as a right that nobody uses.
+    // A lost line shows up as an unused right.
     if let Ok(mut file) = file {
         let _ = file.write_all(format!("{line}\n").as_bytes());
     }

@@ -36,7 +36,7 @@ impl Outcome {
         match report["State"].as_str() {
             Some("passed") => Some(Self::Passed),
             Some("interrupted" | "aborted") => None,
-            // A spec that skips itself says why; one that nobody came to does not.
+            // A spec that skipped itself has a reason; one that was not reached has none.
             Some("skipped" | "pending") => (!message.is_empty()).then_some(Self::Skipped(reason)),
             _ => Some(Self::Failed(reason)),
         }

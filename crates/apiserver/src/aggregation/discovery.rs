@@ -27,7 +27,7 @@ pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String
             "failing or missing response from {url}: bad status from {url}: {code}"
         ));
     }
-    // A backend that answers is available, even if nobody understands what it says of itself.
+    // A backend that responds is available, even if its discovery document is malformed.
     let list: Value = serde_json::from_slice(&told.bytes).unwrap_or_default();
     let entry = described(&remote.group, &remote.version, &list);
     server.aggregation.discovered().insert(remote.place(), entry);

@@ -209,7 +209,7 @@ fn is_identity_header(name: &HeaderName) -> bool {
 /// Sets the `X-Remote-*` headers of the user.
 fn introduce(user: &User, headers: &mut HeaderMap) {
     let mut add = |name: HeaderName, value: &str| {
-        // A name that is no header value cannot be told; a backend then sees nobody.
+        // A user name that is not a valid header value is omitted; the backend then sees an unauthenticated request.
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.append(name, value);
         }

@@ -23,7 +23,7 @@ pub(super) fn settle(new: &mut Map<String, Value>, old: Option<Spec<'_>>) -> Res
         };
     }
     check_addresses(wanted, &field("clusterIPs"))?;
-    // Nobody looks for the endpoints of such a Service but its author, who may have both kinds.
+    // The endpoints of a headless Service without selector are managed by its author, and may be of both families.
     let is_open = wanted.is_headless()
         && wanted
             .get("selector")

@@ -57,7 +57,7 @@ impl Suggestion {
         };
         let follows = match object::annotation(stored, AUTO_UPDATE) {
             Some(value) => value == "true",
-            // Nobody has said; whoever has changed the spec has taken it over.
+            // Without the annotation, a changed spec (generation above 1) means that an operator has taken the object over.
             None => object::generation(stored) == 1,
         };
         let annotated = object::annotation(stored, AUTO_UPDATE) == Some("true");

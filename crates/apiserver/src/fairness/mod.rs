@@ -115,7 +115,7 @@ impl Fairness {
                 Outcome::Reject => return Err(TooMany),
             }
         };
-        // Whoever goes away drops `turn`: the seats finds that out when it wants to seat them.
+        // A cancelled request drops `turn`, which is noticed when its turn comes.
         match tokio::time::timeout(QUEUE_TIMEOUT, turn).await {
             Ok(Ok(seat)) => Ok(Some(seat)),
             _ => Err(TooMany),
@@ -168,7 +168,7 @@ impl Drop for Seat {
                 seats: self.seats.clone(),
                 level: Some(level),
             };
-            // Whoever has gone away in the meantime leaves the seat to the next one.
+            // The request was cancelled meanwhile: its seat goes to the next one.
             if let Err(mut unwanted) = turn.send(seat)
                 && let Some(level) = unwanted.level.take()
             {

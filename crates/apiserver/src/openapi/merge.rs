@@ -63,7 +63,7 @@ fn renames(document: &Value, part: &Value) -> Option<Renames> {
                 continue;
             }
             let is_free = |candidate: &String| match document[section].get(candidate) {
-                // Somebody else has brought it already.
+                // Another backend has added it already.
                 Some(existing) => means_the_same(existing, value),
                 None => part[section].get(candidate).is_none() && !given.contains(candidate),
             };
@@ -157,7 +157,7 @@ mod tests {
             whole["definitions"],
             json!({"Meta": {"type": "object"}, "Meta_v2": meta, "Pod": {"type": "object"}, "Thing": thing})
         );
-        // Whoever means the same finds it; whoever means something else again does not.
+        // Equal definitions share the new name; different ones get another.
         for (group, meta, expected) in [
             ("b", meta, "Meta_v2"),
             ("c", json!({"type": "string"}), "Meta_v3"),

@@ -84,7 +84,7 @@ pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMa
         .filter(|hash| !hash.is_empty())
         .map(|hash| hash == document.hash);
     let mut response = match is_newest {
-        // Somebody has read an older index.
+        // The client has an older index.
         Some(false) => moved(&format!("{path}?hash={}", document.hash), &document, form)?,
         _ => answer(headers, &document, form)?,
     };
@@ -188,7 +188,7 @@ fn document(server: &Server, name: &str, resources: &[Arc<Served>]) -> Arc<Docum
     if let Some(document) = known.filter(|document| document.is_of(&resources, &[])) {
         return document;
     }
-    // Nobody waits while it is made; two who ask at once make it twice.
+    // Built without holding the lock: concurrent requests may build it twice.
     let document = Arc::new(Document::new(&resources, vec![], &v3::build(&resources)));
     cache().insert(name.to_owned(), document.clone());
     document

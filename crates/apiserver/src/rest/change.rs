@@ -46,7 +46,7 @@ pub(super) async fn carry_out(call: &Call, intent: &Intent, options: &Value) -> 
     for _ in 0..ATTEMPTS {
         let Some(entry) = bucket.get(&call.key()) else {
             match create_instead(call, intent, options).await {
-                // Somebody else was faster; change theirs.
+                // Created concurrently: retry as an update.
                 Err(status) if status.reason == "AlreadyExists" => continue,
                 Err(status) => return Err(status),
                 Ok(value) => return Ok(Outcome { value, created: true }),

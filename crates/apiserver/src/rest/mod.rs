@@ -164,7 +164,7 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
     let named = !call.path.name.is_empty();
     let lacks_namespace = call.resource.namespaced && call.path.namespace.is_empty();
     match verb {
-        // Nobody has thought of columns for a question.
+        // Reviews have no printer columns.
         "create" if !call.resource.is_stored() && call.representation.shape == Shape::Table => {
             Err(Status::not_acceptable(&SPOKEN))
         }

@@ -205,7 +205,7 @@ fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<()> {
         let operation = match operation {
             PatchOperation::Copy(copy) => {
                 let value = object.pointer(copy.from.as_str()).cloned();
-                // Of an object, what is not there is null.
+                // A missing field of an object counts as null.
                 let value = match value {
                     None if has_parent(object, copy.from.as_str()) => Value::Null,
                     None => return Err(rejected()),
@@ -215,7 +215,7 @@ fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<()> {
                 let path = copy.path.clone();
                 PatchOperation::Add(AddOperation { path, value })
             }
-            // A field of an object may be replaced before it is there.
+            // As upstream's library, `replace` of a missing field of an object adds it.
             PatchOperation::Replace(replace) if has_parent(object, replace.path.as_str()) => {
                 let (path, value) = (replace.path.clone(), replace.value.clone());
                 PatchOperation::Add(AddOperation { path, value })

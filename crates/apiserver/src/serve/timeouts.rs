@@ -42,7 +42,7 @@ impl<S> TimeoutStream<S> {
         let stalled = self.stalled;
         let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(stalled)));
         ready!(stall.as_mut().poll(context));
-        // Whoever asks again is told again.
+        // Further polls fail at once, too.
         stall.as_mut().reset(Instant::now());
         Poll::Ready(Err(late("the client takes nothing")))
     }

@@ -120,7 +120,7 @@ impl Bucket {
         if revision >= state.newest {
             return Ok(state.range(prefix, after).cloned().collect());
         }
-        // Undo what happened since: the oldest event of a key tells what it was before.
+        // Undo later changes: the oldest later event of a key has its state at the revision.
         let mut past: BTreeMap<Arc<str>, Option<Arc<Entry>>> = BTreeMap::new();
         let since = state
             .log

@@ -78,7 +78,7 @@ impl Engine {
     pub(crate) fn load(mut tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
         let loaded = tables.load(u64::MAX)?;
         if let Err(error) = tables.tidy(&loaded) {
-            // What is too old was not read and harms nobody. The next write opens the file again.
+            // Old rows were not loaded and do no harm. The next write reopens the file.
             tracing::warn!(%error, "failed to compact the store's log");
         }
         shared.start_at(loaded.revision, loaded.compacted);
@@ -183,7 +183,7 @@ impl Engine {
         let committed = self.make_space().and_then(|room| {
             self.room = Some(room);
             if self.shared.revision() != known {
-                // They had reached the disk after all, or some had; nobody can tell who asked for which.
+                // All or some had reached the disk after all; they cannot be assigned to their callers.
                 return Ok(vec![]);
             }
             let kept = affordable(events, room);

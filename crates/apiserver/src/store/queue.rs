@@ -35,7 +35,7 @@ impl Queue {
                     askers.push(asker);
                 }
                 for (asker, answer) in askers.into_iter().zip(engine.write(writes)) {
-                    // Whoever asked may have gone away; the write happened all the same.
+                    // The caller may have been cancelled; the write was committed anyway.
                     let _ = asker.send(answer);
                 }
             }

@@ -140,7 +140,7 @@ fn first_document(text: &str, policy: DuplicateKeyPolicy) -> Result<Value, Strin
         legacy_octal_numbers: true,
         with_snippet: false,
     };
-    // A second document is nobody's business, and neither is what is wrong with it.
+    // Further documents are ignored, with their errors.
     let mut reader = text.as_bytes();
     let first = serde_saphyr::read_with_options::<_, Value>(&mut reader, options).next();
     first

@@ -26,7 +26,7 @@ pub(crate) fn fields(text: &str) -> Vec<String> {
         fields: Some(Vec::new()),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    // Whoever asks has read the document before.
+    // The caller has parsed the document before.
     let _ = Tree(&mut reader).deserialize(&mut deserializer);
     reader.fields.unwrap_or_default()
 }

@@ -72,7 +72,7 @@ fn visit_map(map: MapShape<'_>, value: &Value, set: &Set, keep: Keep) -> Value {
         let element = PathElement::field(name);
         if set.has_member(&element) {
             if keep == Keep::Them {
-                // Upstream looks below a member with the set of its parent; so does everybody who relies on it.
+                // As upstream, children of a member are matched against the parent's set, which clients rely on.
                 out.insert(name.clone(), visit(map.field(name), field, set, keep));
             }
             continue;

@@ -201,7 +201,7 @@ fn nested(
             put_bytes(out, number, &wrapped);
             Ok(())
         }
-        // Where an absence cannot be said, Go makes a null the zero of its type.
+        // Where protobuf cannot encode absence, Go encodes null as the zero value.
         (JsonType::Integer | JsonType::Boolean, Value::Null) => {
             put_varint(out, number, 0);
             Ok(())

@@ -188,7 +188,7 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
         "subresource" => |arguments| refine(arguments, |resource, text| resource.subresource = text),
         "namespace" => |arguments| refine(arguments, |resource, text| resource.namespace = text),
         "name" => |arguments| refine(arguments, |resource, text| resource.name = text),
-        // Nobody decides by selectors here; without one, more is asked for.
+        // The authorizer ignores selectors; a check without them is the stricter one.
         "fieldSelector" | "labelSelector" => |arguments| refine(arguments, |_, _| {}),
         "check" => |arguments| match arguments {
             [Value::Check(check), Value::String(verb)] => check.ask(verb),

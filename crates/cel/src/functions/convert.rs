@@ -20,7 +20,7 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
                 Ok(duration) => Ok(Value::Duration(duration)),
                 Err(cause) => failure(cause),
             },
-            // The signature is there, but nothing converts.
+            // The overload is declared upstream, but not implemented.
             [Value::Int(_)] => failed("type conversion error from 'int' to 'google.protobuf.Duration'"),
             [value @ Value::Duration(_)] => Ok(value.clone()),
             _ => no_such_overload(),

@@ -117,7 +117,7 @@ fn parse(text: &str) -> std::result::Result<Quantity, &'static str> {
     };
     let letters = suffix.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let letters = letters.strip_suffix(['-', '+']).unwrap_or(letters);
-    // Digits are asked for, but nobody checks that there are some.
+    // Kubernetes' parser wants digits after these letters, but does not check that there are any.
     if text.is_empty() || !letters.chars().all(|letter| "eEinumkKMGTP".contains(letter)) {
         return Err(WRONG);
     }

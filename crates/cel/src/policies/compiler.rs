@@ -194,7 +194,7 @@ impl Compiler {
             _ => Vocabulary::Plain,
         };
         match compile(source, &declarations(&seen, vocabulary)) {
-            // Nobody writes that by hand; what evaluates it must not run out of stack.
+            // Evaluation is recursive: deeper nesting could overflow the stack.
             Ok(program) if self.nesting_of(&program) > MOST_TOGETHER => Err(Problem::Invalid(
                 "compilation failed: variables refer to each other too deeply".to_owned(),
             )),

@@ -445,7 +445,7 @@ impl<'p> Machine<'p> {
     }
 
     fn report(&mut self, error: &Error, at: NodeId, problems: &mut Vec<Diagnostic>) {
-        // A thousand problems help nobody more than the first of them.
+        // Further problems would add nothing.
         if problems.len() >= MAXIMUM_PROBLEMS {
             return;
         }

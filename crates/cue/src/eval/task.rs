@@ -96,7 +96,7 @@ impl<'p> Machine<'p> {
         done
     }
 
-    /// Runs the waiting tasks that may add this field, because somebody asks for it.
+    /// Runs the waiting tasks that may add a requested field.
     pub(super) fn run_tasks_adding(&mut self, id: NodeId, label: Label) {
         let found = matches!(self.arc_of(id, label), Some((_, Presence::Member)));
         let mut index = 0;

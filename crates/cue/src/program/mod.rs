@@ -52,7 +52,7 @@ const LARGEST_REGEX: usize = 128 << 10;
 pub struct CompileOptions<'a> {
     /// Names that the evaluation will inject at the top, so that the text may use them without declaring them.
     pub externals: &'a [&'a str],
-    /// Whether an import or a `let` that nobody uses is accepted. Go's `cue` refuses it; KubeVela does not.
+    /// Whether unused imports and `let`s are accepted. Go's `cue` refuses them; KubeVela does not.
     pub allow_unused: bool,
 }
 

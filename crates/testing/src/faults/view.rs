@@ -66,7 +66,7 @@ pub(super) async fn older_copy(
 ) -> Result<Option<OlderCopy>> {
     let query = uri.query().unwrap_or_default();
     let has = |pair: &str| query.split('&').any(|part| part == pair);
-    // Whoever names no revision, or a real one, is owed one that is no older.
+    // Without a resource version, or with one, the client must not get an older state.
     if !has("sendInitialEvents=true") || !has("resourceVersion=0") {
         return Ok(None);
     }

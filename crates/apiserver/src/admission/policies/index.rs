@@ -148,7 +148,7 @@ pub(super) fn policy<R: Compile>(value: &Value) -> Policy<R> {
         None => Params::Absent,
     });
     for variable in items(spec, "variables") {
-        // What is wrong with a variable is said by whoever mentions it.
+        // The error of a variable is reported by expressions that reference it.
         let _ = compiler.add_variable(text(variable, "name"), text(variable, "expression"));
     }
     let conditions = items(spec, "matchConditions");

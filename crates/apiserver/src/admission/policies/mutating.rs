@@ -36,7 +36,7 @@ pub(in crate::admission) async fn mutate(
     object: Option<Value>,
 ) -> Result<(Option<Value>, Applied)> {
     let bound = server.policies.mutating(server);
-    // There is nothing to change about what is deleted.
+    // A deletion cannot be mutated.
     let idle = bound.is_empty()
         || super::is_exempt(attributes.resource)
         || attributes.operation == Operation::Delete;

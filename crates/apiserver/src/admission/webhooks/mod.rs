@@ -127,7 +127,7 @@ pub(super) async fn validate(
             review::call(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await
         });
     }
-    // All at once; the first refusal in order is the answer, whoever was fastest.
+    // All in parallel; the first denial in configuration order is the response, so that it is deterministic.
     for verdict in futures::future::join_all(asked).await {
         verdict?;
     }

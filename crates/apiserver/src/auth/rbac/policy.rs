@@ -340,7 +340,7 @@ mod tests {
             );
             let managers = metadata("managedFields");
             assert_eq!(stored, one.wanted());
-            // What it says beside its name is owned, once.
+            // Each part besides the name is owned once.
             let fields = |index: usize| {
                 managers[index]["fieldsV1"]
                     .as_object()

@@ -112,7 +112,7 @@ impl Controller for Collector {
 
 impl Collector {
     fn put(&mut self, bucket: &Arc<str>, entry: &Arc<Entry>, queue: &mut WorkQueue<ObjectKey>) {
-        // Events tell of objects; nobody owns them.
+        // As upstream, Events are ignored: there are many, and they cannot be owners.
         if matches!(&**bucket, "/events" | "events.k8s.io/events") {
             return;
         }

@@ -133,7 +133,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     wanted.insert("uncountedTerminatedPods".to_owned(), json!({}));
     status = Value::Object(wanted);
     plan.status(job, status);
-    // The status is told before pods are touched: what a Job has counted must outlive its pods.
+    // The status is written before pods are deleted: counted completions must outlive the pods.
     let at = plan
         .writes
         .iter()
@@ -186,7 +186,7 @@ impl<'a> Tally<'a> {
                 .iter()
                 .filter(|pod| pod.deleting && !pod.is_finished())
                 .count(),
-            // A pod that was counted counts, even if somebody has deleted it since.
+            // A counted pod stays counted, even if it was deleted since.
             succeeded: count(succeeded).max(read::number(job, "status.succeeded", 0)),
             failed: count(of_phase(Phase::Failed).count()).max(read::number(job, "status.failed", 0)),
             last_failure: of_phase(Phase::Failed).map(ended).max(),
@@ -223,7 +223,7 @@ fn verdict(job: &Value, tally: &Tally<'_>, too_late: bool) -> Option<Vec<Conditi
     }
     let complete = match object::at(job, "spec.completions").and_then(Value::as_i64) {
         Some(completions) => tally.succeeded >= completions,
-        // Without a number, the first success ends it, once nobody works any more.
+        // Without `completions`, the Job completes after the first success, once no pod is active.
         None if object::at(job, "spec.parallelism").is_some() => {
             tally.succeeded > 0 && tally.active.is_empty()
         }

@@ -258,7 +258,7 @@ impl Controller for Simulator {
 
     fn outcome(&mut self, key: &Key, refused: Option<&Refused>, queue: &mut WorkQueue<Key>) {
         match refused {
-            // The next look sees what somebody else wrote; a name that is taken must be told.
+            // A conflict is resolved by the retry, which observes the concurrent write; AlreadyExists must reach the plan.
             Some(refused) if refused.reason() == "Conflict" || is_namespace_terminating(refused) => {}
             Some(refused) => {
                 self.refusals.insert(key.clone(), refused.message().to_owned());

@@ -151,7 +151,7 @@ async fn carry_out(server: &Server, client: &Loopback, write: Write) -> Result<(
             message,
         } => {
             let event = event(server, client, &about, level, reason, &message);
-            // News that nobody may hear is no reason to stop working.
+            // A failure to record an Event does not fail the reconcile.
             let _ = client.create(&collection(&event), &event).await;
             return Ok(());
         }

@@ -109,7 +109,7 @@ pub(super) fn create(
                 message,
             ));
         }
-        // Somebody else has a ReplicaSet of that name: the next hash is another.
+        // A hash collision with another ReplicaSet: `collisionCount` changes the next hash.
         Some(why) if why.contains(&format!("{name:?} already exists")) => {
             progress.collisions = collisions + 1;
             return None;

@@ -311,7 +311,7 @@ proptest! {
             let writes = model.step();
             let total: i64 = model.sizes().values().sum();
             prop_assert!(total <= limits.most(), "{total} > {}", limits.most());
-            // What is told to go is gone, so availability follows the sizes.
+            // Scaled-down pods disappear at once, so availability follows the sizes.
             model.pods(0, |_| true);
             let available: i64 = model.observed.sets.iter().map(|set| set["status"]["availableReplicas"].as_i64().unwrap()).sum();
             prop_assert!(available >= limits.fewest_available(), "{available} < {}", limits.fewest_available());
