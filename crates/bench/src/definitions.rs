@@ -39,7 +39,7 @@ pub(crate) struct Measured {
 /// The ServiceAccount that the objects of applications are applied with.
 pub(crate) const DEPLOYER: &str = "deployer";
 
-/// Gives that ServiceAccount all rights.
+/// Grants that ServiceAccount all rights.
 pub(crate) async fn empower(client: &Client) -> Result<()> {
     use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
     let binding = serde_json::from_value(json!({

@@ -1,4 +1,4 @@
-//! How the REST layer and admission treat the objects of a kind, where kinds differ. Named after the strategies of upstream's registries.
+//! Strategies: differences between kinds in the REST layer and in admission, named after those of upstream's registries.
 
 use cambium_schema::names;
 

@@ -1,18 +1,18 @@
 //! Cost limits of expressions, as the API server.
 
-/// What one evaluation of one expression may cost.
+/// Cost limit of one evaluation of an expression.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;
 
-/// What all rules of one object may cost together.
+/// Cost limit of all rules on an object.
 pub const RULES_BUDGET: i64 = 10_000_000;
 
-/// What all match conditions of one webhook may cost together.
+/// Cost limit of all match conditions of a webhook.
 pub const CONDITIONS_BUDGET: i64 = 2_500_000;
 
 /// The size of the largest request, from which the size of unbounded values is estimated.
 pub(crate) const MAX_REQUEST_BYTES: u64 = 3 * 1024 * 1024;
 
-/// What one rule of a schema may be estimated to cost, counting how often it applies.
+/// Limit of the estimated cost of a rule, multiplied by the maximum number of values that it applies to.
 pub(crate) const ESTIMATED_RULE_LIMIT: u64 = 10_000_000;
 
 /// Limit of the estimated cost of all rules of a schema.

@@ -111,7 +111,7 @@ fn modified(call: &Call) -> Status {
     )
 }
 
-/// What a concurrent write to the object leads to.
+/// The reaction to a concurrent write of the object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnConflict {
     /// 409: the client requires the resource version that it sent.

@@ -84,7 +84,7 @@ pub(crate) fn apply_regex<'a>(name: &str, pattern: &Pattern, arguments: &[Value<
     }
 }
 
-/// How many bytes behind a match are looked at as soon as a value is.
+/// Bytes after a match that are searched per visited value.
 const SEARCHED: usize = 256;
 
 fn all<'a>(pattern: &Pattern, text: &str, most: usize) -> Result<Value<'a>> {

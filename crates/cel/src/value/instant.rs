@@ -46,7 +46,7 @@ impl Instant {
         Self::new(self.nanoseconds + by, self.offset)
     }
 
-    /// What clocks in a time zone show.
+    /// The wall-clock time in a time zone.
     pub(crate) fn clock(self, zone: &TimeZone) -> DateTime {
         // The time zones' own range ends a little earlier, where nothing changes any more.
         let near = self

@@ -64,7 +64,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What a `for` iterates over: keys and values.
+    /// The keys and values that a `for` iterates over.
     fn range(&mut self, env: EnvId, source: &'p Expr) -> Result<Vec<(NodeId, NodeId)>, Error> {
         let node = match self.operand(env, source)? {
             Value::Node(node) => node,

@@ -41,7 +41,8 @@ struct Marked {
 
 /// One mark for each alternative, from one for each disjunction that is unified with the others: the rule for what is a default.
 ///
-/// A disjunction whose defaults are all gone does not say what is a default. Where another one says it, what nobody marked is none.
+/// A disjunction whose defaults have all failed marks nothing. If another one marks defaults, unmarked alternatives are no
+/// defaults.
 fn combine<T>(alternatives: Vec<(T, Vec<Mark>)>) -> Vec<(T, Mark)> {
     let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
     let counts: Vec<bool> = (0..disjunctions)
@@ -150,7 +151,7 @@ enum Choice<'p> {
 }
 
 impl Disjunction<'_> {
-    /// How many alternatives it offers.
+    /// The number of alternatives.
     fn len(&self) -> usize {
         Choice::of(&self.conjunct).len()
     }

@@ -168,7 +168,7 @@ impl<'p> Machine<'p> {
         self.as_operand(expr, value)
     }
 
-    /// What an expression evaluated to, which must be concrete.
+    /// The concrete operand of an evaluated expression, or an error.
     pub(super) fn as_operand(&mut self, expr: &'p Expr, value: Value) -> Result<Value, Error> {
         if let ExprKind::Kind(kind) = &expr.kind {
             return Err(self.fatal(

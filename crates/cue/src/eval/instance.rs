@@ -505,7 +505,7 @@ impl<'p> Machine<'p> {
 /// Maximum number of reported problems of a value.
 const MAXIMUM_PROBLEMS: usize = 256;
 
-/// How long a scalar is, at most, when it is written as JSON.
+/// The maximum length of a scalar as JSON.
 fn written_length(scalar: &Scalar) -> usize {
     match scalar {
         Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) => 0,

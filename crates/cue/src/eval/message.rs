@@ -9,14 +9,14 @@ use crate::program::ir::{Expr, Position, Presence};
 use crate::program::symbols::Label;
 use std::cell::Cell;
 
-/// How many fields and levels of a value a message shows.
+/// Maximum fields and levels of a value in a message.
 const SHOWN: usize = 8;
 const SHOWN_DEPTH: usize = 3;
 
-/// How many alternatives a message shows.
+/// Maximum alternatives in a message.
 const SHOWN_ALTERNATIVES: usize = 64;
 
-/// How long a value in a message gets.
+/// Maximum length of a value in a message.
 const SHOWN_LENGTH: usize = 4096;
 
 impl<'p> Machine<'p> {
@@ -130,7 +130,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Where a node is, from the top.
+    /// The path of a node.
     pub(crate) fn path(&self, node: NodeId) -> String {
         let mut labels = Vec::new();
         let mut current = Some(node);

@@ -1,15 +1,15 @@
 //! The evaluator.
 //!
-//! A value is a *node* in an arena. A node holds *conjuncts*: expressions, each with the environment that its names live in. To
-//! evaluate a node is to unify its conjuncts ([`unify`]): a struct literal hands conjuncts to the node's fields, a reference
-//! brings in the conjuncts of what it refers to (so that inside a copy, names mean the copy's fields), anything else is
-//! computed ([`expression`]). Fields are nodes of their own, evaluated when somebody asks.
+//! A value is a *node* in an arena. A node holds *conjuncts*: expressions, each with the environment of its names. Evaluating
+//! a node unifies its conjuncts ([`unify`]): a struct literal adds conjuncts to the node's fields, a reference copies the
+//! conjuncts of its target (so that inside the copy, names refer to the copy's fields), other expressions are computed
+//! ([`expression`]). Fields are nodes of their own, evaluated lazily.
 //!
 //! - A disjunction evaluates the node once per alternative ([`disjunction`]).
-//! - What waits for other values (comprehensions, computed labels) is a task, tried again when more is known.
-//! - Which fields a closed struct admits is kept as a tree of groups ([`closed`]).
-//! - A node that is asked for while it is being evaluated answers what it knows so far; whoever got only part of the answer is
-//!   provisional and evaluated again later.
+//! - Expressions that wait for other values (comprehensions, computed labels) are tasks, retried when more is known.
+//! - The fields that a closed struct allows are tracked as a tree of groups ([`closed`]).
+//! - A node that is referenced while it is being evaluated returns its state so far; the referring node is provisional then,
+//!   and evaluated again later.
 
 pub(crate) mod atom;
 mod budget;

@@ -152,18 +152,18 @@ pub(crate) struct Node<'p> {
 pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
-    /// Where each field is, once there are many.
+    /// An index of fields, once there are many.
     arc_index: HashMap<Label, u32>,
     pub patterns: Vec<Pattern<'p>>,
     pub structs: Vec<StructInfo<'p>>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
     pub disjunctions: Vec<Disjunction<'p>>,
-    /// How many disjunctions have had their choice unified.
+    /// The number of disjunctions whose choice was unified.
     pub chosen: usize,
     /// The outermost disjunction of which an alternative is being unified.
     pub choosing: Option<usize>,
-    /// What is left of the alternatives of an alternative.
+    /// The remaining alternatives of an alternative.
     pub branches: Vec<Branch>,
     /// Alternatives when several are left; the first `defaults` are defaults.
     pub alternatives: Vec<NodeId>,
@@ -188,7 +188,7 @@ pub(crate) struct Known<'p> {
 pub(crate) struct Inner<'p> {
     /// The reference.
     pub conjunct: Conjunct<'p>,
-    /// What it has brought in.
+    /// The conjuncts that it has added.
     pub sources: Vec<Source<'p>>,
 }
 
@@ -196,7 +196,7 @@ pub(crate) struct Inner<'p> {
 const MANY: usize = 24;
 
 impl Known<'_> {
-    /// Where a field or element is among the arcs.
+    /// The position of a field or element among the arcs.
     pub(crate) fn find_arc(&self, label: Label) -> Option<usize> {
         match label {
             // An element is never before its own index.
@@ -259,18 +259,18 @@ pub(crate) struct Pattern<'p> {
 pub(crate) struct StructInfo<'p> {
     pub group: GroupId,
     pub open: bool,
-    /// What declares its fields, for their order.
+    /// The source of its fields, for their order.
     pub declares: Declares<'p>,
 }
 
-/// Where a struct's fields are declared.
+/// The source of a struct's fields.
 #[derive(Debug, Clone)]
 pub(crate) enum Declares<'p> {
     Literal(&'p crate::program::ir::StructExpr),
     Data(Rc<[(Label, NodeId)]>),
 }
 
-/// What is known of a list's length and of the elements not written out.
+/// The length of a list, and constraints on further elements.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct List<'p> {
     /// The length, when some literal fixes it.

@@ -123,7 +123,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What the conjuncts that a reference brings in have in common. Those of a definition are closed.
+    /// The common properties of conjuncts added by a reference. Those of a definition are closed.
     fn reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) -> Conjunct<'p> {
         let trail = Some(Trail::extend(conjunct.trail.as_ref(), target, id));
         let group = match self.definition_around(target) {
@@ -332,7 +332,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What a selector applies to. A value made on the spot must be good as a whole.
+    /// The base of a selector. A computed value must be free of errors as a whole.
     fn base_node(&mut self, env: EnvId, base: &'p Expr) -> Result<NodeId, Error> {
         let node = self.value_node(env, base)?;
         if !is_reference(base)

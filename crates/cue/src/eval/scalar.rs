@@ -56,7 +56,7 @@ impl Scalar {
     }
 }
 
-/// How much of a text a message shows.
+/// Maximum length of a text in a message.
 const SHOWN: usize = 512;
 
 /// As messages show it: long texts are cut.

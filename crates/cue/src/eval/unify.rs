@@ -276,5 +276,5 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// What it counts for that a regular expression could not be compiled, perhaps because it is too large.
+/// Steps charged for a regular expression that failed to compile, possibly because it is too large.
 pub(super) const UNCOMPILED: u64 = 20_000;

@@ -168,7 +168,7 @@ impl Number {
     }
 }
 
-/// How much was cut off, compared to a half.
+/// The truncated fraction compared to a half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fraction {
     Zero,

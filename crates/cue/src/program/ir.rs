@@ -23,9 +23,9 @@ pub(crate) struct Position {
 /// A comment of a field or an element.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comment {
-    /// Where its text is.
+    /// The position of its text.
     pub position: Position,
-    /// Where it stands relative to what it belongs to.
+    /// Its position relative to its node.
     pub stands: CommentPosition,
 }
 

@@ -9,7 +9,7 @@ pub(super) struct Token {
     pub(super) span: Span,
 }
 
-/// What a [`Token`] is.
+/// The kind of a [`Token`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// An invalid token; the lexer has reported it.

@@ -3,7 +3,7 @@
 use cambium_cue::Data;
 use cambium_cue_judge::{Answer, generate, json, ours};
 
-/// How many values each law is tried on.
+/// Number of values per property.
 const VALUES: u64 = 300;
 
 /// The same data, or both refused.

@@ -334,7 +334,7 @@ impl Faults {
         });
     }
 
-    /// Lets requests through again.
+    /// Ends [`Faults::sever`].
     pub fn mend(&self) {
         self.0.line.send_modify(|line| line.down = false);
     }

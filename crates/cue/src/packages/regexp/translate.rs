@@ -31,7 +31,7 @@ pub(super) fn invalid(reason: &'static str, part: &str) -> InvalidPattern {
 /// Groups in groups.
 const MAXIMUM_DEPTH: usize = 1_000;
 
-/// How often a repetition repeats, counting the repetitions in it.
+/// Maximum product of nested repetition counts.
 const MAXIMUM_REPEAT: u32 = 1_000;
 
 pub(super) fn translate(pattern: &str) -> Result<Translated, InvalidPattern> {
@@ -62,7 +62,7 @@ struct Translator<'pattern> {
     output: Translated,
     /// For each open group, the largest repetition before it on the same level.
     groups: Vec<u32>,
-    /// What a repetition here would repeat.
+    /// The operand of a repetition at this position.
     last: Last,
     /// The largest repetition so far on this level.
     largest: u32,

@@ -37,10 +37,10 @@ pub fn parse(source: &Source) -> Result<File<'_>, Diagnostics> {
     }
 }
 
-/// How many levels of brackets, labels and operators may stand in each other.
+/// Maximum nesting of brackets, labels and operators.
 const MAXIMUM_DEPTH: usize = 500;
 
-/// How tall a tree may get; more than the depth, because `a | b | c | …` adds a level for each operator.
+/// Maximum height of a tree; more than the nesting, because `a | b | c | …` adds a level for each operator.
 const MAXIMUM_HEIGHT: usize = 2_500;
 
 /// After so many problems the rest is not read.
