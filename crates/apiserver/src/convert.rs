@@ -31,6 +31,8 @@ pub(crate) async fn read_many(
                 .collect();
         }
         Origin::Custom(definition, _) => {
+            // Objects written before the last change of the schema are pruned and defaulted at the version they are stored at,
+            // before conversion.
             for (value, entry) in values.iter_mut().zip(entries) {
                 if !resource.is_sent_as_stored(entry) {
                     definition.normalise_stored(value);
@@ -72,6 +74,7 @@ pub(crate) async fn settle(server: &Server, resource: &Served, object: Value) ->
             let mut stored = values.pop().unwrap_or_default();
             definition.normalise_stored(&mut stored);
             let draft = draft(&stored)?;
+            // The response shows what was stored, so it is converted back.
             let mut values = definition
                 .convert(server, vec![stored], &resource.version)
                 .await?;

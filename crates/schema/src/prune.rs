@@ -84,6 +84,7 @@ struct Search<'v> {
 impl<'v> Search<'v> {
     /// A value whose unknown fields are pruned; all of them without a schema.
     fn specified(&mut self, schema: Option<&Schema>, value: &'v Value) {
+        // `x-kubernetes-preserve-unknown-fields` keeps unknown fields of this value only, not those of specified fields below.
         let keeps =
             schema.is_some_and(|schema| schema.preserve_unknown_fields || schema.json_type == JsonType::Any);
         if let Some(schema) = schema.filter(|_| keeps) {

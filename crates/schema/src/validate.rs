@@ -116,6 +116,7 @@ impl Walk {
 
     fn node(&mut self, schema: &Schema, value: &Value, correlated: Option<Correlated<'_>>) -> Outcome {
         let outcome = self.checks(schema, value, correlated);
+        // At every node, so that one invalid old value does not block changes elsewhere in the object.
         match correlated {
             Some(correlated) if !outcome.is_valid() && correlated.unchanged() => outcome.forgiven(),
             _ => outcome,
@@ -168,6 +169,7 @@ impl Walk {
     fn string(&self, limits: &Constraints, text: &str) -> Outcome {
         let path = &self.path;
         let length = || text.chars().count() as u64;
+        // As upstream, only the first failed check of a string is reported.
         if let Some(limit) = limits.max_length
             && length() > limit
         {

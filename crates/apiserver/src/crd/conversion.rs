@@ -35,6 +35,7 @@ impl Definition {
             }
             return Ok(objects);
         }
+        // One ConversionReview for all objects: a list calls the webhook once, not once per object.
         let given: Vec<Value> = stale.iter().map(|index| objects[*index].clone()).collect();
         let converted = self.call_webhook(server, &given, &wanted).await?;
         for (index, value) in stale.into_iter().zip(converted) {
@@ -42,6 +43,7 @@ impl Definition {
         }
         if let Some(target) = self.versions.iter().find(|one| one.name == version) {
             for object in &mut objects {
+                // A webhook may return fields that the target schema does not specify.
                 target.pipeline.prune(object);
             }
         }
@@ -103,6 +105,7 @@ impl Definition {
             return Err(fail("no response provided".to_owned()));
         };
         let answered = response["uid"].as_str().unwrap_or_default();
+        // Only v1 requires the response to repeat the UID.
         if review_version == "v1" && answered != uid {
             return Err(fail(format!("expected response.uid={uid:?}, got {answered:?}")));
         }
@@ -177,6 +180,7 @@ fn settle(mut new: Value, old: &Value, wanted: &str) -> Result<Value, String> {
             return Err(format!("must have the same {label}: {before} != {after}"));
         }
     }
+    // A webhook may convert labels and annotations only; all other metadata is restored.
     let mut restored = object::metadata(old).clone();
     for field in ["labels", "annotations"] {
         restored.remove(field);

@@ -112,6 +112,7 @@ impl Engine {
         }
         self.look_for_space();
         let mut revision = self.shared.revision();
+        // Writes of one group see each other before anything is published.
         let mut pending: HashMap<Place, Option<Arc<Entry>>> = HashMap::new();
         let mut events = Vec::with_capacity(writes.len());
         let mut answers = Vec::with_capacity(writes.len());
@@ -158,6 +159,7 @@ impl Engine {
             let freed: u64 = events.iter().map(|event| freed(event)).sum();
             *room = (*room + freed).saturating_sub(events.iter().map(|event| spent(event)).sum());
         }
+        // Only after the commit: no reader sees a state that a crash could take back.
         for event in events {
             self.shared.publish(event);
         }

@@ -204,6 +204,8 @@ impl Shared {
     pub(crate) fn publish(&self, event: Arc<Event>) {
         let revision = event.entry.revision;
         let bucket = self.bucket(&event.bucket);
+        // The bucket before the revision, so that a reader of the revision finds everything up to it in the bucket, as lists
+        // need it. Watchers are woken last, as they read both.
         bucket.record(event.clone());
         self.revision.store(revision, Ordering::Release);
         bucket.wake(&event);

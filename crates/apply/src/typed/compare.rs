@@ -167,6 +167,7 @@ fn look_into_map(map: MapShape<'_>, pair: Pair<'_>, problems: &mut Problems) -> 
     let empty = Map::new();
     let old = pair.old.and_then(Value::as_object).unwrap_or(&empty);
     let new = pair.new.and_then(Value::as_object).unwrap_or(&empty);
+    // An empty map is a leaf: a manager can own it without owning fields in it.
     if map.is_atomic() || (old.is_empty() && new.is_empty()) {
         return Looked::Leaf(Node::leaf(pair));
     }

@@ -53,6 +53,7 @@ fn visit_map(map: MapShape<'_>, live: &Value, config: &Value, problems: &mut Pro
     if map.is_atomic() || (live.is_empty() && fields.is_empty()) {
         return Some(config.clone());
     }
+    // A field that the configuration omits stays; `prune` removes it later if the applier was its only owner.
     let mut out = Map::new();
     for (name, value) in live {
         let merged = match fields.get(name) {

@@ -25,6 +25,7 @@ pub(in crate::admission) async fn validate(
         return Ok(());
     }
     let denied = denials(server, attributes, object, &bound).await?;
+    // As upstream, only the first denial is reported.
     match denied.into_iter().next() {
         Some((policy, binding, denial)) => {
             let by = match binding {
@@ -104,6 +105,8 @@ async fn judge<'p>(
                         .judge(&policy.variables, &inputs, policy.fails_closed)
                 })
             }
+            // A policy whose `matchConditions` are false does not apply; one whose conditions fail to evaluate denies, if it
+            // fails closed.
             Ok(false) => continue,
             Err(why) => vec![error(why)],
         };
