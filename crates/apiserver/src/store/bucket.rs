@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 
 use tokio::sync::watch;
 
-use super::waiting::{Interest, Waiting};
+use super::interest::{Interest, Waiting};
 use super::{Entry, History, read, write_lock};
 
 /// The part of a log that is always kept. Watches are woken when half of it has been written, matching or not.

@@ -15,11 +15,11 @@ mod bucket;
 mod derived;
 mod engine;
 mod entry;
+mod interest;
 mod load;
 mod queue;
 mod reserve;
 mod tables;
-mod waiting;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -33,8 +33,8 @@ pub(crate) use derived::Derived;
 pub use bucket::{Bucket, Event, EventKind, TooOld};
 pub use engine::{Expect, Write, WriteError};
 pub use entry::{Draft, Entry};
+pub use interest::Interest;
 pub use tables::OpenError;
-pub use waiting::Interest;
 
 use engine::Engine;
 use queue::Queue;
