@@ -324,6 +324,6 @@ mod tests {
     fn a_rule_that_speaks_of_nothing_is_an_error() {
         let only = spec("apimachinery/watch.go", "[sig-api-machinery] Watchers", &[]);
         let error = Selection::of(vec![only]).err().map(|error| error.to_string());
-        assert!(error.is_some_and(|error| error.contains("speaks of no spec")));
+        assert!(error.is_some_and(|error| error.contains("matches no spec")));
     }
 }
