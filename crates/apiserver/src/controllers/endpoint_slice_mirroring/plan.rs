@@ -1,4 +1,4 @@
-//! Which slices mirror some Endpoints.
+//! Decides which EndpointSlices mirror Endpoints.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,17 +8,17 @@ use serde_json::{Map, Value, json};
 use super::{MANAGED_BY, MANAGER, SERVICE_NAME};
 use crate::object;
 
-/// Most addresses of one subset that are mirrored.
+/// At most this many addresses of a subset are mirrored, as upstream.
 const MOST: usize = 1000;
 const SKIP: &str = "endpointslice.kubernetes.io/skip-mirror";
 const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
-/// Annotations that are about the Endpoints themselves.
+/// Annotations that are not copied to slices.
 const OWN_ANNOTATIONS: [&str; 2] = [
     "endpoints.kubernetes.io/last-change-trigger-time",
     "kubectl.kubernetes.io/last-applied-configuration",
 ];
 
-/// Endpoints, the Service of their name, and the slices that mirror them so far.
+/// Endpoints, their Service, and the slices that mirror them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observed {
     pub(super) endpoints: Option<Value>,
@@ -26,7 +26,7 @@ pub(super) struct Observed {
     pub(super) slices: Vec<Value>,
 }
 
-/// One change.
+/// A write to an EndpointSlice.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Write {
     Create(Value),
@@ -52,7 +52,7 @@ pub(super) fn plan(observed: &Observed) -> Vec<Write> {
     writes
 }
 
-/// Only what somebody wrote by hand, for a Service that does not choose its pods.
+/// Whether Endpoints are mirrored: no `skip-mirror` label, no leader election record, and a Service without a selector.
 fn is_mirrored(observed: &Observed) -> bool {
     let label = |endpoints: &Value| object::metadata(endpoints).get("labels")?.get(SKIP).cloned();
     let speaks = observed.endpoints.as_ref().is_some_and(|endpoints| {
@@ -70,7 +70,7 @@ fn is_mirrored(observed: &Observed) -> bool {
             .is_some_and(|service| !selector(service))
 }
 
-/// Slices are told apart by the kind of their addresses and by their ports.
+/// The key of a slice: address type and ports.
 fn key(kind: &str, ports: &Value) -> String {
     let field = |port: &Value, name: &str| match &port[name] {
         Value::Null => String::new(),
@@ -169,7 +169,7 @@ fn empty(endpoints: &Value, kind: &str, ports: &Value) -> Value {
     })
 }
 
-/// The slice with what should be in it, unless it is.
+/// The updated slice; `None` if it is unchanged.
 fn changed(slice: &Value, wanted: &Value) -> Option<Value> {
     let mut next = slice.clone();
     next["endpoints"] = wanted["endpoints"].clone();

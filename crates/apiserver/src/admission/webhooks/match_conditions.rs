@@ -1,4 +1,4 @@
-//! Does a webhook want a request, and in which version?
+//! Matches a request against a webhook's rules, selectors and `matchConditions`.
 
 use cambium_cel::conditions::Matched;
 use cambium_cel::policies::{Inputs, Variables};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::hooks::Hook;
 use super::review;
 use crate::admission::Attributes;
-use crate::admission::authorizer::Asker;
+use crate::admission::authorizer::UserAuthorizer;
 use crate::admission::matching::Invocation;
-use crate::expensive::{self, Effort};
+use crate::blocking::{self, Effort};
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// How a webhook wants to see a request; `None` when it does not.
-pub(super) fn wants(
+/// The version at which a webhook receives a request; `None` when it does not match.
+pub(super) fn match_request(
     server: &Server,
     attributes: &Attributes<'_>,
     hook: &Hook,
@@ -27,7 +27,7 @@ pub(super) fn wants(
         return Ok(Some(invocation));
     };
     let request = review::request(attributes, &invocation, "", None, None);
-    let asker = Asker::of(server, attributes.user);
+    let asker = UserAuthorizer::of(server, attributes.user);
     let inputs = Inputs {
         object,
         old_object: attributes.old,
@@ -35,7 +35,7 @@ pub(super) fn wants(
         authorizer: Some(&asker),
         ..Inputs::default()
     };
-    let matched = expensive::evaluate(Effort::BySize, &[object, attributes.old], || {
+    let matched = blocking::evaluate(Effort::BySize, &[object, attributes.old], || {
         conditions.matches(&Variables::default(), &inputs)
     });
     match matched {

@@ -1,23 +1,23 @@
-//! Work that may take long, without keeping other requests waiting.
+//! Runs CPU-heavy expressions without blocking the async worker for other requests.
 
 use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task;
 
-/// How large an object may be, roughly in bytes, to be looked at where other requests wait.
+/// Objects up to this size, roughly in bytes, are evaluated on the async worker.
 const LARGE: usize = 64 << 10;
 
-/// How much work an expression may be.
+/// How expensive an evaluation may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// It depends on how large the objects are.
+    /// It grows with the size of the objects.
     BySize,
-    /// Whatever it is given.
+    /// It is expensive whatever the objects are.
     Much,
 }
 
-/// Runs expressions over objects. If that may take long, other tasks of this thread move to another one first. A runtime of one thread has
-/// no other: there, it is done at once.
+/// Runs expressions over objects. If that may take long, the other tasks of this worker move to another worker first
+/// (`block_in_place`); a current-thread runtime has no other worker and runs them directly.
 pub(crate) fn evaluate<T>(effort: Effort, objects: &[Option<&Value>], work: impl FnOnce() -> T) -> T {
     let has_others =
         || Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
@@ -27,7 +27,7 @@ pub(crate) fn evaluate<T>(effort: Effort, objects: &[Option<&Value>], work: impl
     }
 }
 
-/// Looks at no more than it takes to know.
+/// Whether the objects together exceed [`LARGE`]; stops counting there.
 fn is_large(objects: &[Option<&Value>]) -> bool {
     let mut left = LARGE;
     !objects.iter().flatten().all(|object| fits(object, &mut left))

@@ -1,36 +1,36 @@
-//! A role at a glance: what it surely does not allow.
+//! A Bloom filter per role, to skip roles that cannot allow a request.
 //!
-//! Whoever is in many groups has many roles, and most of them have nothing to do with a request. Two words of bits tell
-//! that for most of those without a look at their rules.
+//! A user in many groups has many roles, most of which are irrelevant for a request. Two 64-bit filters rule out most of
+//! those without comparing their rules.
 
 use super::Rule;
 use crate::auth::Action;
 
-/// The verbs and the resources or paths of some rules, each as a bit that others may share.
+/// The verbs and the resources or paths of some rules, hashed to one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sketch {
+pub(super) struct BloomFilter {
     verbs: u64,
     things: u64,
 }
 
-/// What stands for all of a kind.
+/// The filter of `*`.
 const ALL: u64 = u64::MAX;
 
-impl Sketch {
-    /// What a role allows, all of its rules taken together.
+impl BloomFilter {
+    /// The filter of a role: all of its rules together.
     pub(super) fn of_rules(rules: &[Rule]) -> Self {
         let word = |text: &String| if text == "*" { ALL } else { bit(&[text]) };
         let path = |text: &String| if text.ends_with('*') { ALL } else { bit(&[text]) };
-        let mut sketch = Self { verbs: 0, things: 0 };
+        let mut filter = Self { verbs: 0, things: 0 };
         for rule in rules {
-            sketch.verbs |= rule.verbs.iter().map(word).fold(0, |bits, bit| bits | bit);
+            filter.verbs |= rule.verbs.iter().map(word).fold(0, |bits, bit| bits | bit);
             let things = rule.resources.iter().map(word).chain(rule.urls.iter().map(path));
-            sketch.things |= things.fold(0, |bits, bit| bits | bit);
+            filter.things |= things.fold(0, |bits, bit| bits | bit);
         }
-        sketch
+        filter
     }
 
-    /// What an action needs: any of these bits.
+    /// The filter of an action: a role that allows it has one of these bits.
     pub(super) fn of_action(action: &Action<'_>) -> Self {
         let things = match &action.resource {
             None => bit(&[action.path]),
@@ -46,7 +46,7 @@ impl Sketch {
         }
     }
 
-    /// Whether rules with this sketch may allow an action with that one; if not, they surely do not.
+    /// Whether rules with this filter may allow an action with that filter; `false` is certain.
     pub(super) fn may_allow(self, action: Self) -> bool {
         self.verbs & action.verbs != 0 && self.things & action.things != 0
     }
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_rule_allows_its_sketch_may_allow(
+        fn what_a_rule_allows_its_filter_may_allow(
             verbs in words(&["get", "list", "*", "x"]),
             groups in words(&["", "apps", "*"]),
             resources in words(&["pods", "pods/log", "*/log", "*", "secrets"]),
@@ -89,8 +89,8 @@ mod tests {
             let resource = ResourceAction { resource, subresource, ..ResourceAction::default() };
             let paths = Action { verb, resource: None, path };
             for action in [Action::on(verb, resource), paths] {
-                let sketch = Sketch::of_rules(std::slice::from_ref(&rule));
-                prop_assert!(!rule.allows(&action) || sketch.may_allow(Sketch::of_action(&action)));
+                let filter = BloomFilter::of_rules(std::slice::from_ref(&rule));
+                prop_assert!(!rule.allows(&action) || filter.may_allow(BloomFilter::of_action(&action)));
             }
         }
     }
@@ -103,13 +103,13 @@ mod tests {
             resources: vec!["pods".to_owned()],
             ..Rule::default()
         };
-        let sketch = Sketch::of_rules(&[rule]);
+        let filter = BloomFilter::of_rules(&[rule]);
         let told = ["secrets", "services", "nodes", "events", "configmaps"].map(|resource| {
             let resource = ResourceAction {
                 resource,
                 ..ResourceAction::default()
             };
-            !sketch.may_allow(Sketch::of_action(&Action::on("get", resource)))
+            !filter.may_allow(BloomFilter::of_action(&Action::on("get", resource)))
         });
         assert!(told.iter().filter(|told| **told).count() >= 4);
     }

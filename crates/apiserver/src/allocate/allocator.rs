@@ -1,4 +1,4 @@
-//! Who has which address and which port, and what is on its way into the store.
+//! Allocates cluster IPs and node ports; reservations cover Services that are not stored yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -11,26 +11,26 @@ use super::Purpose;
 use super::spec::{Spec, number};
 use crate::store::Store;
 
-/// The first two numbers of every address.
+/// The first two octets of the service CIDR.
 const RANGE: [u8; 2] = [10, 96];
 const PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
 
 const TAKEN: &str = "provided port is already allocated";
 
-/// What writers hold while their Services are on their way: two at once never get the same.
+/// Addresses and ports reserved by writes in flight, so that two concurrent writes never get the same.
 #[derive(Default)]
 pub(crate) struct Addresses {
     reserved: Arc<Mutex<Taken>>,
 }
 
-/// What is not to be had.
+/// Addresses and ports in use.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Taken {
     addresses: BTreeSet<String>,
     ports: BTreeSet<u64>,
 }
 
-/// What one writer holds.
+/// The addresses and ports reserved by one write; released on drop.
 pub(crate) struct Reservation {
     reserved: Arc<Mutex<Taken>>,
     mine: Taken,
@@ -46,7 +46,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Why a Service does not get what it wants.
+/// Failure to allocate.
 #[derive(Debug, PartialEq)]
 pub(super) enum Refusal {
     Invalid(Box<FieldError>),
@@ -60,7 +60,7 @@ impl From<FieldError> for Refusal {
 }
 
 impl Addresses {
-    /// Takes what a Service wants and has not had before.
+    /// Reserves the addresses and ports that a Service requests and does not have yet.
     pub(super) fn take(
         &self,
         store: &Store,
@@ -101,7 +101,7 @@ impl Taken {
     }
 }
 
-/// Writes addresses and ports into a spec; answers with those that the Service did not have before.
+/// Writes addresses and ports into a spec; returns those that are new.
 fn assign(
     new: &mut Map<String, Value>,
     old: Option<Spec<'_>>,
@@ -159,7 +159,7 @@ fn address(
     }
 }
 
-/// The first free address from a place that depends on the Service.
+/// The first free address, starting at a hash of the Service's name.
 fn free_address(seed: &str, taken: &Taken) -> Option<String> {
     let start = seed
         .bytes()
@@ -244,7 +244,7 @@ fn health_port(
     Ok(())
 }
 
-/// Takes a port that somebody has asked for.
+/// Reserves a requested node port.
 fn claim(port: u64, taken: &mut Taken, mine: &mut Taken) -> Result<(), String> {
     if !PORTS.contains(&port) {
         let (first, last) = (PORTS.start(), PORTS.end());
@@ -261,7 +261,7 @@ fn claim(port: u64, taken: &mut Taken, mine: &mut Taken) -> Result<(), String> {
     }
 }
 
-/// Takes a port that nobody has.
+/// Allocates a free node port.
 fn free_port(taken: &mut Taken, mine: &mut Taken) -> Result<u64, Refusal> {
     let free = PORTS.into_iter().find(|port| !taken.ports.contains(port));
     let free =

@@ -1,4 +1,4 @@
-//! What an update of a Service leaves behind with the old type, and what it need not say again.
+//! Carries allocated values over an update of a Service, and drops those that belong to the old type.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::spec::{Spec, number};
 use crate::object;
 
-/// Removes what belonged to the old type, where the client has left it as it was. What it has changed is left to be refused.
+/// Removes fields of the old type that the client left unchanged. Fields that it changed stay, for validation to refuse.
 pub(super) fn leave_behind(new: &mut Map<String, Value>, old: Spec<'_>) {
     let wanted = Spec::of(new);
     let ends = |has| before_and_now(has, old, wanted) == (true, false);
@@ -39,7 +39,7 @@ pub(super) fn leave_behind(new: &mut Map<String, Value>, old: Spec<'_>) {
     }
 }
 
-/// Fills in what the Service was given before and the client does not mention.
+/// Fills in allocated values that the client omits.
 pub(super) fn keep(new: &mut Map<String, Value>, old: Spec<'_>) {
     let wanted = Spec::of(new);
     let stays = |has| before_and_now(has, old, wanted) == (true, true);
@@ -79,7 +79,7 @@ pub(super) fn keep(new: &mut Map<String, Value>, old: Spec<'_>) {
     }
 }
 
-/// `clusterIP` is the first of `clusterIPs`, whichever of the two the client has set.
+/// Makes `clusterIP` the first of `clusterIPs`, whichever of the two the client has set.
 pub(super) fn agree_on_address(new: &mut Map<String, Value>, old: Option<Spec<'_>>) {
     let wanted = Spec::of(new);
     let address = wanted.text("clusterIP").to_owned();

@@ -1,4 +1,4 @@
-//! Type checking: what the expressions of a ValidatingAdmissionPolicy say of the kinds that it is for.
+//! Type checks the expressions of ValidatingAdmissionPolicies against the kinds that they match.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use cambium_cel::policies::TypeCheck;
 use cambium_schema::{Child, JsonType, PatchStrategy, Property, Schema};
 use serde_json::{Value, json};
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::Loopback;
 use crate::object::{self, items, text};
 use crate::registry::{Origin, Registry, Served};
@@ -16,15 +16,15 @@ use crate::server::Server;
 use crate::store::Event;
 
 const POLICIES: &str = "admissionregistration.k8s.io/validatingadmissionpolicies";
-/// Under this name the checks appear in managed fields, as upstream's do.
+/// The field manager, as upstream.
 const MANAGER: &str = "validatingadmissionpolicy-status";
-/// More kinds than this are not looked at.
+/// At most this many kinds are checked, as upstream.
 const MOST_KINDS: usize = 10;
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
     let (known, feed) = (server.store.revision(), server.store.feed());
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&POLICIES.into()).list("").0 {
         queue.add(entry.key.clone());
     }
@@ -34,7 +34,7 @@ pub(super) fn start(server: &Arc<Server>) {
             .loopback("validatingadmissionpolicy-status-controller")
             .with_agent(super::MANAGER),
     };
-    tokio::spawn(work::run(server.clone(), feed, known, controller, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, controller, queue));
 }
 
 struct Policies {
@@ -46,21 +46,21 @@ impl Controller for Policies {
     /// A policy.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         if &*event.bucket == POLICIES {
             queue.add(event.entry.key.clone());
         }
     }
 
-    fn decide(&mut self, name: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, name: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let Some(entry) = self.server.store.bucket(&POLICIES.into()).get(name) else {
-            return Step::rest();
+            return Step::idle();
         };
         let policy = entry.value();
         let generation = object::generation(&policy);
         let observed = object::at(&policy, "status.observedGeneration").and_then(Value::as_i64);
         if generation <= observed.unwrap_or_default() {
-            return Step::rest();
+            return Step::idle();
         }
         let warnings = warnings(&policy["spec"], &self.server.registry());
         let mut checked = json!({});
@@ -79,7 +79,7 @@ impl Controller for Policies {
     }
 }
 
-/// What is wrong with the validations of a policy, of the kinds that it names.
+/// The `expressionWarnings` of a policy.
 fn warnings(spec: &Value, registry: &Registry) -> Vec<Value> {
     let checks = checks(spec, registry);
     let mut warnings = Vec::new();
@@ -102,7 +102,7 @@ fn warnings(spec: &Value, registry: &Registry) -> Vec<Value> {
     warnings
 }
 
-/// One check for each kind, by group, version and name.
+/// A type check for each kind that the policy names.
 fn checks(spec: &Value, registry: &Registry) -> Vec<(String, TypeCheck)> {
     let params = spec.get("paramKind").map(|kind| {
         let (group, version) = match text(kind, "apiVersion").split_once('/') {
@@ -128,7 +128,7 @@ fn checks(spec: &Value, registry: &Registry) -> Vec<(String, TypeCheck)> {
     kinds(spec, registry).into_iter().map(check).collect()
 }
 
-/// The kinds that a policy names without wildcards.
+/// The kinds that a policy matches without wildcards.
 fn kinds(spec: &Value, registry: &Registry) -> Vec<Arc<Served>> {
     let mut found = BTreeMap::new();
     for rule in items(&spec["matchConstraints"], "resourceRules") {
@@ -166,7 +166,7 @@ fn kinds(spec: &Value, registry: &Registry) -> Vec<Arc<Served>> {
     found.into_values().collect()
 }
 
-/// The shape of objects of a kind, with all that metadata has.
+/// The schema of a kind with full object metadata.
 fn shape(resource: &Served) -> Cow<'_, Schema> {
     if let Origin::Builtin(row) = &resource.origin {
         return Cow::Borrowed(row.schema);

@@ -1,10 +1,10 @@
-//! A `default` ServiceAccount in every namespace that is not going away.
+//! ServiceAccount controller: a `default` ServiceAccount in every namespace that is not terminating.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
@@ -18,14 +18,14 @@ pub(super) fn start(server: &Arc<Server>) {
         server.store.revision(),
         server.store.feed_of(&["/namespaces", ACCOUNTS]),
     );
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&server.namespaces).list("").0 {
         queue.add(entry.key.clone());
     }
     let client = server
         .loopback("service-account-controller")
         .with_agent(super::MANAGER);
-    tokio::spawn(work::run(
+    tokio::spawn(work_queue::run(
         server.clone(),
         feed,
         known,
@@ -46,7 +46,7 @@ impl Controller for Accounts {
     /// A namespace.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         if event.bucket == self.server.namespaces {
             queue.add(event.entry.key.clone());
         } else if &*event.bucket == ACCOUNTS && event.entry.name() == "default" {
@@ -54,9 +54,9 @@ impl Controller for Accounts {
         }
     }
 
-    fn decide(&mut self, namespace: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, namespace: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let Some(entry) = self.server.store.bucket(&self.server.namespaces).get(namespace) else {
-            return Step::rest();
+            return Step::idle();
         };
         let present = self
             .server
@@ -65,7 +65,7 @@ impl Controller for Accounts {
             .get(&format!("{namespace}/default"))
             .is_some();
         if present || object::is_deleting(&entry.value()) {
-            return Step::rest();
+            return Step::idle();
         }
         let (client, path) = (
             self.client.clone(),

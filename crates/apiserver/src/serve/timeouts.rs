@@ -1,4 +1,4 @@
-//! A connection that does not wait for ever: neither for the first bytes, nor for the peer to take some.
+//! Connection timeouts: for the first bytes of a client, and for stalled writes.
 
 use std::io;
 use std::pin::Pin;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream with an end to its patience.
-pub(super) struct Impatient<S> {
+/// A stream with timeouts.
+pub(super) struct TimeoutStream<S> {
     stream: S,
-    /// Bytes that are still missing from the peer's greeting, and until when.
+    /// Bytes still missing from the client's greeting, and the deadline.
     greeting: Option<(usize, Pin<Box<Sleep>>)>,
     stalled: Duration,
-    /// Running while the peer takes nothing.
+    /// Runs while the client reads nothing.
     stall: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
+impl<S> TimeoutStream<S> {
     /// `hello` bytes must arrive within `greeting`; a write must make progress within `stalled`.
     pub(super) fn new(stream: S, hello: usize, greeting: Duration, stalled: Duration) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl<S> Impatient<S> {
         }
     }
 
-    /// Starts, checks or ends the wait for a peer that takes nothing.
+    /// Starts, checks or clears the write timeout.
     fn progress<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -42,7 +42,7 @@ impl<S> Impatient<S> {
         let stalled = self.stalled;
         let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(stalled)));
         ready!(stall.as_mut().poll(context));
-        // Whoever asks again is told again.
+        // Further polls fail at once, too.
         stall.as_mut().reset(Instant::now());
         Poll::Ready(Err(late("the client takes nothing")))
     }
@@ -52,7 +52,7 @@ fn late(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, what)
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -75,7 +75,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,11 +1,11 @@
-//! Flow schemas and priority levels: those that every cluster has are kept, and each flow schema says whether its
-//! level exists.
+//! API priority and fairness controller: maintains the bootstrap flow schemas and priority levels, and sets the condition
+//! `Dangling` of flow schemas whose priority level does not exist.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::fairness::bootstrap::{CONSUMER, SUGGESTIONS, Suggestion, Upkeep, dangling};
 use crate::fairness::{FLOW_SCHEMAS, PRIORITY_LEVELS};
 use crate::loopback::Loopback;
@@ -25,14 +25,14 @@ pub(super) fn start(server: &Arc<Server>) {
         server: server.clone(),
         client: server.loopback("api-priority-and-fairness").with_agent(CONSUMER),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for suggestion in &*SUGGESTIONS {
         queue.add(Key::of(suggestion));
     }
     for entry in server.store.bucket(&FLOW_SCHEMAS.into()).list("").0 {
         queue.add(Key::FlowSchema(entry.key.clone()));
     }
-    tokio::spawn(work::run(server.clone(), feed, known, flows, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, flows, queue));
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ struct Flows {
 impl Controller for Flows {
     type Key = Key;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Key>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Key>) {
         match &*event.bucket {
             FLOW_SCHEMAS => queue.add(Key::FlowSchema(event.entry.key.clone())),
             PRIORITY_LEVELS => {
@@ -72,7 +72,7 @@ impl Controller for Flows {
         }
     }
 
-    fn decide(&mut self, key: &Key, _: &mut Queue<Key>) -> Step {
+    fn decide(&mut self, key: &Key, _: &mut WorkQueue<Key>) -> Step {
         let (bucket, plural, name) = match key {
             Key::FlowSchema(name) => (FLOW_SCHEMAS, "flowschemas", name),
             Key::Level(name) => (PRIORITY_LEVELS, "prioritylevelconfigurations", name),
@@ -92,14 +92,14 @@ impl Controller for Flows {
             None => {}
         }
         let (Key::FlowSchema(_), Some(schema)) = (key, stored) else {
-            return Step::rest();
+            return Step::idle();
         };
         let level = object::at(&schema, "spec.priorityLevelConfiguration.name");
         let level = level.and_then(Value::as_str).unwrap_or_default();
         let exists = self.get(PRIORITY_LEVELS, level).is_some();
         let now = object::timestamp(self.server.sources.now());
         let Some(condition) = dangling(&schema, level, exists, &now) else {
-            return Step::rest();
+            return Step::idle();
         };
         let path = format!("{path}/{name}/status");
         let patch = json!({"status": {"conditions": [condition]}});

@@ -1,4 +1,4 @@
-//! Objects that every server begins with, made once in a process: each server only fills in an identity and the time.
+//! Templates of bootstrap objects, encoded once per process: each server fills in UIDs and timestamps only.
 
 use std::sync::Arc;
 
@@ -8,26 +8,25 @@ use crate::object;
 use crate::server::Server;
 use crate::store::{Draft, Expect, Write};
 
-/// Stand where a server fills in what is its own.
+/// Placeholders that are replaced for each server.
 pub(crate) const UID: &str = "00000000-0000-0000-0000-000000000000";
 pub(crate) const TIME: &str = "0000-00-00T00:00:00Z";
 
-/// A new object, but for its identity and the time.
-pub(crate) struct Stencil {
+/// An encoded object with placeholders for UID and timestamps.
+pub(crate) struct ObjectTemplate {
     pub(crate) bucket: Arc<str>,
     pub(crate) key: Arc<str>,
     draft: Draft,
-    /// Where they belong in the two parts of the draft.
+    /// The placeholders in the two parts of the draft.
     holes: [Vec<Hole>; 2],
 }
 
-/// A place in a text, and what belongs there: [`UID`] or [`TIME`].
+/// An offset in a text, and the placeholder there: [`UID`] or [`TIME`].
 type Hole = (usize, &'static str);
 
-impl Stencil {
-    /// Of an object whose defaults are filled in. `manager` owns its fields; `status_manager`, if there is one, has written
-    /// the conditions that it begins with.
-    pub(crate) fn founded(
+impl ObjectTemplate {
+    /// A template of a defaulted object. `manager` owns its fields; `status_manager`, if any, owns its initial conditions.
+    pub(crate) fn with_managed_fields(
         bucket: &str,
         mut object: Value,
         manager: &str,
@@ -65,7 +64,7 @@ impl Stencil {
         Self::of(bucket, &key, Draft::new(&object))
     }
 
-    /// Of a draft with [`UID`] and [`TIME`] where they belong.
+    /// A template of a draft that contains [`UID`] and [`TIME`].
     pub(crate) fn of(bucket: &str, key: &str, draft: Draft) -> Self {
         Self {
             bucket: bucket.into(),
@@ -75,7 +74,7 @@ impl Stencil {
         }
     }
 
-    /// What makes it, on a server where it is missing.
+    /// The write that creates the object.
     pub(crate) fn write(&self, server: &Server) -> Write {
         let (uid, now) = (server.sources.uid(), object::timestamp(server.sources.now()));
         let [before, after] = self.draft.parts();
@@ -93,13 +92,13 @@ impl Stencil {
         }
     }
 
-    /// Whether a server has an object in its place.
-    pub(crate) fn is_there(&self, server: &Server) -> bool {
+    /// Whether the object exists.
+    pub(crate) fn exists(&self, server: &Server) -> bool {
         server.store.bucket(&self.bucket).get(&self.key).is_some()
     }
 }
 
-/// The places to be filled in, in their order.
+/// The placeholders in a text, in order.
 fn holes(text: &[u8]) -> Vec<Hole> {
     let text = std::str::from_utf8(text).expect("drafts are JSON");
     let mut holes: Vec<Hole> = [UID, TIME]
@@ -122,7 +121,7 @@ fn filled(text: &[u8], holes: &[Hole], uid: &str, time: &str) -> Vec<u8> {
     filled
 }
 
-/// The set of fields that somebody owns who has written all of this; lists belong to their writer as a whole.
+/// The managed fields of a manager that wrote all of this; lists are owned as a whole.
 fn owned(value: &Value) -> Value {
     let Value::Object(map) = value else {
         return json!({});

@@ -1,7 +1,6 @@
-//! Who waits for what: an event wakes those whom it may concern, however many others wait.
+//! An index of waiting watchers by interest: an event wakes only the watchers that it may concern.
 //!
-//! A thousand watches whose selectors match nothing would otherwise all be woken by every write, to
-//! find out that it was not for them.
+//! Otherwise, every write would wake all watches of the resource, also those whose selectors do not match.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,19 +9,19 @@ use tokio::sync::watch;
 
 use super::{Event, History};
 
-/// Everybody is woken when this part of the log has been written: long before its end is reached.
+/// All watchers are woken when this fraction of the log was written, long before it wraps around.
 const PART: usize = 8;
 
-/// Which events somebody waits for. It may be wider than what is wanted, never narrower.
+/// The events that a watcher waits for; may be wider than its selector, never narrower.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Interest {
-    /// All of them.
+    /// All events.
     Everything,
-    /// Those of one object.
+    /// Events of one object.
     Key(Box<str>),
-    /// Those of one namespace.
+    /// Events of one namespace.
     Namespace(Box<str>),
-    /// Those of objects that have, or had, this label.
+    /// Events of objects that have, or had, this label.
     Label(Box<str>, Box<str>),
 }
 
@@ -34,7 +33,7 @@ pub(super) struct Waiting {
 #[derive(Default)]
 struct State {
     channels: HashMap<Interest, watch::Sender<u64>>,
-    /// Since everybody was woken.
+    /// Events since all watchers were woken.
     events: usize,
     bytes: usize,
 }
@@ -53,7 +52,7 @@ impl Waiting {
         channel.or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
-    /// Wakes those who wait for such an event.
+    /// Wakes the watchers that are interested in an event.
     pub(super) fn wake(&self, event: &Event, weight: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let revision = event.entry.revision;

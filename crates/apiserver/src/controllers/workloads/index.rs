@@ -1,7 +1,6 @@
-//! What the simulator remembers of the cluster, kept up to date event by event.
+//! Index of pods, owners and Service selectors, kept up to date by events.
 //!
-//! Everything that a decision needs is found through an index: the children of an owner by its UID, the
-//! services of a namespace by their selectors. Pods are decoded once, when they change.
+//! Children are indexed by owner UID, Services by namespace and selector. Pods are decoded once, when they change.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,12 +8,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::super::Place;
+use super::super::ObjectKey;
 use super::{Kind, conditions, read};
 use crate::object;
 use crate::store::Entry;
 
-/// A pod, and what is asked of it most.
+/// A decoded pod with its most used fields.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pod {
     pub(super) value: Arc<Value>,
@@ -22,16 +21,16 @@ pub(super) struct Pod {
     pub(super) uid: Box<str>,
     pub(super) phase: Phase,
     pub(super) ready: bool,
-    /// When it became what `ready` says.
+    /// `lastTransitionTime` of the condition `Ready`.
     pub(super) ready_since: Timestamp,
     pub(super) deleting: bool,
     pub(super) restarts: i64,
     pub(super) created: Timestamp,
-    /// When it got its node.
+    /// When it was scheduled.
     pub(super) started: Option<Timestamp>,
 }
 
-/// How far a pod's life has come.
+/// `status.phase`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Pending,
@@ -88,12 +87,12 @@ impl Pod {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
     }
 
-    /// Whether it counts as a replica.
+    /// Whether it counts as a replica: neither finished nor terminating.
     pub(super) fn is_active(&self) -> bool {
         !self.deleting && !self.is_finished()
     }
 
-    /// When it has been ready for long enough; nothing while it is not ready.
+    /// When it becomes available: ready for `minReadySeconds`; `None` while it is not ready.
     pub(super) fn available_at(&self, min_ready_seconds: i64) -> Option<Timestamp> {
         let wait = std::time::Duration::from_secs(u64::try_from(min_ready_seconds).unwrap_or_default());
         self.ready.then(|| read::later(self.ready_since, wait))
@@ -105,7 +104,7 @@ impl Pod {
     }
 }
 
-/// The controller of an object.
+/// The controller owner reference of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) kind: String,
@@ -136,23 +135,23 @@ impl Owner {
     }
 }
 
-/// Labels that a pod must have.
+/// The selector of a Service.
 type Labels = Vec<(String, String)>;
 
-/// The index.
+/// Pods, owners and Services.
 #[derive(Debug, Default)]
-pub(super) struct World {
+pub(super) struct Index {
     pods: HashMap<Arc<str>, Arc<Pod>>,
-    owners: HashMap<Place, Owner>,
-    children: HashMap<String, BTreeSet<Place>>,
-    /// Pods and ReplicaSets that nobody controls, by namespace.
-    orphans: HashMap<String, BTreeSet<Place>>,
+    owners: HashMap<ObjectKey, Owner>,
+    children: HashMap<String, BTreeSet<ObjectKey>>,
+    /// Pods and ReplicaSets without a controller, by namespace.
+    orphans: HashMap<String, BTreeSet<ObjectKey>>,
     /// Selectors of services, by namespace and key.
     services: HashMap<String, BTreeMap<Arc<str>, Labels>>,
 }
 
-impl World {
-    /// Takes note of a pod; answers with what it was.
+impl Index {
+    /// Adds or updates a pod; returns the previous state.
     pub(super) fn put_pod(&mut self, mut pod: Pod, now: Option<Timestamp>) -> Option<Arc<Pod>> {
         let before = self.pods.get(&pod.key).cloned();
         let same = before.as_ref().filter(|before| before.uid == pod.uid);
@@ -179,77 +178,81 @@ impl World {
         self.pods.values()
     }
 
-    /// Takes note of who controls an object; answers with who did before.
-    pub(super) fn link(&mut self, place: &Place, owner: Option<Owner>) -> Option<Owner> {
-        let before = self.owners.remove(place);
+    /// Sets the controller of an object; returns the previous one.
+    pub(super) fn link(&mut self, object_key: &ObjectKey, owner: Option<Owner>) -> Option<Owner> {
+        let before = self.owners.remove(object_key);
         if before != owner {
-            self.detach(place, before.as_ref());
+            self.detach(object_key, before.as_ref());
         }
         match &owner {
             Some(owner) => {
                 self.children
                     .entry(owner.uid.clone())
                     .or_default()
-                    .insert(place.clone());
-                self.owners.insert(place.clone(), owner.clone());
+                    .insert(object_key.clone());
+                self.owners.insert(object_key.clone(), owner.clone());
             }
             None => {
                 self.orphans
-                    .entry(place.namespace().to_owned())
+                    .entry(object_key.namespace().to_owned())
                     .or_default()
-                    .insert(place.clone());
+                    .insert(object_key.clone());
             }
         }
         before
     }
 
-    /// Forgets an object; answers with who controlled it.
-    pub(super) fn unlink(&mut self, place: &Place) -> Option<Owner> {
-        let before = self.owners.remove(place);
-        self.detach(place, before.as_ref());
+    /// Removes an object; returns its controller.
+    pub(super) fn unlink(&mut self, object_key: &ObjectKey) -> Option<Owner> {
+        let before = self.owners.remove(object_key);
+        self.detach(object_key, before.as_ref());
         before
     }
 
-    fn detach(&mut self, place: &Place, owner: Option<&Owner>) {
+    fn detach(&mut self, object_key: &ObjectKey, owner: Option<&Owner>) {
         let (map, key) = match owner {
             Some(owner) => (&mut self.children, owner.uid.as_str()),
-            None => (&mut self.orphans, place.namespace()),
+            None => (&mut self.orphans, object_key.namespace()),
         };
-        if let Some(places) = map.get_mut(key) {
-            places.remove(place);
-            if places.is_empty() {
+        if let Some(object_keys) = map.get_mut(key) {
+            object_keys.remove(object_key);
+            if object_keys.is_empty() {
                 map.remove(key);
             }
         }
     }
 
-    /// The children of an owner that are of one kind.
-    pub(super) fn children<'a>(&'a self, uid: &str, kind: Kind) -> impl Iterator<Item = &'a Place> + use<'a> {
+    /// The children of an owner of one kind.
+    pub(super) fn children<'a>(
+        &'a self,
+        uid: &str,
+        kind: Kind,
+    ) -> impl Iterator<Item = &'a ObjectKey> + use<'a> {
         self.children
             .get(uid)
             .into_iter()
             .flatten()
-            .filter(move |place| &*place.bucket == kind.bucket())
+            .filter(move |object_key| &*object_key.bucket == kind.bucket())
     }
 
     /// The pods of an owner, by name.
     pub(super) fn pods_of(&self, uid: &str) -> Vec<Arc<Pod>> {
         self.children(uid, Kind::Pod)
-            .filter_map(|place| self.pods.get(&place.key).cloned())
+            .filter_map(|object_key| self.pods.get(&object_key.key).cloned())
             .collect()
     }
 
-    /// Objects of one kind in a namespace that nobody controls.
+    /// Objects of one kind in a namespace without a controller.
     pub(super) fn orphans<'a>(
         &'a self,
         namespace: &str,
         kind: Kind,
-    ) -> impl Iterator<Item = &'a Place> + use<'a> {
+    ) -> impl Iterator<Item = &'a ObjectKey> + use<'a> {
         self.orphans
             .get(namespace)
             .into_iter()
             .flatten()
-            .filter(move |place| &*place.bucket == kind.bucket())
+            .filter(move |object_key| &*object_key.bucket == kind.bucket())
     }
 
     pub(super) fn put_service(&mut self, key: &Arc<str>, service: &Value) {

@@ -1,4 +1,4 @@
-//! FlowSchemas and PriorityLevelConfigurations, read; and where a request belongs.
+//! Parses FlowSchemas and PriorityLevelConfigurations, and classifies requests.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::auth::{Action, ResourceAction, User};
 use crate::object;
 
-/// All flow schemas that lead somewhere, the most urgent first.
+/// All flow schemas whose priority level exists, by matching precedence.
 pub(super) struct Rules {
     flows: Vec<Flow>,
     levels: Arc<Vec<Arc<Level>>>,
 }
 
-/// A flow schema: which requests it takes, and where they go.
+/// A parsed flow schema.
 pub(super) struct Flow {
     name: String,
     pub(super) uid: HeaderValue,
@@ -31,35 +31,35 @@ pub(super) struct Flow {
 pub(super) struct Level {
     pub(super) name: String,
     pub(super) uid: HeaderValue,
-    /// `None` where requests are exempt.
+    /// `None` for an exempt level.
     pub(super) limits: Option<Limits>,
 }
 
-/// How many requests of a level are carried out at one time, and how many wait.
+/// The concurrency limits of a priority level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
-    /// Its share of all seats.
+    /// Nominal concurrency limit: its share of all seats.
     pub(super) nominal: usize,
-    /// How many of these others may use while it does not.
+    /// How many of these seats other levels may borrow.
     pub(super) lendable: usize,
-    /// How many seats of others it may use.
+    /// How many seats it may borrow.
     pub(super) borrowing: usize,
-    /// `None` where nobody waits.
+    /// `None` for `limitResponse: Reject`.
     pub(super) queuing: Option<Queuing>,
 }
 
-/// The queues of a level.
+/// The queuing configuration of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Queuing {
-    /// How many there are.
+    /// The number of queues.
     pub(super) queues: usize,
-    /// How many of them one flow may stand in.
+    /// The hand size: how many of them one flow may use.
     pub(super) hand: usize,
-    /// How many requests one of them holds.
+    /// The maximum length of a queue.
     pub(super) length: usize,
 }
 
-/// What tells the flows of one schema apart.
+/// The flow distinguisher method.
 #[derive(Clone, Copy)]
 enum Distinguisher {
     None,
@@ -93,11 +93,11 @@ struct PathRule {
     paths: Vec<String>,
 }
 
-/// A list of texts, where `*` alone stands for every one.
+/// A list of strings, where `*` matches any.
 struct Texts(Vec<String>);
 
 impl Rules {
-    /// Reads the objects; flow schemas whose level is missing lead nowhere.
+    /// Parses the objects; flow schemas without a priority level are skipped.
     pub(super) fn read(schemas: &[Value], levels: &[Value], seats: usize) -> Self {
         let all: i64 = levels.iter().map(shares).sum();
         let levels: Vec<Arc<Level>> = levels
@@ -120,7 +120,7 @@ impl Rules {
         }
     }
 
-    /// The first flow schema that takes the request.
+    /// The first flow schema that matches the request.
     pub(super) fn classify(&self, user: &User, action: &Action<'_>) -> Option<&Flow> {
         let takes = |rule: &Rule| {
             rule.subjects.iter().any(|subject| subject.is(user))
@@ -141,7 +141,7 @@ impl Rules {
 }
 
 impl Flow {
-    /// A number for the flow of a request: equal for requests that should wait for each other.
+    /// The hash of a request's flow (schema and distinguisher), for shuffle sharding.
     pub(super) fn hash(&self, user: &User, action: &Action<'_>) -> u64 {
         let distinguisher = match self.distinguisher {
             Distinguisher::None => "",

@@ -1,4 +1,5 @@
-//! Secrets of the type `kubernetes.io/service-account-token` are filled in, and go with their ServiceAccount.
+//! Tokens controller: fills in Secrets of type `kubernetes.io/service-account-token`, and deletes them with their
+//! ServiceAccount.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::auth::SigningKey;
 use crate::auth::tokens::{Reference, issue_for_secret};
 use crate::loopback::Loopback;
@@ -32,25 +33,25 @@ pub(super) fn start(server: &Arc<Server>) {
         client: server.loopback("tokens-controller").with_agent(super::MANAGER),
         accounts: BTreeMap::new(),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&SECRETS.into()).list("").0 {
         secrets.remember(&entry);
     }
     for key in secrets.accounts.keys() {
         queue.add(key.clone());
     }
-    tokio::spawn(work::run(server.clone(), feed, known, secrets, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, secrets, queue));
 }
 
 struct AccountSecrets {
     server: Arc<Server>,
     client: Loopback,
-    /// The Secrets that are for an account, and the keys of the accounts.
+    /// Token Secrets, with the keys of their ServiceAccounts.
     accounts: BTreeMap<Arc<str>, String>,
 }
 
 impl AccountSecrets {
-    /// Takes note of a Secret; whether it is for an account.
+    /// Adds a Secret to the index; returns whether it is a token Secret.
     fn remember(&mut self, entry: &Entry) -> bool {
         let secret = entry.value();
         let is_token = secret.get("type").and_then(Value::as_str) == Some(TYPE);
@@ -67,7 +68,7 @@ impl Controller for AccountSecrets {
     /// A Secret.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         match &*event.bucket {
             SECRETS if event.kind == EventKind::Delete => {
                 self.accounts.remove(&event.entry.key);
@@ -86,15 +87,15 @@ impl Controller for AccountSecrets {
         }
     }
 
-    fn decide(&mut self, key: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, key: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let store = &self.server.store;
         let (Some(entry), Some(account)) = (store.bucket(&SECRETS.into()).get(key), self.accounts.get(key))
         else {
-            return Step::rest();
+            return Step::idle();
         };
         let secret = entry.value();
         if object::is_deleting(&secret) {
-            return Step::rest();
+            return Step::idle();
         }
         let account = store
             .bucket(&ACCOUNTS.into())
@@ -111,7 +112,7 @@ impl Controller for AccountSecrets {
         );
         let client = self.client.clone();
         match plan(&secret, account.as_ref(), authority, &self.server.signing_key) {
-            Plan::Rest => Step::rest(),
+            Plan::Idle => Step::idle(),
             Plan::Delete => {
                 let options = json!({"preconditions": {"uid": &*entry.uid}});
                 Step::act(async move { client.delete(&path, &options).await.map(drop) })
@@ -122,8 +123,8 @@ impl Controller for AccountSecrets {
 }
 
 enum Plan {
-    Rest,
-    /// Its account is gone, or is another one of the same name.
+    Idle,
+    /// Its ServiceAccount is gone, or was recreated with another UID.
     Delete,
     Fill(Value),
 }
@@ -149,7 +150,7 @@ fn plan(secret: &Value, account: Option<&Reference>, authority: Option<&str>, ke
         missing.extend(token.map(|token| ("token", BASE64_STANDARD.encode(token))));
     }
     if missing.is_empty() {
-        return Plan::Rest;
+        return Plan::Idle;
     }
     let mut filled = secret.clone();
     for (field, value) in missing {
@@ -190,7 +191,7 @@ mod tests {
         );
         assert!(matches!(
             plan(&filled, Some(&account), Some("certificate"), &key),
-            Plan::Rest
+            Plan::Idle
         ));
         assert!(matches!(
             plan(&filled, Some(&account), Some("another"), &key),

@@ -1,10 +1,10 @@
-//! Endpoints that somebody writes by hand, mirrored as EndpointSlices: those who route read only slices.
+//! EndpointSlice mirroring controller: mirrors custom Endpoints as EndpointSlices, which are all that proxies read.
 
 mod plan;
 
 use std::sync::Arc;
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
@@ -16,7 +16,7 @@ const SERVICES: &str = "/services";
 const SLICES: &str = "discovery.k8s.io/endpointslices";
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-/// By this name a slice is known as a mirror.
+/// The `managed-by` label of mirrored slices.
 const MANAGER: &str = "endpointslicemirroring-controller.k8s.io";
 
 /// Starts the controller.
@@ -26,7 +26,7 @@ pub(super) fn start(server: &Arc<Server>) {
     let client = server
         .loopback("endpointslicemirroring-controller")
         .with_agent(super::MANAGER);
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&ENDPOINTS.into()).list("").0 {
         queue.add(entry.key.clone());
     }
@@ -34,7 +34,7 @@ pub(super) fn start(server: &Arc<Server>) {
         server: server.clone(),
         client,
     };
-    tokio::spawn(work::run(server.clone(), feed, known, mirrors, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, mirrors, queue));
 }
 
 struct Mirrors {
@@ -43,10 +43,10 @@ struct Mirrors {
 }
 
 impl Controller for Mirrors {
-    /// Endpoints: `namespace/name`, which is also that of their Service.
+    /// Endpoints: `namespace/name`, which is also the key of their Service.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         match &*event.bucket {
             ENDPOINTS | SERVICES => queue.add(event.entry.key.clone()),
             SLICES if is_mirror(&event.entry) => {
@@ -57,7 +57,7 @@ impl Controller for Mirrors {
         }
     }
 
-    fn decide(&mut self, key: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, key: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let one = |bucket: &str| {
             let entry = self.server.store.bucket(&bucket.into()).get(key);
@@ -80,7 +80,7 @@ impl Controller for Mirrors {
         };
         let writes = plan(&observed);
         if writes.is_empty() {
-            return Step::rest();
+            return Step::idle();
         }
         let client = self.client.clone();
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");

@@ -1,14 +1,14 @@
-//! A keyed work queue, and the loop that every controller here runs in.
+//! A keyed work queue, and the control loop of the built-in controllers.
 //!
 //! ```text
-//!   feed ──► note (which keys does this concern?) ──► queue ──► decide (observe, plan) ──► act
+//!   feed ──► handle_event (which keys does this concern?) ──► queue ──► decide (observe, plan) ──► act
 //!                                                       ▲                                  │
 //!                                                       └── later, or after a back-off ◄───┘
 //! ```
 //!
-//! `note` and `decide` never wait, so a controller's own memory needs no lock. The feed is drained
-//! before every decision, and the store publishes a write before it answers it: a decision therefore
-//! sees everything that earlier decisions did.
+//! `handle_event` and `decide` are synchronous, so a controller's state needs no lock. The feed is drained before
+//! every `decide`, and the store publishes an event before it answers the write, so `decide` always sees the effects
+//! of its own earlier writes: no expectations are needed, as upstream's controllers need them.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
@@ -26,32 +26,32 @@ use crate::loopback::Refused;
 use crate::server::Server;
 use crate::store::Event;
 
-/// Most keys that one controller acts on at one time.
+/// Concurrent reconciles of one controller.
 const AT_ONCE: usize = 16;
-/// How often a key may fail before events no longer cut its back-off short.
-const PATIENCE: u32 = 4;
+/// After this many failures, an event no longer cuts the back-off of a key short.
+const FAILURES_BEFORE_FULL_BACK_OFF: u32 = 4;
 const FIRST_BACK_OFF: Duration = Duration::from_millis(5);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(60);
 
-/// What carries out a plan.
+/// The writes of a reconcile.
 pub(crate) type Act = Pin<Box<dyn Future<Output = Result<(), Refused>> + Send>>;
 
-/// What to do about a key.
+/// The outcome of [`Controller::decide`]: writes, and a time to requeue.
 #[derive(Default)]
 pub(crate) struct Step {
     /// The writes, if there are any.
     pub(crate) act: Option<Act>,
-    /// When to look again, although nothing may have happened.
+    /// Requeue the key after this time.
     pub(crate) after: Option<Duration>,
 }
 
 impl Step {
-    /// Nothing to do until something happens.
-    pub(crate) fn rest() -> Self {
+    /// No writes and no requeue.
+    pub(crate) fn idle() -> Self {
         Self::default()
     }
 
-    /// Writes.
+    /// Writes, and no requeue.
     pub(crate) fn act(act: impl Future<Output = Result<(), Refused>> + Send + 'static) -> Self {
         Self {
             act: Some(Box::pin(act)),
@@ -60,23 +60,23 @@ impl Step {
     }
 }
 
-/// Something that keeps one part of the world in order.
+/// A built-in controller.
 pub(crate) trait Controller: Send + 'static {
-    /// What is put in order one at a time.
+    /// The key of a work item; one key is never reconciled twice at once.
     type Key: Clone + Eq + Hash + Debug + Send + 'static;
 
-    /// Takes note of an event.
-    fn note(&mut self, event: &Event, queue: &mut Queue<Self::Key>);
+    /// Updates the controller's index with an event, and enqueues the keys that it concerns.
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Self::Key>);
 
-    /// Observes and decides.
-    fn decide(&mut self, key: &Self::Key, queue: &mut Queue<Self::Key>) -> Step;
+    /// Observes the objects of a key and decides on the writes.
+    fn decide(&mut self, key: &Self::Key, queue: &mut WorkQueue<Self::Key>) -> Step;
 
-    /// Hears that what was decided has been done, or why it was not.
-    fn outcome(&mut self, _key: &Self::Key, _refused: Option<&Refused>, _queue: &mut Queue<Self::Key>) {}
+    /// Called when the writes of a key have succeeded or failed.
+    fn outcome(&mut self, _key: &Self::Key, _refused: Option<&Refused>, _queue: &mut WorkQueue<Self::Key>) {}
 }
 
-/// Keys that wait to be looked at: each at most once, none while it is being acted on.
-pub(crate) struct Queue<K> {
+/// A work queue with timers and back-off: a key is queued at most once, and not handed out while it is processed.
+pub(crate) struct WorkQueue<K> {
     ready: VecDeque<K>,
     queued: HashSet<K>,
     running: HashSet<K>,
@@ -87,7 +87,7 @@ pub(crate) struct Queue<K> {
     sequence: u64,
 }
 
-impl<K: Clone + Eq + Hash> Queue<K> {
+impl<K: Clone + Eq + Hash> WorkQueue<K> {
     pub(crate) fn new() -> Self {
         Self {
             ready: VecDeque::new(),
@@ -101,13 +101,13 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Wants a key looked at, soon. A key that is refused again and again waits for its time: what it
-    /// writes about the refusal must not bring it back at once.
+    /// Enqueues a key. A key that has failed repeatedly stays in back-off: the events of its own status writes about the
+    /// failure must not requeue it at once.
     pub(crate) fn add(&mut self, key: K) {
         let stubborn = self
             .failures
             .get(&key)
-            .is_some_and(|failures| *failures >= PATIENCE);
+            .is_some_and(|failures| *failures >= FAILURES_BEFORE_FULL_BACK_OFF);
         if stubborn && self.timer_of.contains_key(&key) {
             return;
         }
@@ -118,7 +118,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Wants a key looked at later; of several times the earliest counts.
+    /// Enqueues a key after a delay; of several delays the earliest counts.
     pub(crate) fn add_after(&mut self, key: K, delay: Duration) {
         let at = Instant::now() + delay;
         if let Some(existing) = self.timer_of.get(&key).copied() {
@@ -132,8 +132,8 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.timer_of.insert(key, (at, self.sequence));
     }
 
-    /// The next key, which is then being acted on. Its timer is forgotten: whoever decides sets the next.
-    fn take(&mut self) -> Option<K> {
+    /// Takes the next key, which is being processed from then on. Its timer is cleared: `decide` sets the next.
+    fn pop(&mut self) -> Option<K> {
         let now = Instant::now();
         while let Some(entry) = self.timers.first_entry() {
             if entry.key().0 > now {
@@ -179,13 +179,13 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     }
 }
 
-/// Runs a controller until the server stops. Events up to `known` are in its memory already.
+/// Runs a controller until the server stops. Events up to revision `known` are already in its index.
 pub(crate) async fn run<C: Controller>(
     server: Arc<Server>,
     mut feed: mpsc::UnboundedReceiver<Arc<Event>>,
     known: u64,
     mut controller: C,
-    mut queue: Queue<C::Key>,
+    mut queue: WorkQueue<C::Key>,
 ) {
     let mut acting = FuturesUnordered::new();
     let stopping = server.stopping();
@@ -193,11 +193,11 @@ pub(crate) async fn run<C: Controller>(
     loop {
         while let Ok(event) = feed.try_recv() {
             if event.entry.revision > known {
-                controller.note(&event, &mut queue);
+                controller.handle_event(&event, &mut queue);
             }
         }
         if acting.len() < AT_ONCE
-            && let Some(key) = queue.take()
+            && let Some(key) = queue.pop()
         {
             let step = controller.decide(&key, &mut queue);
             if let Some(after) = step.after {
@@ -214,7 +214,7 @@ pub(crate) async fn run<C: Controller>(
             biased;
             () = &mut stopping => return,
             event = feed.recv() => match event {
-                Some(event) if event.entry.revision > known => controller.note(&event, &mut queue),
+                Some(event) if event.entry.revision > known => controller.handle_event(&event, &mut queue),
                 Some(_) => {}
                 None => return,
             },
@@ -225,9 +225,9 @@ pub(crate) async fn run<C: Controller>(
                 }
                 Err(refused) => {
                     controller.outcome(&key, Some(&refused), &mut queue);
-                    // A conflict is nobody's business: the next look sees what the other one wrote.
+                    // Conflicts are expected and not logged: the retry observes the concurrent write.
                     if !matches!(refused.code, 404 | 409) {
-                        tracing::debug!(?key, reason = refused.reason(), message = refused.message(), "refused; trying again later");
+                        tracing::debug!(?key, reason = refused.reason(), message = refused.message(), "reconcile failed; requeued with back-off");
                     }
                     queue.failed(&key);
                 }
@@ -250,55 +250,55 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_key_waits_once_and_never_runs_twice_at_one_time() {
-        let mut queue = Queue::new();
+        let mut queue = WorkQueue::new();
         queue.add("a");
         queue.add("a");
-        assert_eq!(queue.take(), Some("a"));
-        assert_eq!(queue.take(), None);
+        assert_eq!(queue.pop(), Some("a"));
+        assert_eq!(queue.pop(), None);
         queue.add("a");
-        assert_eq!(queue.take(), None, "it is being acted on");
+        assert_eq!(queue.pop(), None, "it is being acted on");
         queue.done(&"a");
-        assert_eq!(queue.take(), Some("a"));
+        assert_eq!(queue.pop(), Some("a"));
     }
 
     #[tokio::test(start_paused = true)]
     async fn of_several_times_the_earliest_counts() {
-        let mut queue = Queue::new();
+        let mut queue = WorkQueue::new();
         queue.add_after("a", Duration::from_secs(5));
         queue.add_after("a", Duration::from_secs(2));
         queue.add_after("a", Duration::from_secs(9));
-        assert_eq!(queue.take(), None);
+        assert_eq!(queue.pop(), None);
         tokio::time::advance(Duration::from_secs(2)).await;
-        assert_eq!(queue.take(), Some("a"));
+        assert_eq!(queue.pop(), Some("a"));
         queue.done(&"a");
         tokio::time::advance(Duration::from_secs(20)).await;
-        assert_eq!(queue.take(), None, "one timer per key");
+        assert_eq!(queue.pop(), None, "one timer per key");
     }
 
     #[tokio::test(start_paused = true)]
     async fn failures_back_off() {
-        let mut queue = Queue::new();
+        let mut queue = WorkQueue::new();
         queue.add("a");
         for milliseconds in [5, 10, 20, 40] {
-            assert_eq!(queue.take(), Some("a"));
+            assert_eq!(queue.pop(), Some("a"));
             queue.failed(&"a");
             tokio::time::advance(Duration::from_millis(milliseconds - 1)).await;
-            assert_eq!(queue.take(), None);
+            assert_eq!(queue.pop(), None);
             tokio::time::advance(Duration::from_millis(1)).await;
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_event_cuts_a_back_off_short_but_not_for_ever() {
-        let mut queue = Queue::new();
-        for _ in 0..PATIENCE {
+        let mut queue = WorkQueue::new();
+        for _ in 0..FAILURES_BEFORE_FULL_BACK_OFF {
             queue.add("a");
-            assert_eq!(queue.take(), Some("a"));
+            assert_eq!(queue.pop(), Some("a"));
             queue.failed(&"a");
         }
         queue.add("a");
-        assert_eq!(queue.take(), None);
+        assert_eq!(queue.pop(), None);
         tokio::time::advance(LONGEST_BACK_OFF).await;
-        assert_eq!(queue.take(), Some("a"));
+        assert_eq!(queue.pop(), Some("a"));
     }
 }

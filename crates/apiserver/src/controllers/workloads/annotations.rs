@@ -1,4 +1,4 @@
-//! What a pod is told to act out, by annotations on it (usually on its template).
+//! Annotations that control the simulation of a pod (usually set on its template).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,36 +11,36 @@ use crate::object;
 pub const READY_AFTER: &str = "simulate.cambium.dev/ready-after";
 /// How a pod fails: `CrashLoopBackOff` or `ImagePullBackOff`. It never becomes ready.
 pub const FAIL: &str = "simulate.cambium.dev/fail";
-/// How long a pod is ready and then unready, in turn.
+/// Period of a flapping pod: ready and unready in turn for this long.
 pub const FLAP: &str = "simulate.cambium.dev/flap";
-/// What the containers exit with, when they do.
+/// The exit code of the containers.
 pub const EXIT_CODE: &str = "simulate.cambium.dev/exit-code";
 /// How long the containers run before they exit.
 pub const RUN_FOR: &str = "simulate.cambium.dev/run-for";
 
-/// A way to fail.
+/// A simulated failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
     CrashLoop,
     ImagePull,
 }
 
-/// What one pod acts out; what it is not told is left to the defaults.
+/// The annotations of a pod; unset fields use the defaults of [`super::Simulation`].
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Script {
+pub(super) struct Overrides {
     pub(super) ready_after: Option<Duration>,
     pub(super) fail: Option<Failure>,
     pub(super) flap: Option<Duration>,
     pub(super) exit_code: Option<i64>,
     pub(super) run_for: Option<Duration>,
-    /// Annotations that say nothing sensible, with what they should say.
+    /// Invalid annotations, with messages.
     pub(super) problems: BTreeMap<&'static str, String>,
 }
 
-impl Script {
-    /// Reads the annotations of a pod.
+impl Overrides {
+    /// Parses the annotations of a pod.
     pub(super) fn of(pod: &Value) -> Self {
-        let mut script = Self::default();
+        let mut overrides = Self::default();
         let mut problems = BTreeMap::new();
         let mut read = |name: &'static str, expected: &str| -> Option<String> {
             let text = object::annotation(pod, name)?.to_owned();
@@ -51,36 +51,36 @@ impl Script {
             Some(text)
         };
         let a_duration = "a duration such as 30s, 1m30s or 500ms";
-        script.ready_after = read(READY_AFTER, a_duration).and_then(|text| duration(&text));
-        script.flap = read(FLAP, a_duration)
+        overrides.ready_after = read(READY_AFTER, a_duration).and_then(|text| duration(&text));
+        overrides.flap = read(FLAP, a_duration)
             .and_then(|text| duration(&text))
             .filter(|period| !period.is_zero());
-        script.run_for = read(RUN_FOR, a_duration).and_then(|text| duration(&text));
-        script.exit_code = read(EXIT_CODE, "a number from 0 to 255")
+        overrides.run_for = read(RUN_FOR, a_duration).and_then(|text| duration(&text));
+        overrides.exit_code = read(EXIT_CODE, "a number from 0 to 255")
             .and_then(|text| text.parse().ok())
             .filter(|code| (0..=255).contains(code));
-        script.fail =
+        overrides.fail =
             read(FAIL, "CrashLoopBackOff or ImagePullBackOff").and_then(|text| match text.as_str() {
                 "CrashLoopBackOff" => Some(Failure::CrashLoop),
                 "ImagePullBackOff" => Some(Failure::ImagePull),
                 _ => None,
             });
         let understood = [
-            (READY_AFTER, script.ready_after.is_some()),
-            (FAIL, script.fail.is_some()),
-            (FLAP, script.flap.is_some()),
-            (EXIT_CODE, script.exit_code.is_some()),
-            (RUN_FOR, script.run_for.is_some()),
+            (READY_AFTER, overrides.ready_after.is_some()),
+            (FAIL, overrides.fail.is_some()),
+            (FLAP, overrides.flap.is_some()),
+            (EXIT_CODE, overrides.exit_code.is_some()),
+            (RUN_FOR, overrides.run_for.is_some()),
         ];
         for (name, _) in understood.into_iter().filter(|(_, understood)| *understood) {
             problems.remove(name);
         }
-        script.problems = problems;
-        script
+        overrides.problems = problems;
+        overrides
     }
 }
 
-/// A duration as Go writes it: `1h2m3s`, `500ms`.
+/// Parses a Go duration: `1h2m3s`, `500ms`.
 fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = Duration::ZERO;
@@ -132,16 +132,19 @@ mod tests {
 
     #[test]
     fn what_says_nothing_sensible_is_a_problem_and_the_default_applies() {
-        let script = Script::of(&json!({"metadata": {"annotations": {
+        let overrides = Overrides::of(&json!({"metadata": {"annotations": {
             READY_AFTER: "soon", FAIL: "Explode", EXIT_CODE: "3", FLAP: "0s"}}}));
-        assert_eq!(script.exit_code, Some(3));
-        assert_eq!((script.ready_after, script.fail, script.flap), (None, None, None));
+        assert_eq!(overrides.exit_code, Some(3));
         assert_eq!(
-            script.problems.keys().copied().collect::<Vec<_>>(),
+            (overrides.ready_after, overrides.fail, overrides.flap),
+            (None, None, None)
+        );
+        assert_eq!(
+            overrides.problems.keys().copied().collect::<Vec<_>>(),
             [FAIL, FLAP, READY_AFTER]
         );
         assert_eq!(
-            script.problems[FAIL],
+            overrides.problems[FAIL],
             "simulate.cambium.dev/fail: \"Explode\" is not CrashLoopBackOff or ImagePullBackOff; the default applies"
         );
     }

@@ -1,10 +1,10 @@
-//! `kube-root-ca.crt` in every namespace: whom the clients of this server should trust.
+//! Root CA publisher: the ConfigMap `kube-root-ca.crt` in every namespace.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
@@ -14,7 +14,7 @@ const CONFIG_MAPS: &str = "/configmaps";
 const NAME: &str = "kube-root-ca.crt";
 const DESCRIPTION: &str = "kubernetes.io/description";
 
-/// Starts the controller, where there is an authority to tell of.
+/// Starts the controller, if a CA certificate was configured.
 pub(super) fn start(server: &Arc<Server>) {
     let Some(certificate) = server.authority.clone() else {
         return;
@@ -23,7 +23,7 @@ pub(super) fn start(server: &Arc<Server>) {
         server.store.revision(),
         server.store.feed_of(&["/namespaces", CONFIG_MAPS]),
     );
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&server.namespaces).list("").0 {
         queue.add(entry.key.clone());
     }
@@ -35,7 +35,7 @@ pub(super) fn start(server: &Arc<Server>) {
         client,
         certificate,
     };
-    tokio::spawn(work::run(server.clone(), feed, known, publisher, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, publisher, queue));
 }
 
 struct Publisher {
@@ -48,7 +48,7 @@ impl Controller for Publisher {
     /// A namespace.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         if event.bucket == self.server.namespaces {
             queue.add(event.entry.key.clone());
         } else if &*event.bucket == CONFIG_MAPS && event.entry.name() == NAME {
@@ -56,12 +56,12 @@ impl Controller for Publisher {
         }
     }
 
-    fn decide(&mut self, namespace: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, namespace: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let Some(entry) = self.server.store.bucket(&self.server.namespaces).get(namespace) else {
-            return Step::rest();
+            return Step::idle();
         };
         if entry.deleting {
-            return Step::rest();
+            return Step::idle();
         }
         let existing = self.server.store.bucket(&CONFIG_MAPS.into());
         let existing = existing.get(&format!("{namespace}/{NAME}"));
@@ -82,7 +82,7 @@ impl Controller for Publisher {
                 let existing = entry.value();
                 let wanted = restored(existing.clone(), &self.certificate);
                 if wanted == existing {
-                    return Step::rest();
+                    return Step::idle();
                 }
                 let path = format!("{path}/{NAME}");
                 Step::act(async move { client.update(&path, &wanted).await.map(drop) })
@@ -91,7 +91,7 @@ impl Controller for Publisher {
     }
 }
 
-/// The ConfigMap as it should be; what others have said about it stays.
+/// The ConfigMap with its data restored; the metadata of other writers stays.
 fn restored(mut config_map: Value, certificate: &str) -> Value {
     config_map["data"] = json!({"ca.crt": certificate});
     if object::annotation(&config_map, DESCRIPTION).is_none_or(str::is_empty) {

@@ -1,4 +1,4 @@
-//! Where an object is: its bucket and its key there.
+//! The identity of an object in the store: its bucket and its key.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::registry::Served;
 use crate::server::Server;
 use crate::store::Entry;
 
-/// What a name must not bring into a URL as it is.
+/// Characters that are percent-encoded in URLs.
 const ESCAPED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -25,15 +25,15 @@ const ESCAPED: &AsciiSet = &CONTROLS
     .add(b'[')
     .add(b']');
 
-/// Where one object is.
+/// Bucket and key of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct ObjectKey {
     pub(crate) bucket: Arc<str>,
     /// `namespace/name`, or the name alone.
     pub(crate) key: Arc<str>,
 }
 
-impl Place {
+impl ObjectKey {
     pub(crate) fn new(bucket: &Arc<str>, key: &Arc<str>) -> Self {
         Self {
             bucket: bucket.clone(),
@@ -45,18 +45,18 @@ impl Place {
         self.key.split_once('/').map_or("", |(namespace, _)| namespace)
     }
 
-    /// The object that is there now.
+    /// The object, if it exists.
     pub(crate) fn entry(&self, server: &Server) -> Option<Arc<Entry>> {
         server.store.bucket(&self.bucket).get(&self.key)
     }
 
-    /// Its URL; `None` while nobody serves its kind.
+    /// Its URL path; `None` while its kind is not served.
     pub(crate) fn path(&self, server: &Server) -> Option<String> {
         Some(path(&*serving(server, &self.bucket)?, &self.key))
     }
 }
 
-/// A resource whose objects are in a bucket, at the version they are stored at if that is served.
+/// The resource whose objects are in a bucket, preferably at the storage version.
 pub(crate) fn serving(server: &Server, bucket: &str) -> Option<Arc<Served>> {
     let registry = server.registry();
     let mut serving = registry
@@ -69,7 +69,7 @@ pub(crate) fn serving(server: &Server, bucket: &str) -> Option<Arc<Served>> {
     Some(stored.unwrap_or(first).clone())
 }
 
-/// The URL of an object.
+/// The URL path of an object.
 pub(crate) fn path(served: &Served, key: &str) -> String {
     let root = match served.group.is_empty() {
         true => format!("/api/{}", served.version),
