@@ -12,6 +12,7 @@ mod kubernetes;
 mod oracle;
 mod peers;
 mod test;
+mod texts;
 mod types;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ enum Task {
     Crates(crates::Options),
     /// Draws docs/demo.svg from what `cambium up --demo` prints
     Demo(demo::Options),
+    /// Lists every text that people can read in conditions, events, errors and logs
+    Texts(texts::Options),
     /// Runs all tests, several test programs in parallel, and prints the slowest
     Test(test::Options),
     /// Runs the randomized tests of faults and edits with new seeds
@@ -64,6 +67,7 @@ impl Task {
             Self::CueConformance(options) => cue_conformance::run(&options),
             Self::Crates(options) => crates::run(&options),
             Self::Demo(options) => demo::run(&options),
+            Self::Texts(options) => texts::run(&options),
             Self::Test(options) => test::run(&options),
             Self::Faults(options) => faults::run(&options),
             Self::Bench(bench) => bench.run(),
