@@ -18,11 +18,11 @@ mod consumers;
 mod content;
 pub mod definition;
 mod layout;
-mod pace;
 pub mod pipeline;
+mod rate_limit;
 pub mod revision;
 mod select;
-mod unknown;
+mod unknown_fields;
 
 pub use catalogue::{Catalogue, Live, Shelf};
 pub use consumers::{Consumer, Consumers, Consuming, Uses};
@@ -31,7 +31,7 @@ pub use content::Content;
 pub use layout::{
     ClaimReference, Field, Layout, ResourceReference, SecretReference, composite_of, delete_policy,
 };
-pub use pace::Pace;
+pub use rate_limit::RateLimit;
 pub use select::{
     ByRevision, CompositionFetcher, Fetched, Found, FromComposition, Refusal, Selector, Wish, look,
 };

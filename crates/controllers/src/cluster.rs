@@ -8,11 +8,12 @@
 //!
 //! Several clusters are several of these values. What they have in common (queues, catalogues, threads for templates) is not here.
 
-use crate::acting::Acting;
+use crate::impersonation::ImpersonatingClient;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::watch::Watching;
 use crate::runtime::{
-    Cache, Change, Children, Events, Glances, Heard, Key, Mapper, Resource, Watch, patience,
+    Cache, Change, DynamicCaches, Events, Key, Mapper, MetadataEvent, MetadataWatches, Resource, Watch,
+    with_timeouts,
 };
 use crate::settings::Settings;
 use crate::write::{conflict, not_found, only, reference};
@@ -39,7 +40,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(client: &Client, settings: &Settings) -> Self {
-        let client = patience(client, settings.patience, &settings.metrics);
+        let client = with_timeouts(client, settings.request_timeout, &settings.metrics);
         Self {
             mapper: Mapper::new(client.clone()),
             events: Events::start(client.clone(), "cambium", settings.instance.clone())
@@ -113,9 +114,9 @@ impl Cluster {
         kind
     }
 
-    /// Requests that are made as somebody.
-    pub(crate) fn acting(&self, identity: Identity) -> kube::Result<Acting> {
-        Acting::new(self.client.clone(), identity)
+    /// A client that impersonates an identity.
+    pub(crate) fn impersonating(&self, identity: Identity) -> kube::Result<ImpersonatingClient> {
+        ImpersonatingClient::new(self.client.clone(), identity)
     }
 
     /// A watch that has not begun.
@@ -133,16 +134,16 @@ impl Cluster {
         &self,
         selector: Option<String>,
         changed: impl Fn(&GroupVersionKind, Change) + Send + Sync + 'static,
-    ) -> Children {
-        Children::new(self.client.clone(), selector, changed)
+    ) -> DynamicCaches {
+        DynamicCaches::new(self.client.clone(), selector, changed)
     }
 
     /// Kinds of which changes are heard, and nothing is kept.
-    pub(crate) fn glances(
+    pub(crate) fn metadata_watches(
         &self,
-        heard: impl Fn(&GroupVersionKind, Heard) + Send + Sync + 'static,
-    ) -> Glances {
-        Glances::new(self.client.clone(), heard)
+        heard: impl Fn(&GroupVersionKind, MetadataEvent) + Send + Sync + 'static,
+    ) -> MetadataWatches {
+        MetadataWatches::new(self.client.clone(), heard)
     }
 
     /// Records an event about an object.

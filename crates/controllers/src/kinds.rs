@@ -1,8 +1,8 @@
 //! Kinds of objects that others define: they are there or not, and come and go. Whoever waits for one looks again when it is defined.
 
-use crate::runtime::children::WatchError;
+use crate::runtime::dynamic_caches::WatchError;
 use crate::runtime::mapper::ResolveError;
-use crate::runtime::{Children, Mapper, Resource};
+use crate::runtime::{DynamicCaches, Mapper, Resource};
 use crate::{compositions, definitions};
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -72,7 +72,7 @@ pub(crate) const PASSING: u32 = 3;
 /// of those that are not there are told.
 pub(crate) async fn find(
     mapper: &Mapper,
-    children: &Children,
+    children: &DynamicCaches,
     wanted: BTreeSet<(String, String)>,
     misses: impl Fn(&str),
 ) -> Kinds {

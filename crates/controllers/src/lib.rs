@@ -12,11 +12,11 @@
 //! ```
 
 mod access;
-mod acting;
-mod changes;
 mod cluster;
 mod compositions;
+mod debounce;
 mod definitions;
+mod impersonation;
 mod kinds;
 mod manager;
 mod settings;

@@ -39,7 +39,7 @@ pub struct Settings {
     /// How many composite resources of a kind follow what is published, in a second; as many as can without it.
     pub automatic_moves_per_second: Option<NonZeroU32>,
     /// How long one request may take.
-    pub patience: Duration,
+    pub request_timeout: Duration,
     /// Where functions answer, as `host:port`, by the names of functions. Their Function objects need not say so, and do not count if they do.
     pub functions: BTreeMap<String, String>,
     /// Where functions may be called without TLS.
@@ -74,7 +74,7 @@ impl Default for Settings {
             template_time_limit: Duration::from_secs(3),
             workers: 8,
             automatic_moves_per_second: None,
-            patience: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(30),
             functions: BTreeMap::new(),
             plain_functions: Plain::default(),
             function_deadline: Duration::from_secs(20),

@@ -1,6 +1,6 @@
 //! What answers to writes mean, and manifests whose kinds do not know all of their fields.
 
-use crate::acting::Acting;
+use crate::impersonation::ImpersonatingClient;
 use crate::runtime::{Cache, Key, Resource};
 use cambium_definitions::application::Object;
 use cambium_objects::{unknown_fields, without_fields};
@@ -53,7 +53,7 @@ impl KnownFields {
 
 /// Applies a manifest, to the object with this uid or to none that is there; the object as it is now, and the fields that were left out because its kind does not know them.
 pub(crate) async fn apply_known_fields(
-    acting: &Acting,
+    acting: &ImpersonatingClient,
     kind: &Resource,
     object: &Object,
     manifest: &Value,

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::admission::Admission;
 use crate::certificates::{Lifetimes, Resolver};
-use crate::keeper::{Clock, Extent, KeepError, Keeper};
+use crate::reconciler::{Clock, Extent, ReconcileError, Reconciler};
 use crate::registration::{Reach, ReachError, Registration};
 use crate::server::{Clients, Hooks, Limits, Server};
 
@@ -49,7 +49,7 @@ pub struct Options {
     /// What time it is.
     pub clock: Clock,
     /// How long to wait at the start, for an API server that is not well and for CRDs to be served.
-    pub patience: Duration,
+    pub start_timeout: Duration,
 }
 
 impl Options {
@@ -69,7 +69,7 @@ impl Options {
             converters: Registry::of_cambium(),
             metrics: Metrics::default(),
             clock: Arc::new(jiff::Timestamp::now),
-            patience: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(60),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Options {
 pub enum StartError {
     /// The certificates or the registration.
     #[error("failed to {0}")]
-    Keep(#[from] KeepError),
+    Keep(#[from] ReconcileError),
     /// The listener.
     #[error("failed to listen: {0}")]
     Listen(#[from] std::io::Error),
@@ -117,7 +117,7 @@ impl Webhooks {
         check_paths(admission.validators.iter().map(|one| one.path()))?;
         check_paths(admission.mutators.iter().map(|one| one.path()))?;
         let wake = Arc::new(Notify::new());
-        let keeper = Arc::new(Keeper {
+        let reconciler = Arc::new(Reconciler {
             client,
             namespace: options.namespace,
             secret: options.secret,
@@ -138,17 +138,17 @@ impl Webhooks {
             wake: wake.clone(),
             published: Default::default(),
         });
-        let deadline = tokio::time::Instant::now() + options.patience;
-        let kept = |extent| patiently(&keeper, extent, deadline);
+        let deadline = tokio::time::Instant::now() + options.start_timeout;
+        let kept = |extent| patiently(&reconciler, extent, deadline);
         kept(Extent::Certificates).await?;
         let hooks = Hooks {
             converters: options.converters,
             admission,
             metrics: options.metrics,
         };
-        let resolver = keeper.resolver.clone();
+        let resolver = reconciler.resolver.clone();
         let server = Server::start_for(listener, resolver.clone(), hooks, options.limits, options.clients)?;
-        let watching = keeper.clone();
+        let watching = reconciler.clone();
         let mut webhooks = Self {
             address: server.address(),
             server: Some(server),
@@ -167,7 +167,7 @@ impl Webhooks {
         };
         webhooks
             .tasks
-            .push(tokio::spawn(async move { keeper.run(look_again).await }));
+            .push(tokio::spawn(async move { reconciler.run(look_again).await }));
         Ok(webhooks)
     }
 
@@ -209,13 +209,13 @@ impl Drop for Webhooks {
 
 /// Tries again as long as that may help.
 async fn patiently(
-    keeper: &Keeper,
+    reconciler: &Reconciler,
     extent: Extent,
     deadline: tokio::time::Instant,
-) -> Result<crate::keeper::Rest, KeepError> {
+) -> Result<crate::reconciler::Rest, ReconcileError> {
     let mut pause = Duration::from_millis(50);
     loop {
-        match keeper.settle(extent).await {
+        match reconciler.settle(extent).await {
             Err(error) if error.is_transient() && tokio::time::Instant::now() + pause < deadline => {
                 tracing::debug!(%error, "failed, and will be tried again");
                 tokio::time::sleep(pause).await;

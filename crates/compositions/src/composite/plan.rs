@@ -1,6 +1,6 @@
 //! What is to be done about a composite resource, before anything is known to have worked.
 
-use super::conclude::Note;
+use super::status::Note;
 use super::wanted::Wanted;
 use crate::definition::Definition;
 use crate::select::{Fetched, Wish};

@@ -1,6 +1,6 @@
 //! What composing has shown.
 
-use super::conclude::Note;
+use super::status::Note;
 use cambium_compositions_render::function::Condition;
 use cambium_compositions_render::{Composition, ConnectionDetails, ObservedResource, Readiness, observe};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cambium_api::crossplane::{CompositeResourceDefinition, DefinitionVersion, Names, Scope};
 use cambium_schema::{FieldPath, names};
 
-use super::meaning::Definition;
+use super::parsed::Definition;
 use super::problem::{Problem, Problems};
 use super::schema;
 

@@ -8,7 +8,7 @@ use cambium_objects::Conditions;
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use super::meaning::Definition;
+use super::parsed::Definition;
 use crate::admission::Refused;
 
 /// What became of the CRD of a composite resource or a claim.

@@ -2,7 +2,7 @@
 
 use crate::admission::Refused;
 use crate::content::Content;
-use crate::unknown;
+use crate::unknown_fields;
 use cambium_lineage::{self as lineage, Digest, Findings, Revision};
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ impl lineage::Candidate for Candidate<'_> {
 /// Everything that is wrong with the spec of a composition, whatever was published before.
 pub(crate) fn check(spec: &Value) -> Vec<Refused> {
     let number = spec.get("revision").map(|_| Refused::RevisionNumber);
-    let unknown = unknown::fields(spec).into_iter();
+    let unknown = unknown_fields::find(spec).into_iter();
     let unknown = unknown.map(|(path, meant)| Refused::UnknownField { path, meant });
     let problems = cambium_compositions_render::validate(spec).into_iter();
     number

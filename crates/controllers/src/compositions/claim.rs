@@ -1,6 +1,6 @@
 //! Claims: each has a composite resource, which is kept like it; what that decides and says is shown.
 
-use super::connection::{CONNECTION, not_ours};
+use super::composite::{CONNECTION, not_ours};
 use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::cluster::Kind;
@@ -158,7 +158,7 @@ impl Run<'_> {
         let object = Object::of(&value);
         self.context
             .state
-            .note_applied(&object, &manifest.digest, &manifest.object, &value, &[]);
+            .remember_applied(&object, &manifest.digest, &manifest.object, &value, &[]);
         self.composites.learn(applied);
         Ok(value)
     }

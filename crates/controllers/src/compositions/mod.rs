@@ -9,29 +9,27 @@
 //!  Functions ──────────────────────────────────────► who waits ───┘
 //! ```
 
-mod asking;
+mod admission;
 mod claim;
 mod composite;
 mod composition;
-mod connection;
 mod definition;
-mod functions;
-mod gate;
-mod pipeline;
-mod required;
-mod seen;
+mod deletion_checks;
+mod emitted_events;
+mod function_calls;
+mod required_resources;
 mod state;
-mod waiting;
+mod waiters;
 
 use crate::cluster::Cluster;
 use crate::kinds::PASSING;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Glances, Key, Pool, Resource};
+use crate::runtime::{Cache, DynamicCaches, Key, MetadataWatches, Pool, Resource};
 use crate::settings::Settings;
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_compositions::definition::crd_state;
-use cambium_compositions::{ByRevision, CompositionFetcher, FromComposition, Pace, Refusal};
+use cambium_compositions::{ByRevision, CompositionFetcher, FromComposition, RateLimit, Refusal};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -41,7 +39,7 @@ use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub(crate) use gate::validators;
+pub(crate) use admission::validators;
 pub(crate) use state::CompositeKey;
 
 /// The label of the object that remembers which numbers were issued.
@@ -64,13 +62,13 @@ pub(crate) struct Context {
     /// Where functions answer.
     functions: Arc<Cache>,
     /// Calls them.
-    calls: functions::Calls,
+    calls: function_calls::Calls,
     /// Composite resources and claims, by kind.
-    kinds: Children,
+    kinds: DynamicCaches,
     /// What composite resources are composed of, by kind.
-    composed: Children,
+    composed: DynamicCaches,
     /// What functions ask to see besides, by kind.
-    required: Glances,
+    required: MetadataWatches,
     /// Where patches and functions are evaluated: outside locks and async workers.
     rendering: Arc<Pool>,
     settings: Settings,
@@ -83,8 +81,8 @@ impl Context {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
         };
-        let pace = settings.automatic_moves_per_second.map(Pace::new);
-        let state = Arc::new(State::new(fetcher, settings.label_edits, pace));
+        let rate_limit = settings.automatic_moves_per_second.map(RateLimit::new);
+        let state = Arc::new(State::new(fetcher, settings.label_edits, rate_limit));
         let metrics = &settings.metrics;
         state
             .definitions
@@ -109,12 +107,12 @@ impl Context {
             ),
             marks: cache(ApiResource::erase::<ConfigMap>(&()), State::marks_changed),
             functions: cache(ApiResource::erase::<Function>(&()), State::function_changed),
-            calls: functions::Calls::default(),
+            calls: function_calls::Calls::default(),
             kinds: children(None, State::composite_changed),
             composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
             required: {
                 let state = state.clone();
-                cluster.glances(move |gvk, heard| state.required_heard(gvk, &heard))
+                cluster.metadata_watches(move |gvk, heard| state.required_changed(gvk, &heard))
             },
             state,
             cluster,
@@ -179,16 +177,16 @@ impl Context {
     /// Has all composite resources or claims of a kind watched, if it is served; whether all that there is was seen.
     async fn see(&self, defined: &Defined, crd: &str, resource: &Resource, served: Served) -> bool {
         if matches!(served, Served::No | Served::Foreign) {
-            self.state.note_served(defined, crd, served);
+            self.state.set_served(defined, crd, served);
             return true;
         }
         // Before anything of it is seen: who answers for it must be known by then.
         if self.composites(resource).is_none() {
-            self.state.note_served(defined, crd, Served::Unseen);
+            self.state.set_served(defined, crd, Served::Unseen);
         }
         match self.kinds.ensure(resource).await {
             Ok(_) => {
-                self.state.note_served(defined, crd, Served::Seen);
+                self.state.set_served(defined, crd, Served::Seen);
                 true
             }
             Err(error) => {

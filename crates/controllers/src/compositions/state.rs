@@ -1,19 +1,20 @@
 //! What is known of compositions and composite resources, and who is told of changes.
 
 mod claims;
+mod followers;
 mod kinds;
-mod moves;
 
-use super::required::Required;
-use super::waiting::{Told, Waiting};
-use crate::changes::{SETTLE, requeue, same_intent};
-use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
+use super::emitted_events::EmittedEvents;
+use super::required_resources::Required;
+use super::waiters::Waiters;
+use crate::debounce::{SETTLE, requeue, same_intent};
+use crate::runtime::{Change, MetadataEvent, Origin, Queue, Record, Resource};
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_compositions::composite::Became;
 use cambium_compositions::definition::{self, Definition};
 use cambium_compositions::revision::{LabelEdits, Stored};
 use cambium_compositions::{
-    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Found, Live, Pace, Selector, Wish,
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Found, Live, RateLimit, Selector, Wish,
 };
 use cambium_objects::{Object, is_within};
 use kube::api::ApiResource;
@@ -29,7 +30,7 @@ pub(super) use kinds::Served;
 /// Which composite resource or claim.
 pub(crate) type CompositeKey = Arc<Consuming>;
 
-/// Told that an object of a kind has changed.
+/// EmittedEvents that an object of a kind has changed.
 pub(super) type ChildChanged = fn(&State, &GroupVersionKind, &Change);
 
 /// What is known of a cluster. Locks are taken in the order of the fields.
@@ -42,15 +43,15 @@ pub(crate) struct State {
     catalogue: RwLock<Catalogue>,
     consumers: RwLock<Consumers>,
     /// Composite resources that miss a kind, by its group.
-    pub(super) kinds_missed: Waiting,
+    pub(super) kinds_missed: Waiters,
     /// Composite resources that could not have a function called.
-    pub(super) functions_missed: Waiting,
+    pub(super) functions_missed: Waiters,
     /// What functions look at.
     pub(super) required: Required,
     /// What functions said about composite resources.
-    pub(super) told: Told,
+    pub(super) emitted: EmittedEvents,
     /// Which connection secrets of composite resources were not read.
-    pub(super) told_of_secrets: Told,
+    pub(super) emitted_about_secrets: EmittedEvents,
     fetcher: Box<dyn CompositionFetcher + Send + Sync>,
     edits: LabelEdits,
     /// Definitions to look at.
@@ -62,10 +63,10 @@ pub(crate) struct State {
     /// Claims to look at.
     pub(super) claims: Queue<CompositeKey>,
     /// When those whom a publish concerns are looked at; at once without it.
-    pace: Option<Mutex<Pace>>,
+    rate_limit: Option<Mutex<RateLimit>>,
     /// Whether everything was seen once. Before that, nobody can say who is concerned.
     ready: AtomicBool,
-    /// Told when other kinds are defined than before.
+    /// EmittedEvents when other kinds are defined than before.
     kinds_changed: watch::Sender<()>,
     /// What became of what was applied, where the API server made something else of it, with the digest of the manifest.
     rewritten: Mutex<HashMap<Object, (String, Became)>>,
@@ -129,7 +130,7 @@ impl State {
     pub(super) fn new(
         fetcher: Box<dyn CompositionFetcher + Send + Sync>,
         edits: LabelEdits,
-        pace: Option<Pace>,
+        rate_limit: Option<RateLimit>,
     ) -> Self {
         Self {
             defined: RwLock::default(),
@@ -137,18 +138,18 @@ impl State {
             unread: RwLock::default(),
             catalogue: RwLock::default(),
             consumers: RwLock::default(),
-            kinds_missed: Waiting::default(),
-            functions_missed: Waiting::default(),
+            kinds_missed: Waiters::default(),
+            functions_missed: Waiters::default(),
             required: Required::default(),
-            told: Told::default(),
-            told_of_secrets: Told::default(),
+            emitted: EmittedEvents::default(),
+            emitted_about_secrets: EmittedEvents::default(),
             fetcher,
             edits,
             definitions: Queue::default(),
             compositions: Queue::default(),
             composites: Queue::default(),
             claims: Queue::default(),
-            pace: pace.map(Mutex::new),
+            rate_limit: rate_limit.map(Mutex::new),
             ready: AtomicBool::new(false),
             kinds_changed: watch::Sender::new(()),
             rewritten: Mutex::default(),
@@ -187,7 +188,7 @@ impl State {
     }
 
     /// Remembers what an applied object has become, if that is not what was applied.
-    pub(super) fn note_applied(
+    pub(super) fn remember_applied(
         &self,
         object: &Object,
         digest: &str,
@@ -271,12 +272,12 @@ impl State {
                 None => defined.remove(&name),
             }
         };
-        self.note_unread(&name, change, before.is_none() && after.is_none());
+        self.set_unread(&name, change, before.is_none() && after.is_none());
         if let (Some(before), None) = (&before, &change.after) {
             self.forget_served(before);
         }
         if let Some(after) = &after {
-            self.hear_served(before.as_deref(), after);
+            self.forget_refuted(before.as_deref(), after);
         }
         let plurals = |defined: &Option<Arc<Defined>>| defined.as_ref().map(|defined| defined.plurals());
         if plurals(&before) != plurals(&after) {
@@ -295,7 +296,7 @@ impl State {
             && !before.definition.says_the_same(&after.definition)
         {
             let all = self.consumers().of_kind(&after.type_);
-            self.move_in_turn(all);
+            self.requeue_rate_limited(all);
             let claims = after.claim_type.as_ref();
             let claims = claims.map(|type_| self.consumers().of_kind(type_));
             self.claims.add_all(claims.into_iter().flatten());
@@ -317,7 +318,7 @@ impl State {
         self.catalogue_mut().declare(name, live);
         requeue(&self.compositions, name.clone(), change, same_intent(change));
         if !same_intent(change) {
-            self.tell_concerned(name, &types);
+            self.requeue_concerned(name, &types);
         }
     }
 
@@ -362,7 +363,7 @@ impl State {
         for composition in compositions {
             requeue(&self.compositions, composition.clone(), change, same);
             if !same {
-                self.tell_concerned(composition, &types);
+                self.requeue_concerned(composition, &types);
             }
         }
     }
@@ -394,8 +395,8 @@ impl State {
             Some(record) if claims => self.index_claim(&key, &defined.definition, &record.value()),
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
-                self.told.forget(&key);
-                self.told_of_secrets.forget(&key);
+                self.emitted.forget(&key);
+                self.emitted_about_secrets.forget(&key);
                 self.required.settle(&key, &[]);
                 let changed = self.consumers_mut().remove(&key);
                 self.uses_changed(&changed);
@@ -409,13 +410,13 @@ impl State {
         match claims {
             _ if nothing_new => {}
             true => self.claims.add(key),
-            false if self.is_behind(&key) => self.move_in_turn([key]),
+            false if self.is_behind(&key) => self.requeue_rate_limited([key]),
             false => self.composites.add(key),
         }
         // Whoever wrote it: a claim shows what its composite resource says.
         if !claims && defined.claim.is_some() {
             for record in [&change.before, &change.after].into_iter().flatten() {
-                self.tell_claim(&record.value());
+                self.requeue_claim(&record.value());
             }
         }
     }
@@ -462,12 +463,12 @@ impl State {
     }
 
     /// Something that functions ask to see may have changed. Some objects change all the time: those who look at them do so now and then.
-    pub(super) fn required_heard(&self, gvk: &GroupVersionKind, heard: &Heard) {
+    pub(super) fn required_changed(&self, gvk: &GroupVersionKind, heard: &MetadataEvent) {
         let api_version = gvk.api_version();
         let kind = (api_version.as_str(), gvk.kind.as_str());
         let concerned = match heard {
-            Heard::Changed(object, labels) => self.required.of(kind, object, labels),
-            Heard::Missed => self.required.of_kind(kind),
+            MetadataEvent::Changed(object, labels) => self.required.of(kind, object, labels),
+            MetadataEvent::Missed => self.required.of_kind(kind),
         };
         for key in concerned {
             self.composites.add_after(key, SETTLE);

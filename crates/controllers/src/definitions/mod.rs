@@ -6,14 +6,14 @@
 //!  what applications made ─────────────► Made ──────┘
 //! ```
 
+mod admission;
 mod application;
 mod definition;
-mod gate;
 mod state;
 
 use crate::cluster::Cluster;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Change, Children, Key, Pool};
+use crate::runtime::{Cache, Change, DynamicCaches, Key, Pool};
 use crate::settings::Settings;
 use cambium_api::names::label;
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
@@ -24,7 +24,7 @@ use state::{State, consuming};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use gate::{mutators, validators};
+pub(crate) use admission::{mutators, validators};
 
 /// What the reconcilers of definitions and applications need.
 pub(crate) struct Context {
@@ -32,7 +32,7 @@ pub(crate) struct Context {
     pub(crate) state: Arc<State>,
     caches: Caches,
     /// What applications are made of, by kind.
-    pub(crate) children: Children,
+    pub(crate) children: DynamicCaches,
     cluster_version: ClusterVersion,
     /// Where templates are evaluated: outside locks and async workers.
     rendering: Arc<Pool>,

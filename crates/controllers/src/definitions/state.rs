@@ -1,6 +1,6 @@
 //! What the controllers of definitions and applications know, and how they learn of changes.
 
-use crate::changes::{SETTLE, requeue, same_intent};
+use crate::debounce::{SETTLE, requeue, same_intent};
 use crate::runtime::{Change, Key, Origin, Queue, Record};
 use cambium_api::names::{SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::DefinitionType;
@@ -145,7 +145,7 @@ impl State {
         }
         requeue(&self.definitions, artifact.clone(), change, same_intent(change));
         if change.before.is_none() || change.after.is_none() {
-            self.tell_concerned(&artifact);
+            self.requeue_concerned(&artifact);
         }
     }
 
@@ -195,7 +195,7 @@ impl State {
         for artifact in artifacts {
             requeue(&self.definitions, artifact.clone(), change, settled);
             if !same_revision {
-                self.tell_concerned(artifact);
+                self.requeue_concerned(artifact);
             }
         }
     }
@@ -299,7 +299,7 @@ impl State {
     }
 
     /// Wakes the applications that would get another answer.
-    fn tell_concerned(&self, artifact: &Artifact) {
+    fn requeue_concerned(&self, artifact: &Artifact) {
         if !self.ready.load(Ordering::Acquire) {
             return;
         }

@@ -120,7 +120,7 @@ impl Pool {
     async fn start<T: Send + 'static>(
         &self,
         turn: OwnedSemaphorePermit,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoResult> {
         let lost = |_| NoResult::Lost;
@@ -134,10 +134,10 @@ impl Pool {
             let expired = move || flag.load(Ordering::Relaxed) || processor_time() >= until;
             cambium_definitions_render::with_deadline(expired, work)
         });
-        let done = match patience {
+        let done = match timeout {
             None => done.await,
-            Some(patience) => {
-                let done = tokio::time::timeout(patience, done).await;
+            Some(timeout) => {
+                let done = tokio::time::timeout(timeout, done).await;
                 done.map_err(|_| NoResult::TooLong)?
             }
         };

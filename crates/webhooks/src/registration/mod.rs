@@ -4,10 +4,10 @@
 //! What we want is laid over what is there, field by field, and written only if that changes something ([`plan`]). What others wrote beside
 //! our fields stays. An object that was changed since it was read is not written: it is read again.
 
+mod client_config;
 mod configuration;
 mod crd;
 mod plan;
-mod reach;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use serde_json::Value;
 use crate::admission::Unanswered;
 use crate::certificates::Fingerprint;
 
+pub use client_config::{Reach, ReachError};
 pub use plan::{Write, plan};
-pub use reach::{Reach, ReachError};
 
 /// All that should be registered.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 impl State {
     /// Wakes the claim of a composite resource.
-    pub(in crate::compositions) fn tell_claim(&self, composite: &Value) {
+    pub(in crate::compositions) fn requeue_claim(&self, composite: &Value) {
         let Some(claim) = Layout::Legacy.claim_ref(composite) else {
             return;
         };

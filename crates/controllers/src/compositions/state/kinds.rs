@@ -108,7 +108,7 @@ impl State {
     }
 
     /// Notes what was found out about a CRD. Compositions whose users could not be seen look again when they can.
-    pub(in crate::compositions) fn note_served(&self, defined: &Defined, crd: &str, now: Served) {
+    pub(in crate::compositions) fn set_served(&self, defined: &Defined, crd: &str, now: Served) {
         let before = {
             let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
             served.insert(crd.to_owned(), now)
@@ -158,7 +158,7 @@ impl State {
         names.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(super) fn note_unread(&self, name: &str, change: &Change, is_unread: bool) {
+    pub(super) fn set_unread(&self, name: &str, change: &Change, is_unread: bool) {
         let mut unread = self.unread.write().unwrap_or_else(PoisonError::into_inner);
         match change.after.as_ref().filter(|_| is_unread) {
             Some(record) => {
@@ -172,7 +172,7 @@ impl State {
     }
 
     /// Somebody who leads has found out that what was not served is: those who do not lead do not look themselves.
-    pub(super) fn hear_served(&self, before: Option<&Defined>, after: &Defined) {
+    pub(super) fn forget_refuted(&self, before: Option<&Defined>, after: &Defined) {
         let told = |is: fn(&Defined) -> bool| is(after) && !before.is_some_and(is);
         let composites = told(|defined| defined.established).then(|| after.definition.name().to_owned());
         let claims = told(|defined| defined.offered).then(|| after.definition.claim_crd_name());

@@ -211,11 +211,11 @@ impl Candidate {
     /// Asks the server, but never for longer than we may lead without an answer.
     async fn attempt(&mut self, ask: impl AsyncFnOnce(&mut Self) -> kube::Result<()>) -> Option<Duration> {
         let begun = Instant::now();
-        let patience = begun + self.settings.renew_deadline;
+        let deadline = begun + self.settings.renew_deadline;
         let until = self
             .observed
             .give_up_at(&self.settings)
-            .map_or(patience, |at| at.min(patience));
+            .map_or(deadline, |at| at.min(deadline));
         let answer = tokio::time::timeout_at(until, ask(self)).await;
         let error = match answer {
             Ok(Ok(())) => {

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 /// Gives composite resources turns: so many in a second, evenly, for each kind by itself.
 #[derive(Debug)]
-pub struct Pace {
+pub struct RateLimit {
     between: Duration,
     /// When the next turn of a kind is, or was.
     next: HashMap<Arc<TypeReference>, Instant>,
 }
 
-impl Pace {
+impl RateLimit {
     /// So many turns in a second for each kind.
     pub fn new(per_second: NonZeroU32) -> Self {
         Self {
@@ -52,43 +52,46 @@ mod tests {
         })
     }
 
-    fn pace(per_second: u32) -> Pace {
-        Pace::new(NonZeroU32::new(per_second).expect("more than nothing"))
+    fn rate_limit(per_second: u32) -> RateLimit {
+        RateLimit::new(NonZeroU32::new(per_second).expect("more than nothing"))
     }
 
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
     fn turns_are_even_and_the_first_is_now() {
-        let (mut pace, now, one) = (pace(10), Instant::now(), kind("One"));
-        let turns: Vec<_> = (0..4).filter_map(|_| pace.turn(&one, now, None)).collect();
+        let (mut rate_limit, now, one) = (rate_limit(10), Instant::now(), kind("One"));
+        let turns: Vec<_> = (0..4).filter_map(|_| rate_limit.turn(&one, now, None)).collect();
         assert_eq!(turns, [0, 100, 200, 300].map(|after| now + after * MS));
     }
 
     #[test]
     fn a_kind_does_not_wait_for_another() {
-        let (mut pace, now) = (pace(1), Instant::now());
+        let (mut rate_limit, now) = (rate_limit(1), Instant::now());
         for _ in 0..1000 {
-            pace.turn(&kind("Flood"), now, None);
+            rate_limit.turn(&kind("Flood"), now, None);
         }
-        assert_eq!(pace.turn(&kind("Calm"), now, None), Some(now));
+        assert_eq!(rate_limit.turn(&kind("Calm"), now, None), Some(now));
     }
 
     #[test]
     fn time_that_nobody_used_is_not_saved_up() {
-        let (mut pace, begin, one) = (pace(10), Instant::now(), kind("One"));
-        pace.turn(&one, begin, None);
+        let (mut rate_limit, begin, one) = (rate_limit(10), Instant::now(), kind("One"));
+        rate_limit.turn(&one, begin, None);
         let later = begin + 5000 * MS;
-        assert_eq!(pace.turn(&one, later, None), Some(later));
-        assert_eq!(pace.turn(&one, later, None), Some(later + 100 * MS));
+        assert_eq!(rate_limit.turn(&one, later, None), Some(later));
+        assert_eq!(rate_limit.turn(&one, later, None), Some(later + 100 * MS));
     }
 
     #[test]
     fn whoever_is_looked_at_before_its_turn_takes_none() {
-        let (mut pace, now, one) = (pace(10), Instant::now(), kind("One"));
-        pace.turn(&one, now, None);
-        assert_eq!(pace.turn(&one, now, Some(now + 50 * MS)), None);
-        assert_eq!(pace.turn(&one, now, Some(now + 100 * MS)), None);
-        assert_eq!(pace.turn(&one, now, Some(now + 200 * MS)), Some(now + 100 * MS));
+        let (mut rate_limit, now, one) = (rate_limit(10), Instant::now(), kind("One"));
+        rate_limit.turn(&one, now, None);
+        assert_eq!(rate_limit.turn(&one, now, Some(now + 50 * MS)), None);
+        assert_eq!(rate_limit.turn(&one, now, Some(now + 100 * MS)), None);
+        assert_eq!(
+            rate_limit.turn(&one, now, Some(now + 200 * MS)),
+            Some(now + 100 * MS)
+        );
     }
 }

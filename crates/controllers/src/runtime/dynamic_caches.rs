@@ -17,7 +17,7 @@ use super::watch::{Missing, Watch, Watching};
 pub type Handler = Arc<dyn Fn(&GroupVersionKind, Change) + Send + Sync>;
 
 /// Caches of kinds, each filled from its first use on. Dropping it ends its watches.
-pub struct Children {
+pub struct DynamicCaches {
     client: Client,
     selector: Option<String>,
     handler: Handler,
@@ -53,7 +53,7 @@ pub enum WatchError {
     },
 }
 
-impl Children {
+impl DynamicCaches {
     /// Watches nothing yet. Of each kind, only objects with these labels will be watched.
     pub fn new(
         client: Client,

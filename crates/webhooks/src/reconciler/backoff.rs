@@ -4,7 +4,7 @@ use futures::stream::{Stream, StreamExt as _};
 use std::time::Duration;
 
 /// How long to rest before looking again. Longer when it does not help, or when somebody else undoes what we do.
-pub(super) struct Pace {
+pub(super) struct Backoff {
     pub(super) pause: Duration,
 }
 
@@ -12,12 +12,12 @@ pub(super) struct Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     /// We want something else than before.
-    Wish,
+    OwnChange,
     /// What we want is the same: time, or somebody else.
-    World,
+    Drift,
 }
 
-impl Default for Pace {
+impl Default for Backoff {
     fn default() -> Self {
         Self {
             pause: Self::SHORTEST,
@@ -25,7 +25,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl Backoff {
     const SHORTEST: Duration = Duration::from_millis(20);
     const LONGEST: Duration = Duration::from_secs(60);
 
@@ -34,8 +34,8 @@ impl Pace {
     pub(super) fn settled(&mut self, steps: usize, cause: Cause) {
         match (steps, cause) {
             (0, _) => self.pause = (self.pause / 4).max(Self::SHORTEST),
-            (_, Cause::Wish) => {}
-            (_, Cause::World) => self.slower(),
+            (_, Cause::OwnChange) => {}
+            (_, Cause::Drift) => self.slower(),
         }
         if self.pause > Duration::from_secs(5) {
             tracing::warn!(pause = ?self.pause, "somebody else keeps changing our registration");
@@ -63,44 +63,46 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cause, Pace};
+    use super::{Backoff, Cause};
     use futures::stream;
     use tokio::time::Instant;
 
     #[test]
     fn two_who_undo_each_other_grow_slower_and_one_alone_does_not() {
-        let (mut alone, mut fighting) = (Pace::default(), Pace::default());
+        let (mut alone, mut fighting) = (Backoff::default(), Backoff::default());
         for _ in 0..20 {
-            alone.settled(2, Cause::World);
-            alone.settled(0, Cause::World);
-            alone.settled(0, Cause::World);
-            fighting.settled(2, Cause::World);
-            fighting.settled(0, Cause::World);
+            alone.settled(2, Cause::Drift);
+            alone.settled(0, Cause::Drift);
+            alone.settled(0, Cause::Drift);
+            fighting.settled(2, Cause::Drift);
+            fighting.settled(0, Cause::Drift);
         }
-        assert_eq!(alone.pause, Pace::SHORTEST);
-        assert_eq!(fighting.pause, Pace::LONGEST / 4);
+        assert_eq!(alone.pause, Backoff::SHORTEST);
+        assert_eq!(fighting.pause, Backoff::LONGEST / 4);
     }
 
     #[test]
     fn whoever_changes_their_mind_does_not_grow_slower() {
-        let mut pace = Pace::default();
+        let mut backoff = Backoff::default();
         for _ in 0..20 {
-            pace.settled(1, Cause::Wish);
+            backoff.settled(1, Cause::OwnChange);
         }
-        assert_eq!(pace.pause, Pace::SHORTEST);
+        assert_eq!(backoff.pause, Backoff::SHORTEST);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_wish_ends_a_rest() {
-        let slow = Pace { pause: Pace::LONGEST };
+        let slow = Backoff {
+            pause: Backoff::LONGEST,
+        };
         let start = Instant::now();
         assert!(slow.rest(stream::iter([()])).await);
-        assert_eq!(start.elapsed(), Pace::SHORTEST);
+        assert_eq!(start.elapsed(), Backoff::SHORTEST);
         let start = Instant::now();
         assert!(!slow.rest(stream::pending()).await);
-        assert_eq!(start.elapsed(), Pace::LONGEST);
+        assert_eq!(start.elapsed(), Backoff::LONGEST);
         let start = Instant::now();
         assert!(!slow.rest(stream::empty()).await);
-        assert_eq!(start.elapsed(), Pace::LONGEST);
+        assert_eq!(start.elapsed(), Backoff::LONGEST);
     }
 }

@@ -5,21 +5,21 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use serde_json::Value;
 
-use super::{KeepError, Keeper, Seen};
+use super::{ReconcileError, Reconciler, Seen};
 use crate::certificates::SecretStep;
 use crate::names;
 use crate::registration::{Target, Write};
 
-impl Keeper {
+impl Reconciler {
     /// Carries out a step in the Secret. That somebody else was faster is no error: it is looked at again.
     pub(super) async fn write_secret(
         &self,
         seen: &Seen,
         step: &SecretStep,
         now: Timestamp,
-    ) -> Result<(), KeepError> {
+    ) -> Result<(), ReconcileError> {
         if let SecretStep::Refuse { why } = step {
-            return Err(KeepError::Refused {
+            return Err(ReconcileError::Refused {
                 namespace: self.namespace.clone(),
                 name: self.secret.clone(),
                 why: why.clone(),
@@ -51,7 +51,7 @@ impl Keeper {
                 replaced(secrets.replace(&self.secret, &parameters, &secret).await)
             }
         };
-        match written.map_err(KeepError::api("write the Secret", &self.secret))? {
+        match written.map_err(ReconcileError::api("write the Secret", &self.secret))? {
             Some(secret) => {
                 self.tell(&secret, step).await;
                 Ok(())
@@ -61,7 +61,7 @@ impl Keeper {
     }
 
     /// Carries out a write of the registration.
-    pub(super) async fn write_target(&self, target: &Target, write: Write) -> Result<(), KeepError> {
+    pub(super) async fn write_target(&self, target: &Target, write: Write) -> Result<(), ReconcileError> {
         let request = kube::core::Request::new(target.collection());
         let name = target.name();
         let bytes = |object: &Value| object.to_string().into_bytes();
@@ -76,7 +76,10 @@ impl Keeper {
                 Err(error) => Err(kube::Error::BuildRequest(error)),
             },
         };
-        if written.map_err(KeepError::api("register in", name))?.is_some() {
+        if written
+            .map_err(ReconcileError::api("register in", name))?
+            .is_some()
+        {
             tracing::info!(name, "registered");
         }
         Ok(())

@@ -13,7 +13,7 @@ use tower::service_fn;
 
 /// The same client, whose requests fail when they are not answered in time, body and all. Of a watch, only the
 /// beginning is waited for. Requests are counted.
-pub fn patience(client: &Client, limit: Duration, metrics: &Metrics) -> Client {
+pub fn with_timeouts(client: &Client, limit: Duration, metrics: &Metrics) -> Client {
     let (inner, metrics) = (client.clone(), metrics.clone());
     let service = service_fn(move |request: http::Request<Body>| {
         let (inner, metrics) = (inner.clone(), metrics.clone());

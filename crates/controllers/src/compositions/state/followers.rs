@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 impl State {
     /// Wakes the composite resources that would get another revision, each in its turn.
-    pub(super) fn tell_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
+    pub(super) fn requeue_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
         if !self.is_ready() {
             return;
         }
@@ -17,12 +17,12 @@ impl State {
             self.consumers()
                 .concerned(&catalogue, self.fetcher(), composition, types)
         };
-        self.move_in_turn(concerned);
+        self.requeue_rate_limited(concerned);
     }
 
     /// Whether a manager that starts finds that a composite resource did not have its turn.
     pub(super) fn is_behind(&self, key: &CompositeKey) -> bool {
-        if self.pace.is_none() || self.is_ready() {
+        if self.rate_limit.is_none() || self.is_ready() {
             return false;
         }
         let catalogue = self.catalogue();
@@ -31,8 +31,8 @@ impl State {
 
     /// Wakes composite resources as fast as their kinds may move. Those that have no revision yet do not move, and do not wait; nor does
     /// whoever is woken by something else.
-    pub(super) fn move_in_turn(&self, keys: impl IntoIterator<Item = CompositeKey>) {
-        let Some(pace) = &self.pace else {
+    pub(super) fn requeue_rate_limited(&self, keys: impl IntoIterator<Item = CompositeKey>) {
+        let Some(rate_limit) = &self.rate_limit else {
             return self.composites.add_all(keys);
         };
         let (moving, new): (Vec<_>, Vec<_>) = {
@@ -41,10 +41,10 @@ impl State {
                 .partition(|key| consumers.revision(key).is_some())
         };
         self.composites.add_all(new);
-        let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rate_limit = rate_limit.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now().into_std();
         self.composites.add_each_at(moving, |key, anyway| {
-            let turn = pace.turn(&key.type_, now, anyway.map(Instant::into_std))?;
+            let turn = rate_limit.turn(&key.type_, now, anyway.map(Instant::into_std))?;
             Some(Instant::from_std(turn))
         });
     }

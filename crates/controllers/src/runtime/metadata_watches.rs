@@ -21,7 +21,7 @@ type Metadata = PartialObjectMeta<DynamicObject>;
 
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum MetadataEvent {
     /// An object has changed, or is gone: which, and its labels now or at last.
     Changed(Key, BTreeMap<String, String>),
     /// Changes may have been missed.
@@ -29,10 +29,10 @@ pub enum Heard {
 }
 
 /// Told what was heard of each kind.
-pub type Handler = Arc<dyn Fn(&GroupVersionKind, Heard) + Send + Sync>;
+pub type Handler = Arc<dyn Fn(&GroupVersionKind, MetadataEvent) + Send + Sync>;
 
 /// Kinds that are listened to, each from its first use on. Dropping it ends that.
-pub struct Glances {
+pub struct MetadataWatches {
     client: Client,
     handler: Handler,
     kinds: Mutex<HashMap<GroupVersionKind, Kind>>,
@@ -57,9 +57,12 @@ enum State {
     Refused,
 }
 
-impl Glances {
+impl MetadataWatches {
     /// Listens to nothing yet.
-    pub fn new(client: Client, handler: impl Fn(&GroupVersionKind, Heard) + Send + Sync + 'static) -> Self {
+    pub fn new(
+        client: Client,
+        handler: impl Fn(&GroupVersionKind, MetadataEvent) + Send + Sync + 'static,
+    ) -> Self {
         Self {
             client,
             handler: Arc::new(handler),
@@ -89,7 +92,7 @@ impl Glances {
             gone
         };
         for gvk in gone {
-            (self.handler)(&gvk, Heard::Missed);
+            (self.handler)(&gvk, MetadataEvent::Missed);
         }
     }
 
@@ -109,7 +112,7 @@ async fn follow(api: Api<Metadata>, gvk: GroupVersionKind, handler: Handler, sta
             Ok(Event::Init | Event::InitApply(_)) => {}
             Ok(Event::InitDone) => {
                 if state.send_replace(State::Listening) != State::Starting {
-                    handler(&gvk, Heard::Missed);
+                    handler(&gvk, MetadataEvent::Missed);
                 }
             }
             Err(error) => {
@@ -124,7 +127,7 @@ async fn follow(api: Api<Metadata>, gvk: GroupVersionKind, handler: Handler, sta
     }
 }
 
-fn changed(object: &Metadata) -> Heard {
+fn changed(object: &Metadata) -> MetadataEvent {
     let key = Key::of(&object.metadata);
-    Heard::Changed(key, object.labels().clone())
+    MetadataEvent::Changed(key, object.labels().clone())
 }

@@ -12,12 +12,12 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Resource};
 use tokio::sync::watch::Receiver;
 
-use super::Keeper;
+use super::Reconciler;
 use crate::certificates::SecretStep;
 use crate::names;
 
-impl Keeper {
-    /// Wakes the keeper whenever something that it keeps has changed. Only metadata is sent: what changed is read when it matters.
+impl Reconciler {
+    /// Wakes the reconciler whenever something that it keeps has changed. Only metadata is sent: what changed is read when it matters.
     pub(crate) async fn watch(&self) {
         let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
         let kept = format!("{}={}", names::KEPT_BY, self.registration.configuration);

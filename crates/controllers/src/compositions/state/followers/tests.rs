@@ -2,7 +2,7 @@ use crate::compositions::state::{CompositeKey, State};
 use crate::runtime::{Cache, Outcome};
 use cambium_api::crossplane::{Composition, CompositionRevision};
 use cambium_compositions::revision::LabelEdits;
-use cambium_compositions::{ByRevision, Pace};
+use cambium_compositions::{ByRevision, RateLimit};
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
@@ -23,8 +23,12 @@ struct Known {
 
 impl Known {
     fn new(per_second: Option<u32>) -> Self {
-        let pace = per_second.and_then(NonZeroU32::new).map(Pace::new);
-        let state = Arc::new(State::new(Box::new(ByRevision), LabelEdits::default(), pace));
+        let rate_limit = per_second.and_then(NonZeroU32::new).map(RateLimit::new);
+        let state = Arc::new(State::new(
+            Box::new(ByRevision),
+            LabelEdits::default(),
+            rate_limit,
+        ));
         let cache = |resource: ApiResource, changed: fn(&State, &crate::runtime::Change)| {
             let state = state.clone();
             Cache::new(resource, move |change| changed(&state, &change))

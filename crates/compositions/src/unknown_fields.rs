@@ -19,7 +19,7 @@ static SCHEMA: LazyLock<Option<JSONSchemaProps>> = LazyLock::new(|| {
 
 /// The fields of a Composition's spec that it does not have, each with its path and with what was probably meant. Where anything may be
 /// written, nothing is looked at.
-pub(crate) fn fields(spec: &Value) -> Vec<(String, Option<&'static str>)> {
+pub(crate) fn find(spec: &Value) -> Vec<(String, Option<&'static str>)> {
     let mut found = Vec::new();
     if let Some(schema) = &*SCHEMA {
         look(schema, spec, "spec", &mut found);

@@ -15,13 +15,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A client that acts as somebody.
-pub(crate) struct Acting {
+pub(crate) struct ImpersonatingClient {
     client: Client,
     identity: Identity,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Acting {
+impl ImpersonatingClient {
     pub(crate) fn new(client: Client, identity: Identity) -> kube::Result<Self> {
         let headers = identity.headers().into_iter().map(|(name, value)| {
             let value = HeaderValue::from_bytes(value.as_bytes())?;

@@ -114,7 +114,7 @@ impl Context {
             match self.find_served(&crd, &defined.uid).await {
                 None => return Err(format!("failed to get CustomResourceDefinition {crd:?}")),
                 Some(Served::Foreign) => {
-                    self.state.note_served(&defined, &crd, Served::Foreign);
+                    self.state.set_served(&defined, &crd, Served::Foreign);
                     let why = "which its CompositeResourceDefinition does not control";
                     self.expect_nothing(&crd, &defined.uid, why).await?;
                 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::runtime::support::{Told, config_map, config_maps};
 use anyhow::Result;
 use cambium_apiserver::ApiServer;
-use cambium_controllers::runtime::children::WatchError;
+use cambium_controllers::runtime::dynamic_caches::WatchError;
 use cambium_controllers::runtime::events::Severity;
-use cambium_controllers::runtime::{Children, Event, Events, Mapper, patience};
+use cambium_controllers::runtime::{DynamicCaches, Event, Events, Mapper, with_timeouts};
 use cambium_metrics::Metrics;
 use cambium_testing::{Backend, Fault, Faults, TestCluster, eventually, eventually_some, virtual_clock};
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -131,7 +131,7 @@ async fn a_kind_is_watched_once_from_its_first_use_and_only_what_is_selected() -
     let handler = told.handler();
     let client = faults.client(&cluster.client());
     let selector = format!("test={namespace}");
-    let children = Arc::new(Children::new(
+    let children = Arc::new(DynamicCaches::new(
         client.clone(),
         Some(selector),
         move |gvk, change| {
@@ -170,7 +170,7 @@ async fn a_kind_that_goes_is_told_as_gone_and_watched_again_when_it_is_back() ->
     let group = format!("{namespace}.example.com");
     let told = Told::default();
     let handler = told.handler();
-    let children = Children::new(cluster.client(), None, move |_, change| handler(change));
+    let children = DynamicCaches::new(cluster.client(), None, move |_, change| handler(change));
     let mapper = Mapper::new(cluster.client());
     let crds: Api<CustomResourceDefinition> = Api::all(cluster.client());
     let mut known = None;
@@ -299,7 +299,7 @@ async fn events_that_cannot_be_sent_hold_nobody_up() -> Result<()> {
 async fn a_request_that_hangs_ends_and_a_watch_may_take_its_time() -> Result<()> {
     let cluster = TestCluster::embedded(ApiServer::builder().clock(virtual_clock())).await?;
     let faults = Faults::new();
-    let client = patience(
+    let client = with_timeouts(
         &faults.client(&cluster.client()),
         Duration::from_secs(30),
         &Metrics::default(),

@@ -3,7 +3,7 @@
 use cambium_api::crossplane::Scope;
 use serde_json::{Map, Value, json};
 
-use super::meaning::Definition;
+use super::parsed::Definition;
 
 /// Objects of schemas by the name of the field, to be added to `spec` and `status`.
 pub(super) struct Fields {

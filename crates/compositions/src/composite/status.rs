@@ -2,7 +2,7 @@
 
 use super::plan::{Observed, Plan};
 use super::report::Report;
-use super::{Object, custom};
+use super::{Object, function_conditions};
 use crate::Layout;
 use crate::definition::Definition;
 use crate::pipeline::Failed;
@@ -126,10 +126,10 @@ pub fn conclude(
                     conditions.set(condition::READY, false, reason::CREATING, text);
                 }
             }
-            custom::set(conditions, &report.conditions);
+            function_conditions::set(conditions, &report.conditions);
         },
     );
-    custom::show_to_claim(&mut status, definition.layout(), &report.conditions);
+    function_conditions::show_to_claim(&mut status, definition.layout(), &report.conditions);
     let mut notes: Vec<Note> = plan.moved_note().into_iter().collect();
     // A failure is told once: as long as the condition says the same, it is known.
     if failure.is_some() && message_of(composite, condition::SYNCED) != failure.as_deref() {
@@ -165,10 +165,10 @@ pub fn failed_status(
             reason::RECONCILE_ERROR,
             message.as_str(),
         );
-        custom::set(conditions, &failed.conditions);
-        custom::doubt(conditions, composite, &failed.conditions);
+        function_conditions::set(conditions, &failed.conditions);
+        function_conditions::doubt(conditions, composite, &failed.conditions);
     });
-    custom::show_to_claim(&mut status, definition.layout(), &failed.conditions);
+    function_conditions::show_to_claim(&mut status, definition.layout(), &failed.conditions);
     let news = message_of(composite, condition::SYNCED) != Some(message.as_str());
     (
         status,

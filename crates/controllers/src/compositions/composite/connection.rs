@@ -1,6 +1,6 @@
 //! Connection details: what Secrets hold, and the one that a composite resource writes.
 
-use super::composite::Run;
+use super::Reconciler;
 use crate::write::is_verdict;
 use cambium_api::names::{FIELD_MANAGER, reason};
 use cambium_compositions::composite::{Happened, Note};
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The type of Secrets that hold connection details.
-pub(super) const CONNECTION: &str = "connection.crossplane.io/v1alpha1";
+pub(in crate::compositions) const CONNECTION: &str = "connection.crossplane.io/v1alpha1";
 
-impl Run<'_> {
+impl Reconciler<'_> {
     /// Reads the connection secrets of what was made, if the templates read from any.
     pub(super) async fn read_secrets(
         &self,
@@ -49,7 +49,7 @@ impl Run<'_> {
     }
 
     /// What the composite resource's own connection secret holds.
-    pub(super) async fn published(&self) -> kube::Result<ConnectionDetails> {
+    pub(super) async fn connection_details(&self) -> kube::Result<ConnectionDetails> {
         let layout = self.defined.definition.layout();
         match layout.connection_secret_ref(&self.composite) {
             Some(secret) => {
@@ -84,7 +84,7 @@ impl Run<'_> {
             );
             self.context
                 .state
-                .told_of_secrets
+                .emitted_about_secrets
                 .is_news(
                     &self.key,
                     &[Note::warning(reason::PUBLISH_CONNECTION, why.as_str())],
@@ -153,7 +153,7 @@ impl Run<'_> {
             }
             Err(error) => return Err(error),
         }
-        self.context.state.tell_claim(&self.composite);
+        self.context.state.requeue_claim(&self.composite);
         Ok(Published::Anew)
     }
 
@@ -178,7 +178,7 @@ pub(super) enum Published {
 }
 
 /// Why a Secret is not to be written by who has this UID, if it is not.
-pub(super) fn not_ours(live: &Secret, uid: &str) -> Option<String> {
+pub(in crate::compositions) fn not_ours(live: &Secret, uid: &str) -> Option<String> {
     let mut owners = live.metadata.owner_references.iter().flatten();
     let controller = owners.find(|owner| owner.controller == Some(true));
     let type_ = live.type_.as_deref().unwrap_or_default();

@@ -5,7 +5,7 @@
 //! the one that the bundle was written from, and a certificate that was published is not taken back by somebody who had not heard of it.
 
 mod act;
-mod pace;
+mod backoff;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use self::pace::{Cause, Pace};
+use self::backoff::{Backoff, Cause};
 use crate::admission::{Admission, Mutator, Unanswered, Validator};
 use crate::certificates::{
     CertificateError, Fingerprint, Leaf, LeafStep, Lifetimes, Observed, Plan, Resolver, SecretStep, Stored,
@@ -34,7 +34,7 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Why the certificates or the registration could not be kept.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum ReconcileError {
     /// The API server said no, or nothing.
     #[error("{what} {name}: {source}")]
     Api {
@@ -64,7 +64,7 @@ pub enum KeepError {
     Restless,
 }
 
-impl KeepError {
+impl ReconcileError {
     fn api(what: &'static str, name: &str) -> impl FnOnce(kube::Error) -> Self {
         let name = name.to_owned();
         move |source| Self::Api {
@@ -108,7 +108,7 @@ pub(crate) struct Rest {
 }
 
 /// Everything that is kept, and what for.
-pub(crate) struct Keeper {
+pub(crate) struct Reconciler {
     pub(crate) client: Client,
     pub(crate) namespace: String,
     pub(crate) secret: String,
@@ -149,19 +149,19 @@ const AT_ONCE: usize = 2;
 /// More steps than any rotation has.
 const STEPS: usize = 20;
 
-impl Keeper {
+impl Reconciler {
     /// One step after another, until there is none to take.
-    pub(crate) async fn settle(&self, extent: Extent) -> Result<Rest, KeepError> {
+    pub(crate) async fn settle(&self, extent: Extent) -> Result<Rest, ReconcileError> {
         for steps in 0..STEPS {
             if let Some(rest) = self.step(extent).await? {
                 return Ok(Rest { steps, ..rest });
             }
         }
-        Err(KeepError::Restless)
+        Err(ReconcileError::Restless)
     }
 
     /// Observe, decide, act. `None` if there may be more to do.
-    async fn step(&self, extent: Extent) -> Result<Option<Rest>, KeepError> {
+    async fn step(&self, extent: Extent) -> Result<Option<Rest>, ReconcileError> {
         let seen = self.observe().await?;
         // After looking, so that what is recorded as seen by now has been there by now.
         let now = (self.clock)();
@@ -187,7 +187,7 @@ impl Keeper {
         }))
     }
 
-    async fn observe(&self) -> Result<Seen, KeepError> {
+    async fn observe(&self) -> Result<Seen, ReconcileError> {
         let registration = Registration {
             validating: webhooks(&self.admission.validators),
             mutating: mutating(&self.admission.mutators),
@@ -196,7 +196,7 @@ impl Keeper {
         let looks = registration.targets().into_iter();
         let looks = try_join_all(looks.map(|target| self.look(&registration, target))).await?;
         let secret = self.secrets().get_opt(&self.secret).await;
-        let secret = secret.map_err(KeepError::api("read the Secret", &self.secret))?;
+        let secret = secret.map_err(ReconcileError::api("read the Secret", &self.secret))?;
         let stored = Stored::read(secret.as_ref());
         Ok(Seen {
             registration,
@@ -206,13 +206,13 @@ impl Keeper {
         })
     }
 
-    async fn look(&self, registration: &Registration, target: Target) -> Result<Look, KeepError> {
+    async fn look(&self, registration: &Registration, target: Target) -> Result<Look, ReconcileError> {
         let request = kube::core::Request::new(target.collection());
         let found = match request.get(target.name(), &GetParams::default()) {
             Ok(request) => act::existing(self.client.request_text(request).await),
             Err(error) => Err(kube::Error::BuildRequest(error)),
         };
-        let found = found.map_err(KeepError::api("read", target.name()))?;
+        let found = found.map_err(ReconcileError::api("read", target.name()))?;
         let object = found.as_deref().map(|text| read(&target, text)).transpose()?;
         let is_crd = matches!(target, Target::Crd(_));
         Ok(Look {
@@ -237,7 +237,7 @@ impl Keeper {
     }
 
     /// Writes what differs. How many objects that were. One that cannot be written does not keep the others from it.
-    async fn register(&self, seen: &Seen, plan: &Plan) -> Result<usize, KeepError> {
+    async fn register(&self, seen: &Seen, plan: &Plan) -> Result<usize, ReconcileError> {
         let certificates = seen.stored.certificates();
         let pem = |id: &Fingerprint| {
             let found = certificates.iter().find(|one| one.facts().id == *id);
@@ -252,7 +252,7 @@ impl Keeper {
                 write => self.write_target(&look.target, write).await.map(|()| true),
             }
         };
-        let written: Vec<Result<bool, KeepError>> = stream::iter(&seen.looks)
+        let written: Vec<Result<bool, ReconcileError>> = stream::iter(&seen.looks)
             .map(write)
             .buffered(AT_ONCE)
             .collect()
@@ -270,7 +270,7 @@ impl Keeper {
 
     /// Keeps everything until it is dropped: at every change, and when it is time.
     pub(crate) async fn run(&self, mut look_again: Timestamp) {
-        let mut pace = Pace::default();
+        let mut backoff = Backoff::default();
         let mut rules = self.rules_changed();
         let mut wanted = webhooks(&self.admission.validators);
         loop {
@@ -284,25 +284,25 @@ impl Keeper {
                 Ok(rest) => {
                     look_again = rest.look_again;
                     let same = before == wanted && wanted == webhooks(&self.admission.validators);
-                    pace.settled(rest.steps, if same { Cause::World } else { Cause::Wish });
+                    backoff.settled(rest.steps, if same { Cause::Drift } else { Cause::OwnChange });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to keep certificates and registration");
-                    pace.failed();
+                    backoff.failed();
                     self.wake.notify_one();
                 }
             }
-            if pace.rest(&mut rules).await {
+            if backoff.rest(&mut rules).await {
                 self.wake.notify_one();
             }
         }
     }
 }
 
-fn read(target: &Target, text: &str) -> Result<Value, KeepError> {
+fn read(target: &Target, text: &str) -> Result<Value, ReconcileError> {
     serde_json::from_str(text)
         .map_err(kube::Error::SerdeError)
-        .map_err(KeepError::api("read", target.name()))
+        .map_err(ReconcileError::api("read", target.name()))
 }
 
 /// What validators want to be asked about. One that wants nothing has no webhook.
