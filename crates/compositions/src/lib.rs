@@ -24,7 +24,7 @@ pub mod revision;
 mod select;
 mod unknown_fields;
 
-pub use catalogue::{Catalogue, Live, Shelf};
+pub use catalogue::{Catalogue, Direction, Live, Shelf};
 pub use consumers::{Consumer, Consumers, Consuming, Uses};
 pub use content::Content;
 

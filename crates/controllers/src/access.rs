@@ -19,7 +19,7 @@ pub(crate) async fn may(cluster: &Cluster, user: &UserInfo, resource_attributes:
         Ok::<_, Error>(answer.status.is_some_and(|status| status.allowed))
     };
     allowed.await.unwrap_or_else(|error| {
-        tracing::warn!(user = user.username, %error, "cannot find out whether it is allowed");
+        tracing::warn!(user = user.username, %error, "failed to create a SubjectAccessReview; denied");
         false
     })
 }

@@ -251,7 +251,7 @@ impl<'a> Kind<'a> {
     }
 
     /// Adds the finalizers that are missing to what was judged, so that it does not go before we let it.
-    pub(crate) async fn hold(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
+    pub(crate) async fn add_finalizers(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
         let mut held = judged.finalizers.clone().unwrap_or_default();
         let before = held.len();
         for name in finalizers {
@@ -269,7 +269,11 @@ impl<'a> Kind<'a> {
     }
 
     /// Takes finalizers away from what was judged; with the last one, an object whose deletion was asked for goes.
-    pub(crate) async fn release(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
+    pub(crate) async fn remove_finalizers(
+        &self,
+        judged: &ObjectMeta,
+        finalizers: &[&str],
+    ) -> kube::Result<()> {
         let name = judged.name.as_deref().unwrap_or_default();
         let held = judged.finalizers.iter().flatten();
         let rest: Vec<&String> = held.filter(|name| !finalizers.contains(&name.as_str())).collect();
@@ -333,7 +337,7 @@ impl<'a> Kind<'a> {
             return Ok(());
         }
         self.cache.learn(found);
-        Err(conflict(format!("{name} is not what was seen of it")))
+        Err(conflict(format!("{name} has changed since it was cached")))
     }
 
     fn written(&self, name: &str, written: kube::Result<DynamicObject>) -> kube::Result<()> {

@@ -38,7 +38,7 @@ pub(crate) async fn follow(context: &definitions::Context, compositions: &compos
             }
             Ok(Event::Init | Event::InitDone) => {}
             Err(error) => {
-                tracing::debug!(%error, "cannot watch CustomResourceDefinitions, and will keep trying")
+                tracing::debug!(%error, "failed to watch CustomResourceDefinitions; retrying with back-off")
             }
         }
     }

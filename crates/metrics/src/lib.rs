@@ -245,7 +245,7 @@ impl Metrics {
         self.0.events_lost.inc();
     }
 
-    /// A consumer of this kind was moved to another revision, or could not be.
+    /// Counts a consumer of this kind that was moved to another revision, or that could not be.
     pub fn moved(&self, kind: &'static str, result: &'static str) {
         self.0.moves.get_or_create(&Move { kind, result }).inc();
     }

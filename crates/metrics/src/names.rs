@@ -101,7 +101,7 @@ pub const METRICS: [(&str, &str, &str, &str); 16] = [
         "cambium_moves",
         "counter",
         "kind, result",
-        "Consumers that were upgraded or downgraded to another revision, or that failed to be",
+        "Moves of consumers to another revision, by kind (Application or CompositeResource) and result: upgraded, downgraded, moved (to a revision of another Composition, or from one that is gone), or failed (Applications only)",
     ),
 ];
 

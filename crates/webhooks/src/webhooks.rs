@@ -87,13 +87,13 @@ pub enum StartError {
     #[error(transparent)]
     Reach(#[from] ReachError),
     /// A validator's or a mutator's path.
-    #[error("the path of a webhook, {path:?}, is not a DNS label, or there are two of it")]
+    #[error("the path {path:?} of a webhook is not a DNS label, or not unique")]
     Path {
         /// The path.
         path: &'static str,
     },
     /// The API server accepted the CRDs and does not serve them.
-    #[error("failed to see CRDs established: {0:?}; their conditions say why")]
+    #[error("CRDs were not established in time: {0:?}; see their conditions")]
     Unserved(Vec<String>),
 }
 
@@ -217,7 +217,7 @@ async fn patiently(
     loop {
         match reconciler.settle(extent).await {
             Err(error) if error.is_transient() && tokio::time::Instant::now() + pause < deadline => {
-                tracing::debug!(%error, "failed, and will be tried again");
+                tracing::debug!(%error, "failed to reconcile certificates and webhook configurations; retrying");
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(2));
             }

@@ -255,7 +255,7 @@ fn may_be<'a>(observed: &Observed<'_>, apply: &Apply, unmarked: &[&'a Object]) -
 
 fn lost_mark(object: &Object) -> String {
     format!(
-        "{object} does not say which resource it is, and is neither deleted nor replaced; annotate it with {}: NAME, as the composition calls it, or delete it",
+        "{object} has lost its resource name, and is neither deleted nor replaced; annotate it with {}: NAME, the name of its resource in the Composition, or delete it",
         annotation::COMPOSITION_RESOURCE_NAME
     )
 }
@@ -317,13 +317,13 @@ fn place(observed: &Observed<'_>, wanted: &Wanted, mut manifest: Value) -> Resul
                 .as_str()
                 .is_none_or(str::is_empty) =>
         {
-            let why = format!("{} is in a namespace, and metadata.namespace says none", kind.1);
+            let why = format!("{} is namespaced, and metadata.namespace is empty", kind.1);
             return Err(cannot(why));
         }
         Some(Ok(true)) => {}
         Some(Ok(false)) if own_namespace.is_some() => {
             let why = format!(
-                "{} is in no namespace; a composite resource in a namespace composes only what is in its namespace",
+                "{} is cluster-scoped; a namespaced composite resource composes only resources in its namespace",
                 kind.1
             );
             return Err(cannot(why));

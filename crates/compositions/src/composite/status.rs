@@ -176,14 +176,14 @@ pub fn failed_status(
     )
 }
 
-/// The status of a composite resource that nothing could be composed for: what is composed stays as it is.
+/// The status of a composite resource that nothing could be composed for: composed resources are unchanged.
 pub fn refused_status(definition: &Definition, composite: &Value, message: &str, now: Timestamp) -> Value {
     status(definition, composite, &composite["status"], now, |conditions| {
         conditions.set(condition::SYNCED, false, reason::RECONCILE_ERROR, message);
     })
 }
 
-/// The status of a composite resource whose patches or functions take too long: what is composed stays as it is, and so does whether it is ready.
+/// The status of a composite resource whose patches or functions take too long: composed resources are unchanged, and so does whether it is ready.
 pub fn too_expensive_status(
     definition: &Definition,
     composite: &Value,
@@ -317,7 +317,7 @@ fn ignored_text(ignored: &[(String, Vec<String>)]) -> Option<String> {
         listed.push(format!("and {more} more resources"));
     }
     let listed = listed.join("; ");
-    (!listed.is_empty()).then(|| format!("Fields that their kinds do not know were left out: {listed}"))
+    (!listed.is_empty()).then(|| format!("Unknown fields were left out: {listed}"))
 }
 
 fn some_of(names: &[&str]) -> String {

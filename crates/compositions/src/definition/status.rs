@@ -139,7 +139,7 @@ fn judged(observed: &Observed<'_>, side: Side) -> (bool, &'static str, String) {
         }
         CrdState::NamesTaken(why) => {
             let message = format!(
-                "The names of CustomResourceDefinition {name} are not accepted: {why}; delete what has them, or define the {what} under another name"
+                "The names of CustomResourceDefinition {name} are not accepted: {why}; delete the CustomResourceDefinition that has them, or define the {what} under another name"
             );
             (false, reason::WAITING_FOR_CRD, message)
         }
@@ -149,7 +149,7 @@ fn judged(observed: &Observed<'_>, side: Side) -> (bool, &'static str, String) {
                 |controller| format!("is controlled by {controller}"),
             );
             let message = format!(
-                "CustomResourceDefinition {name} {whose}, and is left as it is: delete it, or define the {what} under another name"
+                "CustomResourceDefinition {name} {whose}, and is unchanged: delete it, or define the {what} under another name"
             );
             (false, reason::CRD_NOT_CONTROLLED, message)
         }

@@ -57,7 +57,7 @@ fn outcome(
     for field in ["apiVersion", "kind"] {
         if object[field].as_str().is_none_or(str::is_empty) {
             return Err(format!(
-                "cannot apply composed resource {name:?}: no function gave it {field:?}"
+                "cannot apply composed resource {name:?}: no function set its {field:?}"
             ));
         }
     }

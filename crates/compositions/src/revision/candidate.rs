@@ -1,35 +1,28 @@
-//! A composition that is about to be published, and everything that is checked before it is.
+//! A Composition whose spec is about to become a CompositionRevision, and the checks before that.
 
 use crate::admission::Refused;
 use crate::content::Content;
 use crate::unknown_fields;
-use cambium_lineage::{self as lineage, Digest, Findings, Revision};
+use cambium_lineage::{Digest, UnnamedCandidate};
 use serde_json::Value;
 
-/// What a composition says, about to be published.
+/// The spec of a Composition that is about to become a CompositionRevision.
 pub struct Candidate<'a> {
-    /// What it says.
+    /// The spec.
     pub content: &'a Content,
-    /// What a revision of it is known by.
+    /// The digest by which a revision of it is known.
     pub digest: Digest,
 }
 
-impl lineage::Candidate for Candidate<'_> {
+impl UnnamedCandidate for Candidate<'_> {
     type Refused = Refused;
 
-    fn content(&self) -> lineage::Content {
-        lineage::Content::new(self.digest)
+    fn digest(&self) -> Digest {
+        self.digest
     }
 
-    fn check(&self) -> Findings<Refused> {
-        Findings {
-            refused: self.content.problems().to_vec(),
-            warnings: Vec::new(),
-        }
-    }
-
-    fn conflict(&self, published: &Revision, _: Digest) -> Refused {
-        Refused::RevisionTaken(published.name().to_string())
+    fn check(&self) -> Vec<Refused> {
+        self.content.problems().to_vec()
     }
 
     fn exhausted(&self) -> Refused {

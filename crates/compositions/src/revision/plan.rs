@@ -9,7 +9,7 @@ use cambium_api::crossplane::{API_VERSION, CompositionStatus};
 use cambium_api::names::{annotation, label, reason};
 use cambium_lineage::{
     Action, KeepReason, Lineage, Next, PublishVerdict, Retention, RevisionName, Scheme, Selector, Usage,
-    publish, retain,
+    publish_unnamed, retain,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -90,7 +90,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let shelf = observed.shelf;
     let Some((object, live)) = observed.composition.zip(shelf.live()) else {
         // Whatever is left of a composition that is gone belongs to the garbage collector, or to those who restore it.
-        note(observed, None, &mut plan, now);
+        plan_retention(observed, None, &mut plan, now);
         return plan;
     };
     let lineage = lineage(observed);
@@ -128,7 +128,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
         plan.again_at = Some(now);
         return plan;
     }
-    note(observed, Some(&current), &mut plan, now);
+    plan_retention(observed, Some(&current), &mut plan, now);
     let before: CompositionStatus = serde_json::from_value(object["status"].clone()).unwrap_or_default();
     let after = status(object, &before, &current, &lineage, observed.uses, now);
     plan.status = (after != before).then_some(after);
@@ -184,7 +184,7 @@ fn publish_content(
         content: &live.content,
         digest,
     };
-    let PublishVerdict { next, findings } = publish(lineage, &candidate);
+    let PublishVerdict { next, findings } = publish_unnamed(lineage, &candidate);
     match next {
         Next::Unchanged(revision) => {
             reserve(revision.number());
@@ -205,7 +205,7 @@ fn publish_content(
             plan.events.push((
                 reason::REVISION_CURRENT_AGAIN,
                 format!(
-                    "Revision {} is current again, with the number {number}",
+                    "Revision {} has the current spec again, and was renumbered to {number}",
                     revision.name()
                 ),
             ));
@@ -300,8 +300,8 @@ fn owner(composition: &str, live: &Live) -> Value {
     })
 }
 
-/// Marks and deletes what nothing keeps, and says who uses what.
-fn note(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now: Timestamp) {
+/// Decides which revisions are deleted, which are marked as unused before that, and which conditions and users each one shows.
+fn plan_retention(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now: Timestamp) {
     let shelf = observed.shelf;
     let lineage = shelf.lineage(observed.name);
     let mut usage = Usage::none();
@@ -382,7 +382,7 @@ pub fn check_revision(old: &Value, new: &Value) -> Result<(), String> {
     };
     if content(old) != content(new) {
         return Err(format!(
-            "a CompositionRevision never changes; edit the Composition {}, which issues a new one",
+            "CompositionRevisions are immutable; edit the Composition {}, which issues a new revision",
             old["metadata"]["annotations"][annotation::COMPOSITION]
                 .as_str()
                 .or_else(|| old["metadata"]["labels"][label::COMPOSITION_NAME].as_str())
@@ -392,7 +392,7 @@ pub fn check_revision(old: &Value, new: &Value) -> Result<(), String> {
     let digest = |object: &Value| object["metadata"]["annotations"][annotation::COMPOSITION_DIGEST].clone();
     if !digest(old).is_null() && digest(old) != digest(new) {
         return Err(format!(
-            "the annotation {} says what was published, and cannot be changed",
+            "the annotation {} is immutable: it has the digest of what was published",
             annotation::COMPOSITION_DIGEST
         ));
     }

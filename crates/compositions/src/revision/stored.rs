@@ -59,7 +59,7 @@ pub enum Owner {
     Nobody,
 }
 
-/// Why a CompositionRevision cannot be used.
+/// Why invalid CompositionRevision; it is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
     /// It is not shaped like one.

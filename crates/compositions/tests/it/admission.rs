@@ -378,7 +378,7 @@ fn what_may_be_in_use_is_not_deleted() {
     assert_eq!(
         Refused::unknown_users("Composition", "base", "failed to list xlakes".to_owned()).to_string(),
         "Composition \"base\" may be in use: failed to list xlakes; try again, or annotate it with cambium.dev/allow-orphans: \"true\" to delete \
-         it whoever uses it"
+         it regardless of its users"
     );
 }
 

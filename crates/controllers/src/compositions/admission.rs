@@ -96,7 +96,7 @@ impl Compositions {
                 self.by_schemas(old, new, composition.as_ref()).await
             }
             Ok((refused, _)) => verdict(&refused),
-            Err(error) => Verdict::failed(format!("the Composition cannot be checked: {error}")),
+            Err(error) => Verdict::failed(format!("failed to check the Composition: {error}")),
         }
     }
 

@@ -64,7 +64,7 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
     };
     result.unwrap_or_else(|error| {
         if !is_conflict(&error) {
-            tracing::warn!(claim = %key, %error, "failed; trying again");
+            tracing::warn!(claim = %key, %error, "failed to reconcile; requeued with back-off");
         }
         Outcome::Retry
     })
@@ -264,7 +264,9 @@ impl Run<'_> {
             .named()
             .and_then(|name| self.composites.get(&name))
             .is_some_and(stays);
-        self.kind().release(&metadata, &[finalizer::CLAIM]).await?;
+        self.kind()
+            .remove_finalizers(&metadata, &[finalizer::CLAIM])
+            .await?;
         if !is_foreign {
             self.tell(Note::normal(
                 reason::DELETE_COMPOSITE,

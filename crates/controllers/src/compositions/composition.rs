@@ -73,7 +73,7 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
         },
         Err(error) => {
             if !is_conflict(&error) {
-                tracing::warn!(composition = name, %error, "failed to publish; trying again");
+                tracing::warn!(composition = name, %error, "failed to publish revisions; requeued with back-off");
             }
             Outcome::Retry
         }

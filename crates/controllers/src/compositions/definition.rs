@@ -14,6 +14,7 @@ use cambium_objects::is_within;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{ApiResource, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::core::ObjectMeta;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -26,21 +27,22 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
     let Some(record) = context.definitions.get(&Key::cluster(&name)) else {
         return Outcome::Done;
     };
-    let run = Run {
+    let reconciler = Reconciler {
         object: record.value(),
+        metadata: record.metadata(),
         name,
         context: &context,
     };
-    let Ok(source) = serde_json::from_value::<CompositeResourceDefinition>(run.object.clone()) else {
+    let Ok(source) = serde_json::from_value::<CompositeResourceDefinition>(reconciler.object.clone()) else {
         return Outcome::Done;
     };
     let result = match record.terminating() {
-        true => run.delete(&source).await,
-        false => run.keep(&source).await,
+        true => reconciler.delete(&source).await,
+        false => reconciler.ensure_crds(&source).await,
     };
     result.unwrap_or_else(|error| {
         if !is_conflict(&error) {
-            tracing::warn!(definition = run.name, %error, "failed; trying again");
+            tracing::warn!(definition = reconciler.name, %error, "failed to reconcile; requeued with back-off");
         }
         Outcome::Retry
     })
@@ -81,21 +83,23 @@ pub(super) fn stored(crd: &CustomResourceDefinition) -> Resource {
 }
 
 /// One look at one definition.
-struct Run<'a> {
+struct Reconciler<'a> {
     name: String,
     object: Value,
+    /// Its metadata, for writes at the resource version that was judged.
+    metadata: ObjectMeta,
     context: &'a Context,
 }
 
-impl Run<'_> {
-    async fn keep(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
+impl Reconciler<'_> {
+    async fn ensure_crds(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
         // What others define is admission's to know: of two that take one kind, it refuses the second.
         let candidate = Candidate::new(None, &self.object, []);
-        let meaning = candidate.publish().map(|(definition, _)| definition);
+        let meaning = candidate.publish();
         let (mut composite, mut claim) = (CrdState::Waiting, CrdState::Waiting);
         let mut seen = true;
         if let Ok(definition) = &meaning {
-            self.hold(definition).await?;
+            self.add_finalizers(definition).await?;
             let defined = Defined::new(definition.clone(), &self.object);
             let crds = [Some(composite_crd(definition)), claim_crd(definition)];
             let states = [&mut composite, &mut claim];
@@ -122,12 +126,11 @@ impl Run<'_> {
     }
 
     /// Makes sure that the definition does not go before what it defines.
-    async fn hold(&self, definition: &Definition) -> kube::Result<()> {
-        let metadata = serde_json::from_value(self.object["metadata"].clone());
-        let metadata = metadata.map_err(kube::Error::SerdeError)?;
+    async fn add_finalizers(&self, definition: &Definition) -> kube::Result<()> {
         let mut wanted = vec![finalizer::DEFINED];
         wanted.extend(definition.claim_names().map(|_| finalizer::OFFERED));
-        self.definitions().alone().hold(&metadata, &wanted).await
+        let definitions = self.definitions().alone();
+        definitions.add_finalizers(&self.metadata, &wanted).await
     }
 
     /// Makes a CRD as it should be, unless it is somebody else's.
@@ -164,7 +167,9 @@ impl Run<'_> {
     /// Removes what was defined: claims first, then composite resources, then their kinds.
     async fn delete(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
         let Ok(definition) = read(source) else {
-            return self.release(&[finalizer::DEFINED, finalizer::OFFERED]).await;
+            return self
+                .remove_finalizers(&[finalizer::DEFINED, finalizer::OFFERED])
+                .await;
         };
         let waiting = (CrdState::Waiting, CrdState::Waiting);
         let after = status(&Observed {
@@ -181,7 +186,8 @@ impl Run<'_> {
                 return Ok(Outcome::Retry);
             }
         }
-        self.release(&[finalizer::DEFINED, finalizer::OFFERED]).await
+        self.remove_finalizers(&[finalizer::DEFINED, finalizer::OFFERED])
+            .await
     }
 
     /// Deletes all objects of a kind, and then the kind, if it is this definition's own. Whether it is gone.
@@ -233,14 +239,14 @@ impl Run<'_> {
     }
 
     /// Lets the definition go.
-    async fn release(&self, finalizers: &[&str]) -> kube::Result<Outcome> {
+    async fn remove_finalizers(&self, finalizers: &[&str]) -> kube::Result<Outcome> {
         for name in finalizers {
             let Some(record) = self.context.definitions.get(&Key::cluster(&self.name)) else {
                 break;
             };
             let metadata = record.metadata();
             if metadata.finalizers.iter().flatten().any(|held| held == name) {
-                self.definitions().release(&metadata, &[name]).await?;
+                self.definitions().remove_finalizers(&metadata, &[name]).await?;
             }
         }
         Ok(Outcome::Done)

@@ -33,12 +33,10 @@ struct Known {
 /// Why a function gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FunctionError {
-    #[error(
-        "there is no Function {name:?}; apply one with spec.endpoint, or give its endpoint to the manager"
-    )]
+    #[error("Function {name:?} not found; apply one with spec.endpoint, or pass its endpoint to the manager")]
     Missing { name: String },
     #[error(
-        "Function {name:?} has no spec.endpoint, and packages are not installed by this manager; run the function and say where it answers"
+        "Function {name:?} has no spec.endpoint, and packages are not installed by this manager; run the function and set spec.endpoint"
     )]
     NoEndpoint { name: String },
     #[error("cannot read Secret {secret} of Function {name:?}: {why}")]

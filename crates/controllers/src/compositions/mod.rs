@@ -167,7 +167,7 @@ impl Context {
         for _ in 0..PASSING {
             match api.get_opt(crd).await {
                 Ok(live) => return Some(Served::by(&crd_state(uid, live.as_ref()))),
-                Err(error) => tracing::warn!(crd, %error, "cannot be read"),
+                Err(error) => tracing::warn!(crd, %error, "failed to get CustomResourceDefinition"),
             }
             tokio::time::sleep(BREATH).await;
         }
@@ -190,7 +190,7 @@ impl Context {
                 true
             }
             Err(error) => {
-                tracing::warn!(crd, %error, "what it defines cannot be seen; trying again");
+                tracing::warn!(crd, %error, "failed to list the objects of the CustomResourceDefinition; requeued with back-off");
                 false
             }
         }

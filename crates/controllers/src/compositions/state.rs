@@ -330,7 +330,7 @@ impl State {
         let read = |record: &Arc<Record>| match Stored::read(&record.value(), self.edits) {
             Ok(stored) => Some(Arc::new(stored)),
             Err(error) => {
-                tracing::warn!(revision = %change.key, %error, "a CompositionRevision cannot be used");
+                tracing::warn!(revision = %change.key, %error, "invalid CompositionRevision; it is not used");
                 None
             }
         };

@@ -38,7 +38,7 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
         Ok(planned) => planned,
         Err(NoResult::Crowded) => return Outcome::After(CROWDED),
         Err(error) => {
-            tracing::error!(definition = %artifact, %error, "failed to publish; trying again");
+            tracing::error!(definition = %artifact, %error, "failed to publish revisions; requeued with back-off");
             return Outcome::Retry;
         }
     };
@@ -54,7 +54,7 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
         }
         Err(error) => {
             if !is_conflict(&error) {
-                tracing::warn!(definition = %artifact, %error, "failed to publish; trying again");
+                tracing::warn!(definition = %artifact, %error, "failed to publish revisions; requeued with back-off");
             }
             Outcome::Retry
         }
@@ -88,7 +88,7 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
         revisions.publish(object).await?;
     }
     for name in &plan.hold {
-        revisions.hold(name).await?;
+        revisions.add_finalizer(name).await?;
     }
     for Renumber { name, number } in &plan.renumber {
         let patch = json!({"spec": {"revision": number}});
@@ -105,10 +105,10 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
         revisions.kind.delete(name.as_str(), uid).await?;
     }
     for name in &plan.release {
-        revisions.release(name).await?;
+        revisions.remove_finalizer(name).await?;
     }
     for (name, status) in &plan.uses {
-        revisions.note_uses(name, &json!(status)).await?;
+        revisions.write_status(name, &json!(status)).await?;
     }
     let Some(definition) = &seen.definition else {
         return Ok(());
@@ -183,25 +183,29 @@ impl Revisions<'_> {
     }
 
     /// Makes a revision wait for us before it goes.
-    async fn hold(&self, name: &RevisionName) -> kube::Result<()> {
+    async fn add_finalizer(&self, name: &RevisionName) -> kube::Result<()> {
         let Some(metadata) = self.known(name.as_str()).map(|record| record.metadata()) else {
             return Ok(());
         };
         match metadata.deletion_timestamp {
             Some(_) => Ok(()),
-            None => self.kind.hold(&metadata, &[finalizer::IN_USE]).await,
+            None => self.kind.add_finalizers(&metadata, &[finalizer::IN_USE]).await,
         }
     }
 
     /// Lets a revision go whose deletion was asked for.
-    async fn release(&self, name: &RevisionName) -> kube::Result<()> {
+    async fn remove_finalizer(&self, name: &RevisionName) -> kube::Result<()> {
         match self.known(name.as_str()) {
-            Some(record) => self.kind.release(&record.metadata(), &[finalizer::IN_USE]).await,
+            Some(record) => {
+                self.kind
+                    .remove_finalizers(&record.metadata(), &[finalizer::IN_USE])
+                    .await
+            }
             None => Ok(()),
         }
     }
 
-    async fn note_uses(&self, name: &RevisionName, status: &Value) -> kube::Result<()> {
+    async fn write_status(&self, name: &RevisionName, status: &Value) -> kube::Result<()> {
         match self.known(name.as_str()) {
             Some(record) => self.kind.write_status(&record.value(), status).await,
             None => Ok(()),

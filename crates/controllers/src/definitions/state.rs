@@ -157,7 +157,7 @@ impl State {
         let read = |record: &Arc<Record>| match Stored::read(&record.value()) {
             Ok(stored) => Some(Arc::new(stored)),
             Err(error) => {
-                tracing::warn!(revision = %change.key, %error, "a DefinitionRevision cannot be used");
+                tracing::warn!(revision = %change.key, %error, "invalid DefinitionRevision; it is not used");
                 None
             }
         };
@@ -258,7 +258,7 @@ impl State {
                 self.uses_changed(&changed);
             }
             Err(error) => {
-                tracing::warn!(revision = %change.key, %error, "an ApplicationRevision cannot be read");
+                tracing::warn!(revision = %change.key, %error, "invalid ApplicationRevision; it is not used");
             }
         }
     }

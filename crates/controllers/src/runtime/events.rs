@@ -106,7 +106,7 @@ impl Events {
         if self.queue.try_send(event).is_err() {
             self.metrics.event_dropped();
             if self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
-                tracing::warn!("events are recorded faster than they can be sent; some are lost");
+                tracing::warn!("dropped events: they are emitted faster than they can be sent");
             }
         }
     }
@@ -161,7 +161,7 @@ impl Sender {
                 Err(_) => "no answer in time".to_owned(),
             };
             if !std::mem::replace(&mut warned, true) {
-                tracing::warn!(%error, "cannot record events");
+                tracing::warn!(%error, "failed to create events");
             }
         }
     }

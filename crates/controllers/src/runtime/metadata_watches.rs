@@ -116,7 +116,7 @@ async fn follow(api: Api<Metadata>, gvk: GroupVersionKind, handler: Handler, sta
                 }
             }
             Err(error) => {
-                tracing::debug!(kind = %gvk.kind, %error, "cannot be listened to, and will be asked again");
+                tracing::debug!(kind = %gvk.kind, %error, "failed to watch metadata; retrying with back-off");
                 state.send_if_modified(|state| {
                     let starting = *state == State::Starting;
                     *state = if starting { State::Refused } else { *state };

@@ -33,7 +33,7 @@ pub enum NoResult {
     #[error("other templates of the namespace are being evaluated")]
     Crowded,
     /// The work did not end within the time limit.
-    #[error("it takes longer than it may")]
+    #[error("it exceeds the time limit for evaluating templates")]
     TooLong,
 }
 

@@ -301,7 +301,7 @@ impl<K: Key> Queue<K> {
                     metrics.iter().for_each(QueueMetrics::begins);
                     let run = AssertUnwindSafe(async { work(ticket.key().clone()).await });
                     let outcome = run.catch_unwind().await.unwrap_or_else(|_| {
-                        tracing::error!(key = ?ticket.key(), "a run panicked");
+                        tracing::error!(key = ?ticket.key(), "a reconcile panicked");
                         metrics.iter().for_each(QueueMetrics::panicked);
                         Outcome::Retry
                     });

@@ -237,10 +237,10 @@ impl Trouble {
         }
         let (kind_name, api_version) = (&resource.kind, &resource.api_version);
         if kind == Kind::Behind || self.warned {
-            tracing::debug!(kind = %kind_name, %api_version, %error, "the watch has to start again");
+            tracing::debug!(kind = %kind_name, %api_version, %error, "the watch expired; relisting");
         } else {
             self.warned = true;
-            tracing::warn!(kind = %kind_name, %api_version, %error, "cannot watch, and will keep trying");
+            tracing::warn!(kind = %kind_name, %api_version, %error, "failed to watch; retrying with back-off");
         }
         let pause = FIRST_PAUSE
             .saturating_mul(1 << self.pauses.min(16))

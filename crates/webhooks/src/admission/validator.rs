@@ -165,13 +165,12 @@ pub(super) async fn in_time<T: Send + 'static>(
         Ok(failed) => {
             let error = failed.and_then(Result::err).map(|error| error.to_string());
             tracing::error!(path, error, "a {what} failed");
-            let message =
-                format!("the {what} {path:?} failed and cannot say whether this is right; its log says why");
+            let message = format!("the {what} {path:?} failed; the log of the manager has the reason");
             Err(Verdict::failed(message))
         }
         Err(_) => {
-            tracing::warn!(path, ?timeout, "a {what} took too long");
-            let message = format!("the {what} {path:?} did not decide within {timeout:?}; try again");
+            tracing::warn!(path, ?timeout, "a {what} timed out");
+            let message = format!("the {what} {path:?} timed out after {timeout:?}; try again");
             // As the API server says it of a webhook that is late. At 504, clients would try again by themselves, and hang.
             Err(Verdict::failed(message))
         }

@@ -142,7 +142,7 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan 
         SecretFacts::Whole(authorities) => authorities,
         SecretFacts::Absent => return only(SecretStep::Create),
         SecretFacts::Foreign => {
-            let why = "it is not ours: remove it, or choose another name";
+            let why = "it was not created by Cambium: delete it, or configure another name";
             return only(SecretStep::Refuse { why: why.to_owned() });
         }
         SecretFacts::Damaged { why, readable } => return only(replace(why.clone(), readable, now)),
@@ -154,7 +154,7 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan 
     } = authorities;
     if current.from > now {
         let why = format!(
-            "its authority is valid from {} on, and it is {now}: compare the clocks",
+            "its certificate authority is not valid before {}, and it is {now}: check the clocks",
             current.from
         );
         return only(SecretStep::Refuse { why });
@@ -163,7 +163,7 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan 
         return only(match next {
             Some(next) if !next.facts.is_expired(now) => SecretStep::Promote,
             _ => replace(
-                format!("its authority expired at {}", current.until),
+                format!("its certificate authority expired at {}", current.until),
                 previous,
                 now,
             ),

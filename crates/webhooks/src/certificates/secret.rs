@@ -102,7 +102,7 @@ impl Stored {
                 for key in [CURRENT.0, NEXT.0] {
                     readable.extend(AuthorityCertificate::parse(text(key).unwrap_or_default()));
                 }
-                let why = format!("its authority is damaged: {error}");
+                let why = format!("its certificate authority is damaged: {error}");
                 Self::Damaged { why, readable }
             }
         }

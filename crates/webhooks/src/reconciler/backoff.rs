@@ -38,7 +38,7 @@ impl Backoff {
             (_, Cause::Drift) => self.slower(),
         }
         if self.pause > Duration::from_secs(5) {
-            tracing::warn!(pause = ?self.pause, "somebody else keeps changing our registration");
+            tracing::warn!(pause = ?self.pause, "another client keeps modifying our webhook configuration; backing off");
         }
     }
 

@@ -60,7 +60,7 @@ pub enum ReconcileError {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// Others change the same objects as fast as we do.
-    #[error("come to rest: others keep changing our registration")]
+    #[error("converge: another client keeps modifying our webhook configuration")]
     Restless,
 }
 
@@ -172,7 +172,7 @@ impl Reconciler {
         }
         if let (LeafStep::Sign { until }, Stored::Whole(authorities)) = (&plan.leaf, &seen.stored) {
             let leaf = Leaf::sign(&authorities.current, &self.names, now, *until)?;
-            tracing::info!(by = %leaf.facts().by, %until, "a new serving certificate");
+            tracing::info!(by = %leaf.facts().by, %until, "issued a serving certificate");
             self.resolver.swap(leaf);
             return Ok(None);
         }
@@ -287,7 +287,7 @@ impl Reconciler {
                     backoff.settled(rest.steps, if same { Cause::Drift } else { Cause::OwnChange });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "failed to keep certificates and registration");
+                    tracing::warn!(%error, "failed to reconcile certificates and webhook configurations; backing off");
                     backoff.failed();
                     self.wake.notify_one();
                 }

@@ -49,22 +49,22 @@ impl Reconciler {
             SecretStep::Create => (
                 EventType::Normal,
                 "AuthorityMade",
-                "Made a certificate authority".to_owned(),
+                "Created a certificate authority".to_owned(),
             ),
             SecretStep::Replace { why, .. } => {
-                let note = format!("Made a new certificate authority: the Secret could not be used, {why}");
+                let note = format!("Replaced the certificate authority: the Secret was unusable: {why}");
                 (EventType::Warning, "AuthorityReplaced", note)
             }
             SecretStep::AddNext => {
-                let note = "Made the next certificate authority; it is used once every bundle carries it";
+                let note = "Created the next certificate authority; it signs once every caBundle contains it";
                 (EventType::Normal, "AuthorityRenewed", note.to_owned())
             }
             SecretStep::Promote => {
-                let note = "The next certificate authority is now the one that signs";
+                let note = "The next certificate authority signs from now on";
                 (EventType::Normal, "AuthorityPromoted", note.to_owned())
             }
             SecretStep::Forget { expired } => {
-                let note = format!("Certificate authorities have expired and leave the bundles: {expired:?}");
+                let note = format!("Removed expired certificate authorities from the caBundles: {expired:?}");
                 (EventType::Normal, "AuthorityForgotten", note)
             }
             SecretStep::Keep
@@ -94,7 +94,7 @@ impl Reconciler {
             .publish(&event, &reference)
             .await
         {
-            tracing::debug!(%error, "an event could not be written");
+            tracing::debug!(%error, "failed to create an event");
         }
     }
 }
@@ -106,7 +106,7 @@ where
 {
     watcher(api, config).default_backoff().map(|event| {
         if let Err(error) = event {
-            tracing::debug!(%error, "a watch broke");
+            tracing::debug!(%error, "a watch failed; it is started again");
         }
     })
 }

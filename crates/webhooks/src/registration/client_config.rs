@@ -23,7 +23,7 @@ pub enum Reach {
 
 /// Why nobody can reach us there.
 #[derive(Debug, thiserror::Error)]
-#[error("{url:?} is not the beginning of an https URL, as in https://127.0.0.1:9443")]
+#[error("{url:?} is not an https base URL such as https://127.0.0.1:9443")]
 pub struct ReachError {
     url: String,
 }

@@ -259,7 +259,7 @@ fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 fn nothing_at(path: &str) -> Refusal {
-    Refusal(StatusCode::NOT_FOUND, format!("there is nothing at {path}"))
+    Refusal(StatusCode::NOT_FOUND, format!("no webhook is served at {path}"))
 }
 
 fn not_allowed(allowed: &'static str) -> Answer {

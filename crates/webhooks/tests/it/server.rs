@@ -238,12 +238,12 @@ async fn a_mutator_answers_with_a_patch_or_a_denial() -> Result<()> {
         (
             "panic",
             500,
-            "the mutator \"signs\" failed and cannot say whether this is right; its log says why",
+            "the mutator \"signs\" failed; the log of the manager has the reason",
         ),
         (
             "hang",
             500,
-            "the mutator \"signs\" did not decide within 100ms; try again",
+            "the mutator \"signs\" timed out after 100ms; try again",
         ),
     ] {
         let answer = ask(annotated(told, "not you")).await?;
@@ -535,8 +535,8 @@ async fn a_panic_is_an_answer_about_one_object() -> Result<()> {
     );
 
     for (annotation, code, text) in [
-        ("panic", 500, "its log says why"),
-        ("hang", 500, "did not decide within 100ms"),
+        ("panic", 500, "the log of the manager has the reason"),
+        ("hang", 500, "timed out after 100ms"),
     ] {
         let object = annotated(annotation, "");
         let answer = play

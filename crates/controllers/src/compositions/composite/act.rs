@@ -6,6 +6,7 @@ use super::observe::Observation;
 use crate::kinds::Kinds;
 use crate::runtime::{Outcome, Record};
 use crate::write::{KnownFields, delete_unwatched, is_conflict, is_invalid, is_verdict};
+use cambium_compositions::Direction;
 use cambium_compositions::composite::{
     Apply, Concluded, Happened, Object, Observed, Plan, Report, conclude, field_manager, has_changed,
     refused_status,
@@ -25,6 +26,7 @@ impl Reconciler<'_> {
         }
         if let Some(patch) = &plan.record {
             self.write(patch.clone()).await?;
+            self.count_move(plan);
         }
         let manager = field_manager(&self.composite);
         let mut happened = Happened::default();
@@ -61,6 +63,20 @@ impl Reconciler<'_> {
             happened.there.insert(apply.object.clone(), there);
         }
         Ok(happened)
+    }
+
+    /// Counts in `cambium_moves_total` a move that was just recorded.
+    fn count_move(&self, plan: &Plan) {
+        let Some((Some(from), to)) = &plan.moved else {
+            return;
+        };
+        let direction = self.context.state.catalogue().direction(from, to);
+        let result = match direction {
+            Some(Direction::Up) => "upgraded",
+            Some(Direction::Down) => "downgraded",
+            None => "moved",
+        };
+        self.context.settings.metrics.moved("CompositeResource", result);
     }
 
     /// Applies a resource; the object as it is now and the fields that its kind does not know, or why it belongs to another owner.

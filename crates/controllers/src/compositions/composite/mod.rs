@@ -128,7 +128,7 @@ impl Reconciler<'_> {
                 Ok(steps) => return self.compose_by_pipeline(selection, steps).await,
                 Err(problems) => problems,
             },
-            None => "spec.mode: it is neither Resources nor Pipeline",
+            None => "spec.mode: must be Resources or Pipeline",
         };
         let message = format!("refusing to use invalid Composition: {problems}");
         let note = Note::warning(reason::COMPOSE_RESOURCES, message);
@@ -203,7 +203,9 @@ impl Reconciler<'_> {
             .flatten()
             .any(|name| name == finalizer::COMPOSITE)
         {
-            self.kind().release(&metadata, &[finalizer::COMPOSITE]).await?;
+            self.kind()
+                .remove_finalizers(&metadata, &[finalizer::COMPOSITE])
+                .await?;
         }
         Ok(Outcome::Done)
     }

@@ -131,10 +131,9 @@ impl Reconciler<'_> {
 
     /// Adds the finalizer, before anything is created that would have to be pruned.
     async fn add_finalizer(&self) -> kube::Result<()> {
-        let metadata = serde_json::from_value(self.application["metadata"].clone());
-        let metadata = metadata.map_err(kube::Error::SerdeError)?;
+        let finalizers = [finalizer::APPLICATION];
         self.applications()
-            .hold(&metadata, &[finalizer::APPLICATION])
+            .add_finalizers(&self.metadata, &finalizers)
             .await
     }
 

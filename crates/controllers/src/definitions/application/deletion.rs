@@ -18,10 +18,9 @@ use std::collections::BTreeMap;
 impl Reconciler<'_> {
     /// Prunes or orphans what the Application made, and then removes the finalizers.
     pub(super) async fn delete(&self) -> kube::Result<Outcome> {
-        let metadata = &self.application["metadata"];
         let ours = [finalizer::APPLICATION, finalizer::ORPHAN];
-        let mut finalizers = metadata["finalizers"].as_array().into_iter().flatten();
-        if !finalizers.any(|name| ours.iter().any(|ours| name == ours)) {
+        let mut finalizers = self.metadata.finalizers.iter().flatten();
+        if !finalizers.any(|name| ours.contains(&name.as_str())) {
             return Ok(Outcome::Done);
         }
         let recorded = self.recorded();
@@ -57,8 +56,9 @@ impl Reconciler<'_> {
             return Ok(Outcome::Retry);
         }
         // At the resource version that was judged: a change since then, of the deletion policy for instance, is a conflict.
-        let judged = serde_json::from_value(metadata.clone()).map_err(kube::Error::SerdeError)?;
-        self.applications().release(&judged, &ours).await?;
+        self.applications()
+            .remove_finalizers(&self.metadata, &ours)
+            .await?;
         Ok(Outcome::Done)
     }
 

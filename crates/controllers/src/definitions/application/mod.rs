@@ -21,6 +21,7 @@ use crate::write::is_conflict;
 use cambium_definitions::application::{
     Draft, Happened, Object, Plan, Recorded, Work, plan, resolved, without_ignored_fields,
 };
+use kube::core::ObjectMeta;
 use observe::Observation;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
     };
     let reconciler = Reconciler {
         application: Arc::new(record.value()),
+        metadata: record.metadata(),
         key,
         context: &context,
     };
@@ -56,6 +58,8 @@ pub(crate) async fn reconcile(key: Key, context: Arc<Context>) -> Outcome {
 struct Reconciler<'a> {
     key: Key,
     application: Arc<Value>,
+    /// Its metadata, for writes at the resource version that was judged.
+    metadata: ObjectMeta,
     context: &'a Context,
 }
 

@@ -201,7 +201,7 @@ impl Candidate {
             Step::Take | Step::Renew => self.attempt(Self::hold).await,
             Step::Wait(pause) => Some(pause),
             Step::GiveUp => {
-                tracing::warn!(lease = %self.settings.name, "could not renew in time, and no longer lead");
+                tracing::warn!(lease = %self.settings.name, "failed to renew the lease in time; no longer the leader");
                 self.stand_down();
                 None
             }
@@ -220,7 +220,7 @@ impl Candidate {
         let error = match answer {
             Ok(Ok(())) => {
                 if std::mem::take(&mut self.warned) {
-                    tracing::info!(lease = %self.settings.name, "the lease can be reached again");
+                    tracing::info!(lease = %self.settings.name, "the API server answers for the lease again");
                 }
                 return None;
             }
@@ -237,7 +237,7 @@ impl Candidate {
         };
         self.observed.stale = true;
         if !std::mem::replace(&mut self.warned, true) {
-            tracing::warn!(lease = %self.settings.name, %error, "cannot reach the lease, and will keep trying");
+            tracing::warn!(lease = %self.settings.name, %error, "failed to get or update the lease; retrying");
         }
         Some(self.settings.retry)
     }
@@ -375,9 +375,9 @@ impl Candidate {
         match answer {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::debug!(lease = %self.settings.name, %error, "could not give the lease back")
+                tracing::debug!(lease = %self.settings.name, %error, "failed to release the lease")
             }
-            Err(_) => tracing::debug!(lease = %self.settings.name, "could not give the lease back in time"),
+            Err(_) => tracing::debug!(lease = %self.settings.name, "failed to release the lease in time"),
         }
     }
 
