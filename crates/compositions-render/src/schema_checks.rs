@@ -1,4 +1,4 @@
-//! Patches, readiness checks and connection details beside schemas: whether the places that they name exist, and whether the types fit.
+//! Checks patches, readiness checks and connection details against schemas: whether their field paths exist, and whether types fit.
 //!
 //! Schemas are those of CRDs, as JSON. What they leave open is not judged. The metadata of all objects are the same, whatever schemas say.
 

@@ -1,4 +1,4 @@
-//! What is refused before it is stored. Everything that gets past, because nobody asked, is refused again by whoever would use it.
+//! Admission rules: which writes and deletions are refused. The reconcilers check the same again, since webhooks may be off.
 
 use crate::catalogue::{Catalogue, Live};
 use crate::claim::{ATTEMPTS, generated_name, is_claim_of};
@@ -12,7 +12,7 @@ use cambium_api::names::annotation;
 use cambium_lineage::{Digest, Lineage, Scheme, Users, publish_unnamed};
 use serde_json::Value;
 
-/// Why something is refused. The texts begin with the field's path, where it is about a field.
+/// Why a write or deletion is refused. The texts begin with the path of the field, where it is about a field.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refused {
     /// Something in a composition that cannot work.

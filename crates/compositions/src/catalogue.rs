@@ -1,4 +1,4 @@
-//! All compositions of a cluster and their revisions, ready to be asked.
+//! An index of all Compositions of a cluster and their revisions.
 
 use crate::consumers::Consuming;
 use crate::content::Content;
@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
-/// All compositions and their revisions.
+/// All Compositions and their revisions.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     shelves: BTreeMap<String, Shelf>,

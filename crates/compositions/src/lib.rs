@@ -1,4 +1,4 @@
-//! The rules of `apiextensions.crossplane.io`, as decisions: what a definition means, and where composite resources keep what.
+//! The rules of `apiextensions.crossplane.io`, as pure decisions.
 //!
 //! ```text
 //!  CompositeResourceDefinition ──read──► Definition ──► CRD of the XR, CRD of the claim
@@ -33,5 +33,5 @@ pub use layout::{
 };
 pub use rate_limit::RateLimit;
 pub use select::{
-    ByRevision, CompositionFetcher, Fetched, Found, FromComposition, Refusal, Selector, Wish, look,
+    ByRevision, CompositionFetcher, Fetched, Found, FromComposition, Refusal, Selector, Wish, select,
 };

@@ -1,4 +1,4 @@
-//! How fast composite resources follow what is published.
+//! A rate limit for composite resources that follow a publish.
 
 use cambium_api::crossplane::TypeReference;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Gives composite resources turns: so many in a second, evenly, for each kind by itself.
+/// A limit of moves per second, evenly spaced, for each kind by itself.
 #[derive(Debug)]
 pub struct RateLimit {
     between: Duration,
@@ -15,7 +15,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// So many turns in a second for each kind.
+    /// A limit of so many moves per second for each kind.
     pub fn new(per_second: NonZeroU32) -> Self {
         Self {
             between: Duration::from_secs(1) / per_second.get(),
@@ -23,7 +23,7 @@ impl RateLimit {
         }
     }
 
-    /// The next turn for a composite resource of this kind, which nobody else gets then; nothing if it is looked at before that anyway.
+    /// Reserves the next move of a kind; nothing if the composite resource is reconciled before that anyway.
     pub fn turn(
         &mut self,
         type_: &Arc<TypeReference>,

@@ -1,4 +1,5 @@
-//! Fields that a composition does not have. The API server keeps them, so that a slip of the pen would be a template without effect.
+//! Finds unknown fields in Compositions. Their CRD preserves unknown fields, so the API server would store a misspelt one, and it would have no
+//! effect.
 
 use cambium_api::crds;
 use cambium_objects::meant;
@@ -22,14 +23,14 @@ static SCHEMA: LazyLock<Option<JSONSchemaProps>> = LazyLock::new(|| {
 pub(crate) fn find(spec: &Value) -> Vec<(String, Option<&'static str>)> {
     let mut found = Vec::new();
     if let Some(schema) = &*SCHEMA {
-        look(schema, spec, "spec", &mut found);
+        find_in(schema, spec, "spec", &mut found);
     }
     // Which is told apart.
     found.retain(|(path, _)| path != "spec.revision");
     found
 }
 
-fn look(
+fn find_in(
     schema: &'static JSONSchemaProps,
     value: &Value,
     path: &str,
@@ -44,7 +45,7 @@ fn look(
                 let path = format!("{path}.{name}");
                 match known.get(name) {
                     Some(schema) if schema.x_kubernetes_preserve_unknown_fields == Some(true) => {}
-                    Some(schema) => look(schema, value, &path, found),
+                    Some(schema) => find_in(schema, value, &path, found),
                     None => found.push((path, meant(name, known.keys().map(String::as_str)))),
                 }
             }
@@ -54,7 +55,7 @@ fn look(
                 return;
             };
             for (at, item) in items.iter().enumerate() {
-                look(schema, item, &format!("{path}[{at}]"), found);
+                find_in(schema, item, &format!("{path}[{at}]"), found);
             }
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! Debounces status-only changes: what changes in bursts is reconciled when it has settled.
+//! Debounces status-only changes: an object whose status changes in bursts is requeued once.
 
 use crate::runtime::{Change, Origin, Queue, queue};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// How long a status-only change waits for the next one.
 pub(crate) const SETTLE: Duration = Duration::from_secs(1);
 
-/// Requeues what has changed, unless that was our own write. `same` says whether it means what it meant before.
+/// Requeues a key after a change, unless the change is an own write. `same` says whether the change matters to the reconciler.
 pub(crate) fn requeue<K: queue::Key>(queue: &Queue<K>, key: K, change: &Change, same: bool) {
     match change.origin {
         Origin::Ourselves if same => {}
@@ -16,7 +16,7 @@ pub(crate) fn requeue<K: queue::Key>(queue: &Queue<K>, key: K, change: &Change, 
     }
 }
 
-/// Whether what people ask for is the same: generation, labels, annotations, finalizers, deletion.
+/// Whether generation, labels, annotations, finalizers and deletion timestamp are the same.
 pub(crate) fn same_intent(change: &Change) -> bool {
     let (Some(before), Some(after)) = (&change.before, &change.after) else {
         return false;

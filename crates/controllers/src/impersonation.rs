@@ -1,4 +1,4 @@
-//! Requests that are made as an identity: the same requests, with headers that say as whom.
+//! A client that impersonates: requests with `Impersonate-User` headers, so that the API server authorizes them as that identity.
 
 use crate::runtime::{Key, Resource};
 use crate::write::{conflict, only};
@@ -14,7 +14,7 @@ use kube::{Client, Resource as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A client that acts as somebody.
+/// A client that impersonates one identity.
 pub(crate) struct ImpersonatingClient {
     client: Client,
     identity: Identity,
@@ -39,7 +39,7 @@ impl ImpersonatingClient {
         &self.identity
     }
 
-    /// An object, if it is there and this identity may see it.
+    /// Gets an object, if it exists and the identity may get it.
     pub(crate) async fn visible(
         &self,
         kind: &Resource,
@@ -52,10 +52,10 @@ impl ImpersonatingClient {
         }
     }
 
-    /// Makes an object that is not there; a conflict if somebody was faster.
+    /// Creates an object by server-side apply; a conflict if it exists.
     ///
-    /// An apply creates what is not there, and changes what is. With a resource version that no object has it only creates: the API server
-    /// compares the version with that of the object that it finds, if it finds one.
+    /// An apply creates an object that does not exist, and changes one that does. With a resource version that no object has it only creates: the API
+    /// server compares it with that of the object that it finds, if it finds one.
     async fn create(
         &self,
         kind: &Resource,
@@ -63,14 +63,14 @@ impl ImpersonatingClient {
         manifest: &Value,
     ) -> kube::Result<DynamicObject> {
         if !manifest["metadata"]["resourceVersion"].is_null() {
-            // A template that asks for a version is told that nothing can be created with one.
+            // A template with a resource version of its own gets the API server's refusal: nothing can be created with one.
             return self.post(kind, object, manifest).await;
         }
         let mut new = manifest.clone();
         new["metadata"]["resourceVersion"] = NO_OBJECTS_VERSION.into();
         let params = PatchParams::apply(FIELD_MANAGER).force();
         match self.patch(kind, object, &params, &Patch::Apply(new)).await {
-            // It is there; or it is something else, or this server creates nothing so. That is told by a POST, which never changes anything.
+            // It exists, or the server does not create by apply with a resource version. A POST tells which: it never changes an existing object.
             Err(kube::Error::Api(status)) if status.is_conflict() || is_about_version(&status) => {
                 self.post(kind, object, manifest).await
             }
@@ -78,12 +78,12 @@ impl ImpersonatingClient {
         }
     }
 
-    /// The same without an apply. From then on its fields are ours as if it had been applied, so that a later apply takes away what is no
-    /// longer wanted.
+    /// Creates an object by POST. Its fields then become owned as if they had been applied, so that a later apply removes those that are no longer
+    /// wanted.
     async fn post(&self, kind: &Resource, object: &Object, manifest: &Value) -> kube::Result<DynamicObject> {
         let body = serde_json::to_vec(manifest).map_err(kube::Error::SerdeError)?;
         let path = requests(kind, object).url_path;
-        // An apply refuses fields that the kind does not know, too.
+        // Strict, as an apply is: unknown fields are refused.
         let uri = format!("{path}?fieldManager={FIELD_MANAGER}&fieldValidation=Strict");
         let request = Request::post(uri)
             .header(CONTENT_TYPE, "application/json")
@@ -91,7 +91,7 @@ impl ImpersonatingClient {
         let request = request.map_err(kube::Error::HttpError)?;
         let created: DynamicObject = self.client.request(self.with_headers(request)).await?;
         match owned(&created) {
-            // If the entry is in another place by now, the next apply finds out.
+            // Managed fields that have moved are converted by the next apply.
             Some(change) => match self.own(kind, object, &change).await {
                 Err(kube::Error::Api(status)) if is_elsewhere(&status) => Ok(created),
                 owned => owned,
@@ -100,7 +100,7 @@ impl ImpersonatingClient {
         }
     }
 
-    /// Makes an object, or applies the one that was judged.
+    /// Creates an object, or applies the one with this UID.
     pub(crate) async fn put(
         &self,
         kind: &Resource,
@@ -114,7 +114,7 @@ impl ImpersonatingClient {
         }
     }
 
-    /// Applies an object that is there, if it is still the one that was judged.
+    /// Applies an object that exists, if it still has this UID.
     async fn apply(
         &self,
         kind: &Resource,
@@ -128,7 +128,7 @@ impl ImpersonatingClient {
         let patch = Patch::Apply(&manifest);
         let applied = self.patch(kind, object, &params, &patch).await?;
         match owned(&applied) {
-            // A crash came between its creation and what follows that.
+            // The manager stopped between the POST and the conversion of managed fields.
             Some(change) => match self.own(kind, object, &change).await {
                 Err(kube::Error::Api(status)) if is_elsewhere(&status) => {
                     Err(conflict(format!("{object} has changed")))
@@ -152,7 +152,7 @@ impl ImpersonatingClient {
         self.client.request(self.with_headers(request)).await
     }
 
-    /// Changes an object that is there.
+    /// Merges a patch into an object that exists.
     pub(crate) async fn merge(
         &self,
         kind: &Resource,
@@ -177,7 +177,7 @@ impl ImpersonatingClient {
         self.client.request(self.signed(request)?).await
     }
 
-    /// Deletes the object that was judged, and no other of that name. What is left of it, if others hold it; nothing, if it is gone.
+    /// Deletes the object that was judged, by UID. Returns the object if finalizers keep it.
     pub(crate) async fn delete(&self, kind: &Resource, object: &Object, uid: &str) -> kube::Result<Left> {
         let request = requests(kind, object).delete(&object.name, &only(uid));
         match self
@@ -191,7 +191,7 @@ impl ImpersonatingClient {
                 }
                 _ => Left::Nothing(Key::new(&object.namespace, &object.name)),
             }),
-            // Gone already. If it is another one by now, the next look judges that.
+            // Deleted already. A new object of that name is judged by the next reconcile.
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Left::Unknown),
             Err(error) => Err(error),
         }
@@ -208,16 +208,16 @@ impl ImpersonatingClient {
 
     fn with_headers(&self, mut request: Request<Vec<u8>>) -> Request<Vec<u8>> {
         for (name, value) in &self.headers {
+            // Appended, not inserted: Impersonate-Group is repeated for each group.
             request.headers_mut().append(name.clone(), value.clone());
         }
         request
     }
 }
 
-/// The JSON patch that makes fields which we created count as applied. Nothing, if there are none.
+/// The JSON patch that turns the managed fields of a create (`Update`) into those of an apply. Nothing if there are none.
 ///
-/// It names no resource version: controllers write to what was created at once, and that is no reason to wait. It tests that the entries are
-/// where they were.
+/// It names no resource version: controllers write to a new object at once, and that must not fail it. It tests that the entries are where they were.
 fn owned(object: &DynamicObject) -> Option<Value> {
     let metadata = &object.metadata;
     let entries = metadata.managed_fields.as_deref().unwrap_or_default();
@@ -244,7 +244,7 @@ fn owned(object: &DynamicObject) -> Option<Value> {
     Some(Value::Array(patch))
 }
 
-/// A resource version that no object has: versions are numbers of 64 bits, and count writes.
+/// A resource version that no object has: etcd's revisions are signed 64-bit numbers that count writes.
 const NO_OBJECTS_VERSION: &str = "18446744073709551615";
 
 /// Whether a server refuses to create an object because of its resource version.
@@ -252,7 +252,7 @@ fn is_about_version(status: &Status) -> bool {
     status.message.contains("resourceVersion")
 }
 
-/// Whether entries of managed fields are not where they were: a test of a JSON patch has failed, or somebody else was faster.
+/// Whether managed fields have moved: a `test` of the JSON patch has failed (422), or another write came first (409).
 fn is_elsewhere(status: &Status) -> bool {
     matches!(status.code, 409 | 422)
 }
@@ -263,11 +263,11 @@ fn is_entry(entry: &ManagedFieldsEntry, operation: &str) -> bool {
         && entry.subresource.as_deref().unwrap_or_default().is_empty()
 }
 
-/// What a deletion left.
+/// The result of a deletion.
 pub(crate) enum Left {
-    /// The object, which others hold.
+    /// The object with a deletion timestamp: finalizers keep it.
     Marked(Box<DynamicObject>),
-    /// Nothing.
+    /// Deleted.
     Nothing(Key),
     /// It was gone already.
     Unknown,

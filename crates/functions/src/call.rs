@@ -1,4 +1,4 @@
-//! Calls, over connections that are kept.
+//! Calls functions over gRPC connections that are kept open.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Messages as decisions are made with them, and messages as they are on the wire.
+//! Converts between JSON messages and protocol buffers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Where a function answers, and how the way there is secured.
+//! The endpoint of a function, and its TLS configuration.
 
 use std::fmt;
 use std::net::IpAddr;

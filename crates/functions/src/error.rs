@@ -1,4 +1,4 @@
-//! What can go wrong with a call.
+//! Errors of calls to functions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a manager counts about itself, for Prometheus.
+//! Metrics of a manager, for Prometheus.
 //!
 //! Names are those of controller-runtime and client-go where they have one, so that dashboards and alerts for controllers fit as they are.
 //! [`Metrics`] is handed to whoever counts; clones count together. Nothing here listens: [`Metrics::encode`] is what `/metrics` answers.

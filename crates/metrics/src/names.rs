@@ -1,4 +1,4 @@
-//! The names of metrics, and what they mean. docs/reference/metrics.md is made from this table.
+//! The names, types, labels and help texts of all metrics. docs/reference/metrics.md is generated from this table.
 
 /// Bounds of histograms, in seconds: controller-runtime's, from a millisecond to a minute.
 pub(crate) const BUCKETS: [f64; 14] = [

@@ -1,4 +1,4 @@
-//! Names that others see.
+//! Labels and field manager of objects that the webhooks write.
 
 /// The label that says whose an object is.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";

@@ -1,4 +1,4 @@
-//! Everything wired together.
+//! Starts the webhooks: certificates, HTTPS server, registration, and the reconciler that keeps all of it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::reconciler::{Clock, Extent, ReconcileError, Reconciler};
 use crate::registration::{Reach, ReachError, Registration};
 use crate::server::{Clients, Hooks, Limits, Server};
 
-/// What a user of this crate decides.
+/// Options of the webhooks.
 #[derive(Clone)]
 pub struct Options {
     /// The namespace of the Secret with the authority.
@@ -28,32 +28,32 @@ pub struct Options {
     pub secret: String,
     /// The name of the `ValidatingWebhookConfiguration` and of the `MutatingWebhookConfiguration`.
     pub configuration: String,
-    /// How the API server reaches us. The same for all replicas: there is one address in a CRD.
+    /// The Service or URL at which the API server calls the webhooks. The same for all replicas: a CRD has one client configuration.
     pub reach: Reach,
     /// The CRDs to install and to convert.
     pub crds: Vec<Committed>,
     /// Validators and mutators see only objects in these namespaces. All, if there is none.
     pub namespace_selector: Option<LabelSelector>,
-    /// How long the API server waits for a validator. More than [`Limits::validation`].
+    /// The timeout of webhook calls. More than [`Limits::validation`], so that a validator's own timeout answers first.
     pub timeout_seconds: i32,
-    /// How long certificates are good for.
+    /// The lifetimes of certificates.
     pub lifetimes: Lifetimes,
-    /// What clients may take.
+    /// Limits of connections and requests.
     pub limits: Limits,
-    /// Who is answered.
+    /// The clients that are answered.
     pub clients: Clients,
-    /// Who converts which kind.
+    /// Converters by group and kind.
     pub converters: Registry,
-    /// What is counted.
+    /// Metrics of webhook calls.
     pub metrics: Metrics,
     /// What time it is.
     pub clock: Clock,
-    /// How long to wait at the start, for an API server that is not well and for CRDs to be served.
+    /// The start timeout: how long errors of the API server are retried, and CRDs may take to be established.
     pub start_timeout: Duration,
 }
 
 impl Options {
-    /// Our kinds, and the usual for everything else.
+    /// Defaults, with the CRDs of Cambium.
     pub fn new(namespace: impl Into<String>, reach: Reach) -> Self {
         Self {
             namespace: namespace.into(),
@@ -97,7 +97,7 @@ pub enum StartError {
     Unserved(Vec<String>),
 }
 
-/// Webhooks that are served, registered and kept so. They end with the value; better with [`Webhooks::stop`].
+/// Webhooks that are served, registered, and reconciled. They end with the value; better with [`Webhooks::stop`].
 pub struct Webhooks {
     server: Option<Server>,
     address: SocketAddr,
@@ -107,7 +107,8 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Makes or finds the authority, serves, and then tells the API server. Returns when all CRDs are served.
+    /// Creates or reads the certificate authority, serves, and then registers: an API server must never call an address that does not answer. Returns
+    /// when all CRDs are established.
     pub async fn start(
         client: Client,
         listener: TcpListener,
@@ -171,7 +172,7 @@ impl Webhooks {
         Ok(webhooks)
     }
 
-    /// Where they are served.
+    /// The address of the HTTPS server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -181,12 +182,12 @@ impl Webhooks {
         &self.resolver
     }
 
-    /// Looks at everything now, as if something had changed: for a clock that was set.
+    /// Reconciles now, as after a change: for a clock that was set.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Keeps nothing more, accepts no more, and returns when open requests are answered. What is registered stays.
+    /// Stops reconciling and accepting connections, and returns when open requests are answered. The registration stays: other replicas may serve it.
     pub async fn stop(mut self) {
         for task in self.tasks.drain(..) {
             task.abort();
@@ -207,7 +208,7 @@ impl Drop for Webhooks {
     }
 }
 
-/// Tries again as long as that may help.
+/// Retries transient errors with back-off until the deadline.
 async fn patiently(
     reconciler: &Reconciler,
     extent: Extent,

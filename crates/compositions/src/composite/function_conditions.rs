@@ -1,4 +1,4 @@
-//! Conditions that functions give to a composite resource.
+//! Conditions that functions set on a composite resource.
 
 use crate::Layout;
 use cambium_api::names::{condition, reason};

@@ -1,4 +1,4 @@
-//! Composite resources: what is made of them, what they are told, and what they say.
+//! Composite resources: the wanted resources, the plan, and the status.
 //!
 //! ```text
 //!  Wish ─fetch─► Fetched ─┐
@@ -15,7 +15,7 @@ mod status;
 mod wanted;
 
 pub use cambium_objects::Object;
-pub use plan::{Apply, Became, Observed, Plan, Scopes, field_manager, hold, plan, selection};
+pub use plan::{Apply, Became, Observed, Plan, Scopes, field_manager, plan, plan_selection, selection_patch};
 pub use report::Report;
 pub(crate) use status::compact;
 pub use status::{

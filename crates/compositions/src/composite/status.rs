@@ -1,4 +1,4 @@
-//! What a composite resource says after it was worked on.
+//! The status, events and connection details of a composite resource after its plan was carried out.
 
 use super::plan::{Observed, Plan};
 use super::report::Report;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What became of a plan.
+/// The results of a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Happened {
     /// The resources that are there now, with what their own connection secrets hold.
@@ -37,36 +37,36 @@ impl Happened {
     }
 }
 
-/// What is left to be written.
+/// Everything that is left to be written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Concluded {
-    /// What composed resources patched into the composite resource, outside of its status: a merge patch.
+    /// The merge patch that composed resources make of the composite resource, outside of its status.
     pub record: Option<Value>,
-    /// The whole status as it should be.
+    /// The whole wanted status.
     pub status: Value,
-    /// What belongs into the connection secret.
+    /// The connection details.
     pub details: ConnectionDetails,
-    /// What to tell about.
+    /// Events to emit.
     pub notes: Vec<Note>,
-    /// Whether it must be tried again though nothing changes.
+    /// Whether the reconcile has failed and is requeued with back-off.
     pub retry: bool,
 }
 
-/// Something to tell about.
+/// An event of a composite resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note {
-    /// Whether somebody should look.
+    /// Whether it is a warning.
     pub warning: bool,
-    /// In one word.
+    /// The reason.
     pub reason: Cow<'static, str>,
-    /// What it is.
+    /// The note.
     pub text: String,
-    /// What the claim is told, if it is.
+    /// The note of the claim's event, if it gets one.
     pub claim: Option<String>,
 }
 
 impl Note {
-    /// For the record.
+    /// A normal event.
     pub fn normal(reason: &'static str, text: impl Into<String>) -> Self {
         Self {
             warning: false,
@@ -76,7 +76,7 @@ impl Note {
         }
     }
 
-    /// Somebody should look.
+    /// A warning event.
     pub fn warning(reason: &'static str, text: impl Into<String>) -> Self {
         Self {
             warning: true,
@@ -88,7 +88,7 @@ impl Note {
 /// How many names a condition lists.
 const LISTED: usize = 3;
 
-/// Puts together what the composite resource says, out of what composing has shown and what was written.
+/// Concludes a reconcile from the report of the composer and the results of the plan.
 pub fn conclude(
     observed: &Observed<'_>,
     report: &Report,
@@ -176,14 +176,14 @@ pub fn failed_status(
     )
 }
 
-/// The status of a composite resource that nothing could be composed for: composed resources are unchanged.
+/// The status of a composite resource that cannot be composed: composed resources are unchanged.
 pub fn refused_status(definition: &Definition, composite: &Value, message: &str, now: Timestamp) -> Value {
     status(definition, composite, &composite["status"], now, |conditions| {
         conditions.set(condition::SYNCED, false, reason::RECONCILE_ERROR, message);
     })
 }
 
-/// The status of a composite resource whose patches or functions take too long: composed resources are unchanged, and so does whether it is ready.
+/// The status of a composite resource whose patches or functions take too long: composed resources and readiness are unchanged.
 pub fn too_expensive_status(
     definition: &Definition,
     composite: &Value,
@@ -195,7 +195,7 @@ pub fn too_expensive_status(
     })
 }
 
-/// The status of a composite resource that nobody works on.
+/// The status of a paused composite resource.
 pub fn paused_status(definition: &Definition, composite: &Value, now: Timestamp) -> Value {
     const MESSAGE: &str = "Reconciliation (including deletion) is paused via the pause annotation";
     status(definition, composite, &composite["status"], now, |conditions| {

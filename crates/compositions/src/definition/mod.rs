@@ -1,4 +1,4 @@
-//! What a CompositeResourceDefinition means.
+//! CompositeResourceDefinitions: validation, CRDs, status.
 //!
 //! ```text
 //!  read ──► Problems: everything that is wrong, each with the path of its field

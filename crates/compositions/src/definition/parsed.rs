@@ -1,4 +1,4 @@
-//! A definition that was read.
+//! A valid CompositeResourceDefinition.
 
 use cambium_api::crossplane::{
     CompositeDeletePolicy, CompositeResourceDefinition, CompositeResourceDefinitionSpec, DefinitionVersion,
@@ -8,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSche
 
 use crate::Layout;
 
-/// A platform API, without anything wrong in it. [`read`](super::read) is the way to one.
+/// A valid CompositeResourceDefinition. [`read`](super::read) makes one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     pub(super) source: CompositeResourceDefinition,

@@ -1,4 +1,4 @@
-//! What can be wrong with a definition.
+//! Validation errors of CompositeResourceDefinitions.
 
 use std::fmt;
 

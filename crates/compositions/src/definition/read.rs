@@ -1,4 +1,4 @@
-//! From a definition as it was written to what it means.
+//! Validates a CompositeResourceDefinition.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The whole schema of a composite resource or a claim: what the definition says, and what composition needs.
+//! The schema of a composite resource or a claim: that of the definition, merged with the standard fields.
 
 use cambium_api::crossplane::DefinitionVersion;
 use cambium_schema::{FieldError, FieldPath};

@@ -1,4 +1,4 @@
-//! The fields that every composite resource and every claim has, as schemas.
+//! Schemas of the standard fields that every composite resource and claim has for composition.
 
 use cambium_api::crossplane::Scope;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ pub(super) fn composite(definition: &Definition) -> Fields {
         return nested(&spec);
     }
     spec["claimRef"] = reference(
-        "The claim that it was made for.",
+        "The claim that it is bound to.",
         &["apiVersion", "kind", "namespace", "name"],
     );
     spec["writeConnectionSecretToRef"] = reference(
@@ -39,10 +39,10 @@ pub(super) fn claim(definition: &Definition) -> Fields {
     let mut spec = common();
     spec["compositeDeletePolicy"] = json!({
         "type": "string", "enum": ["Background", "Foreground"], "default": definition.default_delete_policy(),
-        "description": "`Foreground`: the claim goes when everything that was composed is gone. `Background`: it goes at once.",
+        "description": "`Background` deletes the claim at once, `Foreground` after all composed resources are deleted.",
     });
     spec["resourceRef"] = reference(
-        "The composite resource that was made for it.",
+        "The composite resource that it is bound to.",
         &["apiVersion", "kind", "name"],
     );
     spec["writeConnectionSecretToRef"] = reference(
@@ -71,10 +71,10 @@ fn nested(spec: &Value) -> Fields {
     let object = |description: &str, fields: &Value| json!({"type": "object", "description": description, "properties": fields});
     let status = json!({"compositionUpdatePolicy": policy_in_force()});
     Fields {
-        spec: json!({"crossplane": object("How it is composed.", spec)}),
+        spec: json!({"crossplane": object("Configures how it is composed.", spec)}),
         status: json!({
             "conditions": conditions(),
-            "crossplane": object("What is known about how it is composed.", &status),
+            "crossplane": object("Shows how it is composed.", &status),
         }),
     }
 }
@@ -84,7 +84,7 @@ fn legacy_status() -> Value {
         "conditions": conditions(),
         "connectionDetails": {
             "type": "object",
-            "description": "What is known about the connection details.",
+            "description": "The state of the connection details.",
             "properties": {"lastPublishedTime": {
                 "type": "string", "format": "date-time", "description": "When they were last written.",
             }},
@@ -110,7 +110,7 @@ fn resource_refs(scope: Scope) -> Value {
         Scope::Namespaced => &["apiVersion", "kind", "name"],
         Scope::Cluster | Scope::LegacyCluster => &["apiVersion", "kind", "name", "namespace"],
     };
-    let mut item = reference("A resource. It has a name once that is decided.", names);
+    let mut item = reference("A composed resource. Its name is set once it is known.", names);
     item["required"] = json!(["apiVersion", "kind"]);
     json!({
         "type": "array", "items": item, "x-kubernetes-list-type": "atomic",
@@ -154,7 +154,7 @@ fn selector(description: &str) -> Value {
         "required": ["matchLabels"],
         "properties": {"matchLabels": {
             "type": "object", "additionalProperties": {"type": "string"},
-            "description": "Labels that all must be there.",
+            "description": "Labels that an object must have, all of them.",
         }},
     })
 }
@@ -182,7 +182,7 @@ fn conditions() -> Value {
     let text = |description: &str| json!({"type": "string", "description": description});
     json!({
         "type": "array",
-        "description": "`Synced`: everything was written. `Ready`: everything works.",
+        "description": "`Synced`: all composed resources were applied. `Ready`: all of them are ready.",
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["type"],
         "items": {
@@ -192,14 +192,14 @@ fn conditions() -> Value {
                 "lastTransitionTime": {
                     "type": "string", "format": "date-time", "description": "When the status last changed.",
                 },
-                "message": text("Why, and what to do, for a person."),
+                "message": text("A human-readable message with details and what to do."),
                 "observedGeneration": {
                     "type": "integer", "format": "int64",
                     "description": "The generation of the object that the condition was made for.",
                 },
-                "reason": text("Why, as one word to look up."),
-                "status": text("Whether it holds."),
-                "type": text("What the condition is about."),
+                "reason": text("A CamelCase reason for the condition's last transition."),
+                "status": text("True, False or Unknown."),
+                "type": text("The type of the condition."),
             },
         },
     })

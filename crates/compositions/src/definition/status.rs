@@ -1,4 +1,4 @@
-//! What a definition's status says, given what became of its CRDs.
+//! The status of a CompositeResourceDefinition, from the states of its CRDs.
 
 use cambium_api::crossplane::{
     CompositeResourceDefinition, CompositeResourceDefinitionStatus, ControllerTypes,
@@ -11,7 +11,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use super::parsed::Definition;
 use crate::admission::Refused;
 
-/// What became of the CRD of a composite resource or a claim.
+/// The state of the CRD of a composite resource or a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CrdState {
     /// The API server does not serve it yet, or there is none yet. It may be written.
@@ -29,7 +29,7 @@ pub enum CrdState {
     Refused(String),
 }
 
-/// What is there of a CRD that the definition with this UID should have.
+/// The state of a CRD, as seen from the definition with this UID.
 pub fn crd_state(uid: &str, crd: Option<&CustomResourceDefinition>) -> CrdState {
     let Some(crd) = crd else {
         return CrdState::Waiting;

@@ -1,4 +1,4 @@
-//! What a pipeline starts from, and what it comes to.
+//! The observed state that a pipeline starts with, and the wanted resources that it results in.
 
 use super::run::Done;
 use crate::composite::{Report, Wanted, name_it};

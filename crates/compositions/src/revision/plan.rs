@@ -1,4 +1,4 @@
-//! What is to be done about one composition and its revisions.
+//! The plan of one Composition: which revisions to create, renumber, relabel, mark and delete.
 
 use super::names::{Relabelled, composition_label, copied, labels, relabelled, revision_name};
 use super::status::{revision_status, status};
@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// All that a decision about a composition depends on.
+/// Everything that the plan of a Composition depends on.
 pub struct Observed<'a> {
     /// Its name.
     pub name: &'a str,
@@ -36,7 +36,7 @@ pub struct Observed<'a> {
     pub retention: Retention,
 }
 
-/// What is to be done about a composition, in this order.
+/// The plan of a Composition, carried out in this order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -72,24 +72,24 @@ pub fn retention(composition: Option<&Value>, told: Retention) -> Retention {
     }
 }
 
-/// How long a look is put off while users may be unseen. Usually it comes sooner: whoever sees them tells.
+/// The requeue delay while users may be unknown. Usually the reconcile comes sooner: their kinds become cached.
 const UNSEEN_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
-/// What the composition says now, and where that is.
+/// The revision that has the current spec.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Current {
-    /// In this revision, which has this number.
+    /// This one, with this number.
     In(RevisionName, u64),
-    /// Nowhere yet, because of this.
+    /// None yet: the reason and message.
     Nowhere(&'static str, String),
 }
 
-/// Decides about one composition.
+/// Plans one reconcile of a Composition.
 pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let shelf = observed.shelf;
     let Some((object, live)) = observed.composition.zip(shelf.live()) else {
-        // Whatever is left of a composition that is gone belongs to the garbage collector, or to those who restore it.
+        // Revisions of a deleted Composition belong to the garbage collector, or to the user who restores them.
         plan_retention(observed, None, &mut plan, now);
         return plan;
     };
@@ -123,7 +123,7 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
         .filter(|(_, patch)| !patch.is_empty())
         .map(|(name, patch)| (name, Value::Object(patch)))
         .collect();
-    // A look that publishes does nothing else: those who wait for the revision do not wait for the rest.
+    // A reconcile that publishes does nothing else: composite resources that wait for the revision do not wait for retention.
     if plan.create.is_some() {
         plan.again_at = Some(now);
         return plan;

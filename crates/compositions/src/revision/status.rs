@@ -1,4 +1,4 @@
-//! What compositions and their revisions say of themselves.
+//! The statuses of Compositions and CompositionRevisions.
 
 use super::Stored;
 use super::plan::Current;

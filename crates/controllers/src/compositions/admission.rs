@@ -1,6 +1,6 @@
-//! The gate of compositions: what is asked at admission, answered from what the manager knows.
+//! Validating webhooks for Compositions, CompositionRevisions, CompositeResourceDefinitions, composite resources and claims.
 //!
-//! What would be refused because something is not known is asked for once more, from the API server itself.
+//! They answer from caches. Before an object is refused because something is missing, the API server is asked: a watch may be late.
 
 use super::Context;
 use super::state::Defined;
@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Checks compositions, their revisions, definitions, and whatever they define.
+/// The validators of everything about compositions.
 pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
     vec![
         Arc::new(Compositions(context.clone())),
@@ -71,11 +71,11 @@ impl Validator for Compositions {
     }
 }
 
-/// The kinds of one composition whose schemas are asked for. More than these are not judged.
+/// The most kinds of one Composition whose schemas are read. The rest is not checked against schemas.
 const MOST_SCHEMAS: usize = 100;
 
 impl Compositions {
-    /// Judges a composition. Its expressions are compiled where nobody else has to wait for it.
+    /// Checks a Composition. Its expressions are compiled on the threads for templates.
     async fn check(&self, payer: &str, old: Option<&Value>, new: &Value) -> Verdict {
         let (before, offered) = (old.cloned(), new.clone());
         let (name, edits) = (
@@ -100,7 +100,7 @@ impl Compositions {
         }
     }
 
-    /// Judges the patches, the readiness checks and the connection details of a composition by the schemas of what they are between, as far as these are known.
+    /// Checks patches, readiness checks and connection details against the schemas of the kinds that they are between, as far as these are known.
     async fn by_schemas(
         &self,
         old: Option<&Value>,
@@ -196,7 +196,7 @@ impl Validator for Revisions {
 }
 
 impl Revisions {
-    /// Why a revision cannot have its number.
+    /// Why a CompositionRevision cannot have its number.
     async fn number(&self, old: Option<&Value>, new: &Value) -> Vec<Refused> {
         let context = &self.0;
         context.synced().await;
@@ -393,8 +393,8 @@ impl Validator for Composites {
 }
 
 impl Composites {
-    /// Why whoever writes a claim may not bind it to the composite resource that it names: that gives its connection details, its spec and its
-    /// deletion to the claim.
+    /// Why the user who writes a claim may not bind it to the composite resource that it names: a bound claim gets its connection details, and
+    /// decides about its spec and its deletion.
     async fn bind(&self, request: &AdmissionRequest, new: &Value) -> Option<Refused> {
         let (context, kind) = (&self.0, &request.kind);
         let defined = context.state.claimed(&kind.group, &kind.kind)?;
@@ -417,7 +417,7 @@ impl Composites {
         })
     }
 
-    /// What defines the kind that is written, of composite resources or of claims.
+    /// The CompositeResourceDefinition of the kind that is written, of composite resources or of claims.
     fn defined(&self, request: &AdmissionRequest) -> Option<Arc<Defined>> {
         let (state, kind) = (&self.0.state, &request.kind);
         let defined = state.defined(&kind.group, &kind.kind);

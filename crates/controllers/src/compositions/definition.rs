@@ -1,4 +1,4 @@
-//! Definitions of composite resources: keeps the CRDs that they ask for, and has their objects watched.
+//! Reconciles CompositeResourceDefinitions: applies their CRDs, and watches the objects of these.
 
 use super::Context;
 use super::state::{Defined, Served};
@@ -22,7 +22,7 @@ pub(super) fn resource() -> ApiResource {
     ApiResource::erase::<CompositeResourceDefinition>(&())
 }
 
-/// Looks at one definition: observe, decide, act.
+/// Reconciles one CompositeResourceDefinition: observe, decide, act.
 pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
     let Some(record) = context.definitions.get(&Key::cluster(&name)) else {
         return Outcome::Done;
@@ -48,10 +48,10 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
     })
 }
 
-/// What became of a CRD.
+/// A CRD after it was applied.
 struct Made {
     state: CrdState,
-    /// Whether the API server serves it, be it as it was before.
+    /// Whether the API server serves it, perhaps as it was before.
     served: Served,
 }
 
@@ -64,7 +64,7 @@ impl Made {
     }
 }
 
-/// The objects of a CRD, as they are stored.
+/// The kind of a CRD, at its storage version.
 pub(super) fn stored(crd: &CustomResourceDefinition) -> Resource {
     let spec = &crd.spec;
     let version = spec.versions.iter().filter(|version| version.served);
@@ -82,7 +82,7 @@ pub(super) fn stored(crd: &CustomResourceDefinition) -> Resource {
     }
 }
 
-/// One look at one definition.
+/// One reconcile of one CompositeResourceDefinition.
 struct Reconciler<'a> {
     name: String,
     object: Value,
@@ -93,7 +93,7 @@ struct Reconciler<'a> {
 
 impl Reconciler<'_> {
     async fn ensure_crds(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
-        // What others define is admission's to know: of two that take one kind, it refuses the second.
+        // Other definitions are not compared here: of two that take one kind, admission refuses the second.
         let candidate = Candidate::new(None, &self.object, []);
         let meaning = candidate.publish();
         let (mut composite, mut claim) = (CrdState::Waiting, CrdState::Waiting);
@@ -125,7 +125,7 @@ impl Reconciler<'_> {
         })
     }
 
-    /// Makes sure that the definition does not go before what it defines.
+    /// Adds the finalizers, before a CRD is created that must be deleted before the definition.
     async fn add_finalizers(&self, definition: &Definition) -> kube::Result<()> {
         let mut wanted = vec![finalizer::DEFINED];
         wanted.extend(definition.claim_names().map(|_| finalizer::OFFERED));
@@ -133,7 +133,7 @@ impl Reconciler<'_> {
         definitions.add_finalizers(&self.metadata, &wanted).await
     }
 
-    /// Makes a CRD as it should be, unless it is somebody else's.
+    /// Applies a CRD, unless it has another controller.
     async fn define(&self, wanted: CustomResourceDefinition) -> kube::Result<Made> {
         let api: Api<CustomResourceDefinition> = self.context.cluster.all();
         let name = wanted.metadata.name.clone().unwrap_or_default();
@@ -152,10 +152,11 @@ impl Reconciler<'_> {
         let mut manifest = manifest;
         manifest["apiVersion"] = json!("apiextensions.k8s.io/v1");
         manifest["kind"] = json!("CustomResourceDefinition");
+        // Forced: the definition controls the CRD, so fields that another field manager has changed are put back.
         let params = PatchParams::apply(FIELD_MANAGER).force();
         match api.patch(&name, &params, &Patch::Apply(&manifest)).await {
             Ok(applied) => Ok(Made::of(crd_state(self.uid(), Some(&applied)))),
-            // It stays as it is, and so does what there is of it.
+            // The CRD keeps its last valid version, which stays served.
             Err(kube::Error::Api(status)) if status.code == 422 || status.code == 400 => Ok(Made {
                 served: Served::by(&state),
                 state: CrdState::Refused(status.message),
@@ -164,7 +165,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Removes what was defined: claims first, then composite resources, then their kinds.
+    /// Deletes claims, then composite resources, then their CRDs, and removes the finalizers.
     async fn delete(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
         let Ok(definition) = read(source) else {
             return self
@@ -190,7 +191,7 @@ impl Reconciler<'_> {
             .await
     }
 
-    /// Deletes all objects of a kind, and then the kind, if it is this definition's own. Whether it is gone.
+    /// Deletes all objects of a kind and then its CRD, if this definition controls it; whether it is gone.
     async fn undefine(&self, defined: &Defined, name: &str, resource: &Resource) -> kube::Result<bool> {
         let api: Api<CustomResourceDefinition> = self.context.cluster.all();
         let Some(live) = api.get_opt(name).await? else {
@@ -200,7 +201,7 @@ impl Reconciler<'_> {
         if matches!(state, CrdState::Foreign { .. }) {
             return Ok(true);
         }
-        // Of a kind that is not served there is nothing. Under its name may be what somebody else defines.
+        // A kind that is not served has no objects of this definition. Another definition may serve objects under its name.
         if state == CrdState::Established && live.metadata.deletion_timestamp.is_none() {
             self.context.see(defined, name, resource, Served::Unseen).await;
             let resource = stored(&live);
@@ -238,7 +239,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Lets the definition go.
+    /// Removes finalizers. Each is removed at the resource version that the write before has left.
     async fn remove_finalizers(&self, finalizers: &[&str]) -> kube::Result<Outcome> {
         for name in finalizers {
             let Some(record) = self.context.definitions.get(&Key::cluster(&self.name)) else {

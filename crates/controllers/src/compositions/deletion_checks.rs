@@ -1,7 +1,7 @@
-//! What the API server is asked before a deletion is allowed.
+//! Checks against the API server that nothing in use is deleted.
 //!
-//! A watch shows what is in use; it does not prove that nothing is. A replica that does not lead watches a kind only if the kind was served when the
-//! replica started, and a watch may have failed. So kinds that are not seen are seen first, and what cannot be found out counts as in use.
+//! A cache shows users, and does not prove that there are none: a replica that does not lead watches a kind only if the kind was served when the
+//! replica started, and a watch may have failed. So kinds that are not watched are listed first, and what cannot be listed counts as in use.
 
 use super::definition::stored;
 use super::state::Served;
@@ -20,30 +20,30 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the API server may take to answer all of it: less than it waits for a webhook.
+/// The time limit for all requests of one check: shorter than the timeout of the webhook.
 const ANSWERED: Duration = Duration::from_secs(8);
 
-/// How many objects are listed at once.
+/// The page size of lists.
 const PAGE: u32 = 500;
 
-/// Who uses something and is not being deleted; or why that is not known.
+/// The users that are not being deleted; or why they are unknown.
 pub(super) type Staying = Result<Users, String>;
 
-/// Which objects of a kind are going, as far as they were listed: by namespace and name, whether they have a deletion timestamp.
+/// Objects of a kind by namespace and name, and whether each has a deletion timestamp.
 struct Listed {
     going: BTreeMap<Key, bool>,
-    /// How many more there are, as far as the API server says; nothing if all were listed.
+    /// How many objects were not listed, as the API server estimates; nothing if all were.
     more: Option<usize>,
 }
 
-/// Ends in time.
+/// Runs within the time limit.
 async fn in_time<T>(asked: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let answer = tokio::time::timeout(ANSWERED, asked).await;
     answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", ANSWERED.as_secs())))
 }
 
 impl Context {
-    /// Waits until everything has been seen once, but not for ever.
+    /// Waits until all caches are synced, within the time limit.
     pub(super) async fn synced_in_time(&self) -> Result<(), String> {
         in_time(async {
             self.synced().await;
@@ -52,7 +52,8 @@ impl Context {
         .await
     }
 
-    /// Which composite resources and claims of a definition stay. The CRDs that the definition controls are deleted with it, whether it can be read or not.
+    /// The composite resources and claims of a definition that are not being deleted. The CRDs that it controls are deleted with it, even if it is
+    /// invalid.
     pub(super) async fn defined_by(&self, definition: &Value) -> Staying {
         let uid = definition["metadata"]["uid"].as_str().unwrap_or_default();
         in_time(async {
@@ -82,7 +83,7 @@ impl Context {
         .await
     }
 
-    /// Which users of a composition for this kind stay, among those that `users` gives once all kinds have been seen.
+    /// The users of a Composition for this kind that are not being deleted; `used_by` gives them once all kinds are watched.
     pub(super) async fn staying(
         &self,
         type_: Option<&TypeReference>,
@@ -100,12 +101,12 @@ impl Context {
         .await
     }
 
-    /// Has all kinds seen whose objects may use compositions for this kind, in time.
+    /// Watches all kinds whose objects may use Compositions for this kind, within the time limit.
     pub(super) async fn users_seen(&self, type_: &TypeReference) -> Result<(), String> {
         in_time(self.see_users(type_)).await
     }
 
-    /// Has all kinds seen whose objects may use compositions for this kind; or why not all of them are.
+    /// Watches all kinds whose objects may use Compositions for this kind; or why that fails.
     async fn see_users(&self, type_: &TypeReference) -> Result<(), String> {
         for (defined, crd, resource) in self.state.kinds_for(type_) {
             if self.state.served(&crd) == Some(Served::Seen) && self.composites(&resource).is_some() {
@@ -139,7 +140,7 @@ impl Context {
         Ok(())
     }
 
-    /// Fails if there is anything of a kind that nobody can read.
+    /// Fails if a kind has objects, for a kind whose objects cannot be interpreted.
     async fn expect_nothing(&self, crd: &str, uid: &str, why: &str) -> Result<(), String> {
         let Some((_, kind)) = self.kind_of_crd(crd, uid).await? else {
             return Ok(());
@@ -153,7 +154,7 @@ impl Context {
         }
     }
 
-    /// The state of a CRD, as far as it is the definition's with this identity, and the kind that it defines. Nothing, if there is none.
+    /// The state of a CRD as seen from the definition with this UID, and its kind; nothing if there is no such CRD.
     async fn kind_of_crd(&self, name: &str, uid: &str) -> Result<Option<(CrdState, Resource)>, String> {
         let api: Api<CustomResourceDefinition> = self.cluster.all();
         let live = api.get_opt(name).await;
@@ -162,7 +163,7 @@ impl Context {
         Ok(live.map(|live| (crd_state(uid, Some(&live)), stored(&live))))
     }
 
-    /// Lists the objects of a kind in all namespaces, until that is enough.
+    /// Lists the objects of a kind in all namespaces, page by page, until `enough` says so.
     async fn list(
         &self,
         kind: &Resource,
@@ -192,7 +193,8 @@ impl Context {
         }
     }
 
-    /// Those of these who stay, as the API server says: it may know before us that they are going. Each kind is listed once.
+    /// Those of these users that are not being deleted, as the API server says: its deletion timestamps may be newer than the cache. Each kind is
+    /// listed once.
     async fn ask_who_stays(&self, users_here: Vec<CompositeKey>) -> Staying {
         let mut by_type: HashMap<Arc<TypeReference>, HashSet<Key>> = HashMap::new();
         for user in &users_here {
@@ -224,7 +226,7 @@ impl Context {
         Ok(users(first.iter(), count))
     }
 
-    /// Whether a user is going, or gone, by what was seen. What was not seen stays.
+    /// Whether a user is being deleted or gone, as the cache says. One whose kind is not cached counts as staying.
     fn is_going(&self, user: &Consuming) -> bool {
         let Some(cache) = self
             .known_kind(&user.type_)
@@ -236,7 +238,7 @@ impl Context {
         record.is_none_or(|record| record.terminating())
     }
 
-    /// How to ask for the objects of a kind; nothing if there is no such kind.
+    /// The resource of a kind; nothing if there is no such kind.
     async fn kind_of(&self, type_: &TypeReference) -> Result<Option<Resource>, String> {
         if let Some(known) = self.known_kind(type_) {
             return Ok(Some(known));
@@ -258,7 +260,7 @@ impl Context {
     }
 }
 
-/// The names of the CRDs that a definition asks for, whether it can be read or not.
+/// The names of the CRDs of a definition, even of an invalid one.
 fn crd_names(definition: &Value) -> Vec<String> {
     let spec = &definition["spec"];
     let name = definition["metadata"]["name"].as_str().map(str::to_owned);
@@ -282,7 +284,7 @@ fn consuming(type_: &Arc<TypeReference>, key: &Key) -> Consuming {
     }
 }
 
-/// So many, of whom the first are named.
+/// A number of users, the first of them by name.
 fn users<'u>(first: impl Iterator<Item = &'u Consuming>, count: usize) -> Users {
     Users::new(first.take(Users::SHOWN).map(ToString::to_string), count)
 }

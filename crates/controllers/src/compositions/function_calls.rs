@@ -1,4 +1,4 @@
-//! Functions that are programs of their own: where they answer, and asking them.
+//! Calls functions over gRPC: their endpoints, certificates and connections.
 
 use super::Context;
 use crate::runtime::Key;
@@ -13,10 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long certificates are used before their Secret is read again. After a call that failed it is read at once.
+/// How long certificates are used before their Secret is read again. After a failed call it is read at once: they may have been rotated.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Calls functions, and remembers where they are.
+/// A client of functions, with the endpoints that are known.
 #[derive(Default)]
 pub(super) struct Calls {
     functions: Functions,
@@ -30,7 +30,7 @@ struct Known {
     endpoint: Endpoint,
 }
 
-/// Why a function gave no answer.
+/// Why a function could not be called.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FunctionError {
     #[error("Function {name:?} not found; apply one with spec.endpoint, or pass its endpoint to the manager")]
@@ -58,7 +58,7 @@ pub(super) enum FunctionError {
 }
 
 impl Context {
-    /// Asks a function.
+    /// Calls a function.
     pub(super) async fn call(&self, name: &str, request: &Request) -> Result<Response, FunctionError> {
         let endpoint = self.endpoint(name).await?;
         let deadline = self.settings.function_deadline;
@@ -69,7 +69,7 @@ impl Context {
         Ok(answer?)
     }
 
-    /// What a Secret holds; nothing if there is none.
+    /// The data of a Secret; nothing if it does not exist.
     pub(super) async fn secret(
         &self,
         namespace: &str,
@@ -83,7 +83,7 @@ impl Context {
         Ok(data.map(|data| data.into_iter().map(|(key, value)| (key, value.0)).collect()))
     }
 
-    /// Where a function answers: what the manager was told goes before what its object says.
+    /// The endpoint of a function: that of the manager's settings, or else that of the Function object.
     async fn endpoint(&self, name: &str) -> Result<Endpoint, FunctionError> {
         let object = self.functions.get(&Key::new("", name));
         let spec: Option<FunctionSpec> = object
@@ -149,7 +149,7 @@ impl Context {
 }
 
 impl Calls {
-    /// Where a function answers, if nothing about that has changed and it was found out lately.
+    /// The known endpoint of a function, if its address and TLS settings are the same and it is fresh.
     fn fresh(&self, name: &str, address: &str, tls: Option<&FunctionTls>) -> Option<Endpoint> {
         let known = self.known();
         let known = known.get(name)?;

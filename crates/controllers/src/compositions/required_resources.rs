@@ -1,4 +1,4 @@
-//! Whose functions look at what, besides what their composite resources are composed of.
+//! Resources that functions require besides composed resources: which composite resources a change of them requeues.
 
 use super::CompositeKey;
 use crate::runtime::Key;
@@ -6,19 +6,19 @@ use cambium_compositions_render::function::ResourceSelector;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What functions asked to see, by who asked.
+/// The selectors of required resources, by composite resource.
 #[derive(Default)]
 pub(super) struct Required(Mutex<HashMap<CompositeKey, Vec<Looked>>>);
 
 struct Looked {
     selector: ResourceSelector,
-    /// What was there; nothing until it is known, and then anything may matter.
+    /// The objects that it selected; nothing until they are read, and then every change of the kind matters.
     found: Option<BTreeSet<Key>>,
 }
 
 impl Required {
-    /// The functions of a composite resource look for this now.
-    pub(super) fn look(&self, key: &CompositeKey, selector: &ResourceSelector) {
+    /// Adds a selector, before its objects are read.
+    pub(super) fn add(&self, key: &CompositeKey, selector: &ResourceSelector) {
         let mut all = self.all();
         let looked = all.entry(key.clone()).or_default();
         match looked.iter_mut().find(|looked| looked.selector == *selector) {
@@ -30,7 +30,7 @@ impl Required {
         }
     }
 
-    /// What was there.
+    /// Sets the objects that a selector selected.
     pub(super) fn found(&self, key: &CompositeKey, selector: &ResourceSelector, found: BTreeSet<Key>) {
         let mut all = self.all();
         let mut looked = all.get_mut(key).into_iter().flatten();
@@ -39,7 +39,7 @@ impl Required {
         }
     }
 
-    /// What functions looked for this time is all that they look at now.
+    /// Removes the selectors that the last pipeline run did not use.
     pub(super) fn settle(&self, key: &CompositeKey, selectors: &[ResourceSelector]) {
         let mut all = self.all();
         if let Some(looked) = all.get_mut(key) {
@@ -50,7 +50,7 @@ impl Required {
         }
     }
 
-    /// Whose functions look at an object that has these labels now.
+    /// The composite resources that a change of this object concerns; `labels` are those that it has now.
     pub(super) fn of(
         &self,
         kind: (&str, &str),
@@ -60,7 +60,7 @@ impl Required {
         self.those(|looked| looked.is_of(kind) && looked.concerns(object, labels))
     }
 
-    /// Whose functions look at anything of a kind.
+    /// The composite resources that require resources of a kind.
     pub(super) fn of_kind(&self, kind: (&str, &str)) -> Vec<CompositeKey> {
         self.those(|looked| looked.is_of(kind))
     }
@@ -156,7 +156,7 @@ mod tests {
         ];
         for (name, more) in asks {
             let selector = selector(more);
-            required.look(&key(name), &selector);
+            required.add(&key(name), &selector);
             let found = match name {
                 "saw-it" => BTreeSet::from([Key::new("n", "a")]),
                 _ => BTreeSet::new(),
@@ -179,7 +179,7 @@ mod tests {
     fn while_it_is_not_known_what_is_there_anything_may_matter() {
         let required = Required::default();
         let selector = selector(json!({"matchLabels": {"labels": {"for": "all"}}}));
-        required.look(&key("a"), &selector);
+        required.add(&key("a"), &selector);
         let leaving = Key::new("n", "leaving");
         assert_eq!(names(required.of(KIND, &leaving, &labels(&[]))), set(&["a"]));
         required.found(&key("a"), &selector, BTreeSet::new());
@@ -194,7 +194,7 @@ mod tests {
             selector(json!({"matchName": "two"})),
         );
         for selector in [&one, &two] {
-            required.look(&key("a"), selector);
+            required.add(&key("a"), selector);
             required.found(&key("a"), selector, BTreeSet::new());
         }
         required.settle(&key("a"), std::slice::from_ref(&two));

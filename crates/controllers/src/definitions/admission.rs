@@ -1,7 +1,7 @@
-//! The gate: what is asked at admission, answered from what the manager knows.
+//! Webhooks for definitions, Applications and their revisions, answered from caches.
 //!
-//! Every replica can answer; none needs to lead. Right after a definition was applied, its revision is still being made: whoever
-//! refers to it then is not told that it does not exist, but waits a moment.
+//! Every replica answers, leader or not. Right after a definition was applied, its revisions are still being created: an Application that refers to
+//! one is not refused at once, but held until the revision arrives or a deadline passes.
 
 use super::Context;
 use crate::access::may;
@@ -29,14 +29,14 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long, and for how many at most, a publish is tried out on those who would follow.
+/// The time limit and the most Applications of a rehearsal: what a publish would do to those that follow.
 const REHEARSAL: Duration = Duration::from_secs(2);
 const REHEARSED: usize = 100;
 
-/// How long a reference may lead nowhere before it is refused, unless a definition was let through whose revisions are not made yet.
+/// How long a missing revision is waited for, unless a definition was admitted whose revisions are not created yet.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Checks definitions, applications and their revisions.
+/// The validators of definitions, Applications and their revisions.
 pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
     vec![
         Arc::new(Definitions(context.clone())),
@@ -45,7 +45,7 @@ pub(crate) fn validators(context: &Arc<Context>) -> Vec<Arc<dyn Validator>> {
     ]
 }
 
-/// Records who writes applications.
+/// The mutator that records the author of an Application.
 pub(crate) fn mutators() -> Vec<Arc<dyn Mutator>> {
     vec![Arc::new(RecordAuthor)]
 }
@@ -100,7 +100,7 @@ impl Validator for Definitions {
         )]
     }
 
-    /// Revisions in use have a finalizer.
+    /// Deletions are allowed without an answer: a finalizer keeps revisions in use.
     fn unanswered_deletions(&self) -> Unanswered {
         Unanswered::Allow
     }
@@ -148,7 +148,7 @@ impl Validator for Definitions {
 }
 
 impl Definitions {
-    /// Renders those who would follow, as many as there is time for, and tells of those who could not.
+    /// Renders the Applications that would follow, within the time limit, and warns of those that would fail.
     async fn rehearse(
         &self,
         artifact: &Artifact,
@@ -210,7 +210,7 @@ impl Validator for Revisions {
         ]
     }
 
-    /// The manager records many, and may do what is asked about.
+    /// Skips users who may impersonate anybody: the manager, which creates many ApplicationRevisions and would be asked about each.
     fn conditions(&self) -> Vec<MatchCondition> {
         let check = |resource: &str| {
             format!("authorizer.group('').resource('{resource}').check('impersonate').allowed()")
@@ -225,7 +225,7 @@ impl Validator for Revisions {
         }]
     }
 
-    /// DefinitionRevisions in use have a finalizer.
+    /// Deletions are allowed without an answer: a finalizer keeps DefinitionRevisions in use.
     fn unanswered_deletions(&self) -> Unanswered {
         Unanswered::Allow
     }
@@ -250,7 +250,7 @@ impl Validator for Revisions {
 }
 
 impl Revisions {
-    /// Whether an ApplicationRevision may be made by this user. Whoever restores a backup may.
+    /// Whether a user may create an ApplicationRevision: only one who may impersonate anybody, such as one who restores a backup.
     async fn creation(&self, request: &AdmissionRequest, revision: &Value) -> Verdict {
         let user = &request.user_info;
         for resource in ["users", "groups"] {
@@ -280,8 +280,8 @@ impl Revisions {
         ))
     }
 
-    /// Whether a DefinitionRevision may be deleted. What is left of a definition that is gone, or goes, is the garbage collector's:
-    /// it waits for its users.
+    /// Whether a DefinitionRevision may be deleted. Revisions of a deleted definition are left to the garbage collector: their finalizer waits for
+    /// their users.
     fn deletion(&self, revision: &Value) -> Verdict {
         let Ok(stored) = Stored::read(revision) else {
             return Verdict::allowed();
@@ -317,7 +317,7 @@ impl Validator for Applications {
         )]
     }
 
-    /// An application that made something has a finalizer.
+    /// Deletions are allowed without an answer: a finalizer prunes what the Application made.
     fn unanswered_deletions(&self) -> Unanswered {
         Unanswered::Allow
     }
@@ -385,13 +385,13 @@ impl Applications {
     }
 }
 
-/// Nobody can say whether it is allowed.
+/// The verdict when a check failed.
 fn lost(error: NoResult) -> Verdict {
     tracing::error!(%error, "admission failed");
     Verdict::failed(error.to_string())
 }
 
-/// What is wrong with an object.
+/// The verdict about an object that is written.
 fn verdict(refused: Vec<Refused>) -> Verdict {
     match refused.is_empty() {
         true => Verdict::allowed(),
@@ -399,7 +399,7 @@ fn verdict(refused: Vec<Refused>) -> Verdict {
     }
 }
 
-/// Why an object may not be deleted.
+/// The verdict about an object that is deleted.
 fn refusal(refused: Vec<Refused>) -> Verdict {
     match refused.is_empty() {
         true => Verdict::allowed(),

@@ -1,4 +1,4 @@
-//! Definitions: keeps one DefinitionRevision for each version, and says who uses which.
+//! Reconciles definitions: one DefinitionRevision per version, retention, and the users of each revision.
 
 use super::Context;
 use crate::cluster::Kind;
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Looks at one definition: observe, decide, act.
+/// Reconciles one definition: observe, decide, act.
 pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outcome {
     let seen = observe(&artifact, &context);
-    // What is published is tried first, which runs its template.
+    // On the threads for templates: a version that is published is evaluated first.
     let planned = {
         let (artifact, retention, now) = (
             artifact.clone(),
@@ -61,7 +61,7 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
     }
 }
 
-/// When to look again, when other templates of the namespace take its share of the threads.
+/// The requeue delay while the namespace's share of the threads is taken.
 const CROWDED: Duration = Duration::from_secs(1);
 
 fn observe(artifact: &Artifact, context: &Context) -> Seen {
@@ -113,9 +113,9 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
     let Some(definition) = &seen.definition else {
         return Ok(());
     };
-    // Before the status: whoever sees the status finds what it tells about.
+    // Before the status: a client that waits for the status finds the events that it refers to.
     for (reason, note) in &plan.events {
-        cluster.tell(definition, Severity::Normal, *reason, "Publish", note);
+        cluster.emit(definition, Severity::Normal, *reason, "Publish", note);
     }
     if let Some(status) = &plan.status {
         write_status(artifact, definition, json!(status), context).await?;
@@ -123,8 +123,8 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
     Ok(())
 }
 
-/// Writes a definition's status at the API version that the definition was written at: whoever writes at another one keeps fields
-/// alive that their owner no longer applies.
+/// Writes the status of a definition at the API version that the definition was written at: a write at another version would own fields for a field
+/// manager that no longer applies them.
 async fn write_status(
     artifact: &Artifact,
     definition: &Value,
@@ -158,7 +158,7 @@ struct Revisions<'a> {
 }
 
 impl Revisions<'_> {
-    /// Creates a revision. One that is known and was edited gets back what was published: fields that were added go, too.
+    /// Creates a DefinitionRevision, or restores one that was edited: fields that were added are removed.
     async fn publish(&self, object: &Value) -> kube::Result<()> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let Some(edited) = self.known(name) else {
@@ -182,7 +182,7 @@ impl Revisions<'_> {
         self.kind.patch(name.as_str(), patch).await
     }
 
-    /// Makes a revision wait for us before it goes.
+    /// Adds the finalizer, which keeps a revision while it is in use.
     async fn add_finalizer(&self, name: &RevisionName) -> kube::Result<()> {
         let Some(metadata) = self.known(name.as_str()).map(|record| record.metadata()) else {
             return Ok(());
@@ -193,7 +193,7 @@ impl Revisions<'_> {
         }
     }
 
-    /// Lets a revision go whose deletion was asked for.
+    /// Removes the finalizer of a deleted revision.
     async fn remove_finalizer(&self, name: &RevisionName) -> kube::Result<()> {
         match self.known(name.as_str()) {
             Some(record) => {

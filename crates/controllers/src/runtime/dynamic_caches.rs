@@ -1,4 +1,4 @@
-//! Watches of the kinds that applications are made of, started when the first application needs them.
+//! Caches of kinds that are known at run time only, each watched from its first use on.
 //!
 //! Each watch is one open request. Over HTTP/1.1, which is what kube's client speaks, that is one connection for
 //! each kind; there are as many as there are kinds in use, not as there are applications.
@@ -13,7 +13,7 @@ use super::cache::{Cache, Change, State};
 use super::mapper::Resource;
 use super::watch::{Missing, Watch, Watching};
 
-/// Told each change of each kind. See [`crate::runtime::cache::Handler`].
+/// Called with each change of each kind. See [`crate::runtime::cache::Handler`].
 pub type Handler = Arc<dyn Fn(&GroupVersionKind, Change) + Send + Sync>;
 
 /// Caches of kinds, each filled from its first use on. Dropping it ends its watches.
@@ -26,14 +26,14 @@ pub struct DynamicCaches {
 
 struct Kind {
     cache: Arc<Cache>,
-    /// Nobody, if the kind was taken for gone.
+    /// No watch, if the kind was found to be gone.
     watching: Option<Watching>,
 }
 
 /// Why a kind cannot be watched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WatchError {
-    /// The server does not have it.
+    /// The server does not serve it.
     #[error("no kind {kind:?} in {api_version:?}; is its CRD installed?")]
     Gone {
         /// The API version that does not have it.
@@ -41,20 +41,20 @@ pub enum WatchError {
         /// The kind.
         kind: String,
     },
-    /// The server does not show it. The watch goes on trying.
+    /// The server refuses to list it. The watch is retried.
     #[error("failed to watch {kind:?} in {api_version:?}: {reason}")]
     Refused {
         /// The API version of the kind.
         api_version: String,
         /// The kind.
         kind: String,
-        /// What the server said.
+        /// The answer of the server.
         reason: String,
     },
 }
 
 impl DynamicCaches {
-    /// Watches nothing yet. Of each kind, only objects with these labels will be watched.
+    /// No watches yet. Of each kind, only objects that the label selector selects will be cached.
     pub fn new(
         client: Client,
         selector: Option<String>,
@@ -68,8 +68,7 @@ impl DynamicCaches {
         }
     }
 
-    /// The cache of a kind, complete. The first who asks starts its watch, as does the first who asks after the kind
-    /// had gone.
+    /// The synced cache of a kind. The first use starts its watch, and so does the first one after the kind was gone.
     pub async fn ensure(&self, resource: &Resource) -> Result<Arc<Cache>, WatchError> {
         let cache = self.start(resource);
         let mut state = cache.state();
@@ -90,14 +89,14 @@ impl DynamicCaches {
         }
     }
 
-    /// The cache of a kind if it is complete already.
+    /// The cache of a kind, if it is synced.
     pub fn get(&self, gvk: &GroupVersionKind) -> Option<Arc<Cache>> {
         let cache = self.kinds().get(gvk)?.cache.clone();
         let synced = *cache.state().borrow() == State::Synced;
         synced.then_some(cache)
     }
 
-    /// The caches that are complete, by kind.
+    /// All synced caches, by kind.
     pub fn all(&self) -> Vec<(GroupVersionKind, Arc<Cache>)> {
         let gvks: Vec<_> = self.kinds().keys().cloned().collect();
         gvks.into_iter()
@@ -105,8 +104,7 @@ impl DynamicCaches {
             .collect()
     }
 
-    /// Takes the kinds of a group for gone, because their definition is: what a watch would find out itself, but
-    /// not at once on every server.
+    /// Ends the caches of a group whose CRD was deleted. A watch would find out itself, but not at once on every server.
     pub fn forget(&self, group: &str) {
         let mut gone = Vec::new();
         self.kinds().retain(|gvk, kind| {
@@ -159,7 +157,7 @@ impl DynamicCaches {
         }
     }
 
-    /// Forgets a kind whose objects were somewhere else: another definition serves it now, under another plural.
+    /// Ends the cache of a kind that another CRD serves now under another plural: its watch has the old path.
     fn leave_moved(&self, resource: &Resource) {
         let gvk = resource.gvk();
         let moved = |kind: &Kind| kind.cache.resource().plural != resource.api_resource.plural;

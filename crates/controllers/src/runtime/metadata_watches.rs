@@ -1,7 +1,6 @@
-//! Hears that objects change, and keeps none of them.
+//! Watches of metadata, without a cache: they tell which objects have changed.
 //!
-//! For kinds of which few objects matter to few: only metadata is sent, and nothing is stored. Whoever hears of a change reads what it
-//! needs.
+//! For kinds of which few objects matter to few reconcilers: nothing is stored, and a reconciler reads the objects that it needs.
 
 use super::mapper::Resource;
 use super::record::Key;
@@ -16,22 +15,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// All that is sent of an object.
+/// The metadata of an object, all that is sent of it.
 type Metadata = PartialObjectMeta<DynamicObject>;
 
-/// What was heard.
+/// An event of a metadata watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetadataEvent {
-    /// An object has changed, or is gone: which, and its labels now or at last.
+    /// An object was created, changed or deleted: its key, and its present or last labels.
     Changed(Key, BTreeMap<String, String>),
-    /// Changes may have been missed.
+    /// Events may have been missed between two watches.
     Missed,
 }
 
-/// Told what was heard of each kind.
+/// Called with each event of each kind.
 pub type Handler = Arc<dyn Fn(&GroupVersionKind, MetadataEvent) + Send + Sync>;
 
-/// Kinds that are listened to, each from its first use on. Dropping it ends that.
+/// Metadata watches of kinds, each from its first use on. Dropping it ends them.
 pub struct MetadataWatches {
     client: Client,
     handler: Handler,
@@ -53,12 +52,12 @@ impl Drop for Kind {
 enum State {
     Starting,
     Listening,
-    /// The server does not show the kind. It is asked again.
+    /// The server refuses the watch, which is retried.
     Refused,
 }
 
 impl MetadataWatches {
-    /// Listens to nothing yet.
+    /// No watches yet.
     pub fn new(
         client: Client,
         handler: impl Fn(&GroupVersionKind, MetadataEvent) + Send + Sync + 'static,
@@ -70,7 +69,7 @@ impl MetadataWatches {
         }
     }
 
-    /// Listens to a kind from now on: what changes after this is heard, unless the server does not allow it.
+    /// Watches a kind: changes after this returns are told, unless the server refuses the watch.
     pub async fn listen(&self, resource: &Resource) {
         let mut state = {
             let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +82,7 @@ impl MetadataWatches {
         let _ = state.wait_for(|state| *state != State::Starting).await;
     }
 
-    /// Stops listening to the kinds of a group.
+    /// Ends the watches of a group.
     pub fn forget(&self, group: &str) {
         let gone: Vec<GroupVersionKind> = {
             let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);

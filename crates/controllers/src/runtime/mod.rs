@@ -1,4 +1,4 @@
-//! What every controller stands on.
+//! The runtime of controllers: caches, watches, work queues, leader election, events.
 //!
 //! ```text
 //!   server ──watch──► Cache ──Change──► handler ──key──► Queue ──► workers: observe, decide, act

@@ -1,4 +1,4 @@
-//! A client that does not wait for ever.
+//! A client whose requests time out.
 //!
 //! kube's client has no limit on how long an answer may take, since a watch has none; a request that a broken
 //! network swallows would hold its worker for good.
@@ -11,8 +11,8 @@ use kube::Client;
 use kube::client::Body;
 use tower::service_fn;
 
-/// The same client, whose requests fail when they are not answered in time, body and all. Of a watch, only the
-/// beginning is waited for. Requests are counted.
+/// Wraps a client so that requests fail when their answer, body included, does not arrive in time. Of a watch or a log only the beginning has a
+/// timeout. Requests are counted.
 pub fn with_timeouts(client: &Client, limit: Duration, metrics: &Metrics) -> Client {
     let (inner, metrics) = (client.clone(), metrics.clone());
     let service = service_fn(move |request: http::Request<Body>| {

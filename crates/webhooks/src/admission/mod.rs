@@ -1,4 +1,4 @@
-//! Admission: what a validator or a mutator is asked, and what it answers.
+//! Admission webhooks: validators and mutators.
 //!
 //! A validator is a value behind [`Validator`], a mutator one behind [`Mutator`]. Each names its path and what it wants to see; the rest (decoding,
 //! echoing the `uid`, time-outs, panics, registration) is done here, once, for all of them.

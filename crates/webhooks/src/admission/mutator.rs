@@ -1,4 +1,4 @@
-//! The seam for those who change objects on their way in.
+//! The `Mutator` trait, and how mutators are called.
 
 use std::sync::Arc;
 use std::time::Duration;

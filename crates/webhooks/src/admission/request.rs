@@ -1,4 +1,4 @@
-//! What the API server says about a write.
+//! The request of an `AdmissionReview`.
 
 use serde::Deserialize;
 use serde_json::Value;

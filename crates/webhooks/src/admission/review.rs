@@ -1,4 +1,4 @@
-//! `AdmissionReview`: in and out, v1 and v1beta1, which have the same shape.
+//! Decodes and encodes `AdmissionReview` v1 and v1beta1, which have the same shape.
 
 use k8s_openapi::ByteString;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The seam: who decides, and how they are asked.
+//! The `Validator` trait, and how validators are called.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! An authority: made, read, and at work.
+//! A certificate authority: created, read from the Secret, and signing.
 
 use std::time::Duration;
 

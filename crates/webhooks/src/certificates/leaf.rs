@@ -1,4 +1,4 @@
-//! The certificate that a replica shows, and the place where it is swapped.
+//! The serving certificate of a replica, and the resolver in which it is swapped at run time.
 
 use std::sync::Arc;
 

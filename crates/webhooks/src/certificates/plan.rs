@@ -1,4 +1,4 @@
-//! The rules of rotation.
+//! The plan of certificate rotation, as a pure function.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::facts::{Facts, Fingerprint, Lifetimes, later};
 use super::leaf::LeafFacts;
 
-/// All that is known when it is decided.
+/// Everything that the plan depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     /// The Secret.
@@ -130,7 +130,7 @@ pub enum LeafStep {
     },
 }
 
-/// Decides.
+/// Plans one step of the rotation.
 pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan {
     let only = |secret| Plan {
         secret,
@@ -192,7 +192,8 @@ fn replace(why: String, readable: &[Facts], now: Timestamp) -> SecretStep {
     }
 }
 
-/// Where a rotation goes on.
+/// The next step of a rotation: add the next authority, wait until every caBundle has it, wait until API servers have seen that, promote it, and
+/// forget the last one when it expires.
 fn rotate(
     observed: &Observed,
     authorities: &AuthorityFacts,
@@ -235,7 +236,7 @@ fn rotate(
 fn leaf(observed: &Observed, current: &Facts, lifetimes: &Lifetimes, now: Timestamp) -> LeafStep {
     let everywhere = observed.bundles.iter().all(|bundle| bundle.contains(&current.id));
     match &observed.leaf {
-        // An authority that came without warning: bundles first.
+        // An authority that replaced a damaged one: first every caBundle, then the serving certificate.
         Some(leaf) if now < leaf.renewal() && (leaf.by == current.id || !everywhere) => LeafStep::Keep,
         _ => LeafStep::Sign {
             until: later(now, lifetimes.leaf).min(current.until),

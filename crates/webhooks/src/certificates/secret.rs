@@ -1,4 +1,4 @@
-//! The Secret that replicas share.
+//! The Secret with the certificate authorities, shared by all replicas.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The writes.
+//! Writes the Secret, CRDs and webhook configurations.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
@@ -11,7 +11,7 @@ use crate::names;
 use crate::registration::{Target, Write};
 
 impl Reconciler {
-    /// Carries out a step in the Secret. That somebody else was faster is no error: it is looked at again.
+    /// Carries out a step in the Secret. A conflict is no error: everything is observed again.
     pub(super) async fn write_secret(
         &self,
         seen: &Seen,
@@ -101,7 +101,7 @@ pub(super) fn existing<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     }
 }
 
-/// `None` if somebody else made it first. That there is no place to make it in is an error.
+/// `None` if another client has created it first. That its namespace is missing is an error.
 fn made<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     match result {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
@@ -109,7 +109,7 @@ fn made<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     }
 }
 
-/// `None` if somebody else changed or removed it first.
+/// `None` if another client has changed or deleted it first.
 fn replaced<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     made(existing(result)).map(Option::flatten)
 }

@@ -1,19 +1,19 @@
-//! Not in a hurry.
+//! Back-off of the webhook reconciler.
 
 use futures::stream::{Stream, StreamExt as _};
 use std::time::Duration;
 
-/// How long to rest before looking again. Longer when it does not help, or when somebody else undoes what we do.
+/// The pause between two reconciles. It grows after failures, and while another client undoes the writes.
 pub(super) struct Backoff {
     pub(super) pause: Duration,
 }
 
-/// Why there was something to write.
+/// Why something was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// We want something else than before.
+    /// The validators want other rules than before.
     OwnChange,
-    /// What we want is the same: time, or somebody else.
+    /// The rules are the same: a certificate was due, or another client has changed an object.
     Drift,
 }
 
@@ -29,8 +29,8 @@ impl Backoff {
     const SHORTEST: Duration = Duration::from_millis(20);
     const LONGEST: Duration = Duration::from_secs(60);
 
-    /// Every write is heard of again, and found to be right: two who undo each other's grow slower, one who is alone does not. Nor does
-    /// one who changes their mind.
+    /// Every own write causes one more reconcile, which writes nothing. Two clients that undo each other's writes both back off; one that is alone,
+    /// or whose rules change, does not.
     pub(super) fn settled(&mut self, steps: usize, cause: Cause) {
         match (steps, cause) {
             (0, _) => self.pause = (self.pause / 4).max(Self::SHORTEST),
@@ -47,7 +47,7 @@ impl Backoff {
         self.slower();
     }
 
-    /// Rests, until there is news that cannot wait; whether there was. What comes at once is taken together.
+    /// Waits for the pause, or for an event that cannot wait; whether there was one. Events at the same time cause one reconcile.
     pub(super) async fn rest(&self, mut news: impl Stream<Item = ()> + Unpin) -> bool {
         tokio::time::sleep(Self::SHORTEST).await;
         tokio::select! {

@@ -1,8 +1,9 @@
-//! Keeps the Secret, the bundles and the leaf as they should be: observe, decide, act.
+//! Reconciles the Secret with the certificate authorities, the caBundles that trust them, and this replica's serving certificate: observe, decide,
+//! act.
 //!
-//! Every replica does this, without a leader. What they write is the same, and no write overtakes another: the objects that carry a bundle are
-//! read *before* the Secret, and are written only if they are still what was read. So whoever writes a bundle knows a Secret that is at least as new as
-//! the one that the bundle was written from, and a certificate that was published is not taken back by somebody who had not heard of it.
+//! Every replica reconciles, without a leader. They write the same, and no write overtakes another: objects with a caBundle are read *before* the
+//! Secret, and are written at the resource version that was read. So a caBundle is always written from a Secret that is at least as new as the one
+//! that the caBundle before it was written from, and no replica takes a published authority back because it has not seen it yet.
 
 mod act;
 mod backoff;
@@ -32,34 +33,34 @@ use crate::registration::{self, Registration, Target, Webhook, Write};
 /// Time, given.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Why the certificates or the registration could not be kept.
+/// Why certificates or registration could not be reconciled.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
-    /// The API server said no, or nothing.
+    /// A request to the API server failed.
     #[error("{what} {name}: {source}")]
     Api {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// With which object.
+        /// The object.
         name: String,
-        /// What came back.
+        /// The error.
         #[source]
         source: Box<kube::Error>,
     },
-    /// The Secret must not be used.
+    /// The Secret cannot be used.
     #[error("use the Secret {namespace}/{name}: {why}")]
     Refused {
         /// Its namespace.
         namespace: String,
         /// Its name.
         name: String,
-        /// In words, with what to do.
+        /// Why, and what to do.
         why: String,
     },
-    /// A certificate could not be made.
+    /// A certificate could not be issued.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// Others change the same objects as fast as we do.
+    /// Another client modifies the same objects as fast as they are reconciled.
     #[error("converge: another client keeps modifying our webhook configuration")]
     Restless,
 }
@@ -74,7 +75,7 @@ impl ReconcileError {
         }
     }
 
-    /// Whether trying again may help without anybody's doing.
+    /// Whether a retry may succeed without a change by an administrator.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Api { source, .. } => match &**source {
@@ -87,27 +88,27 @@ impl ReconcileError {
     }
 }
 
-/// How far to go.
+/// What to reconcile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// The Secret and the leaf: what a server needs before it can be named to anybody.
+    /// The Secret and the serving certificate: what a server needs before it is registered.
     Certificates,
-    /// And the registration.
+    /// The registration, too.
     Everything,
 }
 
-/// How it ended.
+/// The result of a reconcile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rest {
-    /// When time alone will make a difference.
+    /// When the next certificate has to be renewed, or an authority changes.
     pub(crate) look_again: Timestamp,
-    /// Steps that it took to get here.
+    /// Steps that it took.
     pub(crate) steps: usize,
-    /// CRDs that are not served yet.
+    /// CRDs that are not established yet.
     pub(crate) unserved: Vec<String>,
 }
 
-/// Everything that is kept, and what for.
+/// The reconciler of certificates and registration.
 pub(crate) struct Reconciler {
     pub(crate) client: Client,
     pub(crate) namespace: String,
@@ -124,7 +125,7 @@ pub(crate) struct Reconciler {
     pub(crate) published: Mutex<Option<Timestamp>>,
 }
 
-/// What was seen, in the order in which it was looked at.
+/// What was observed, in the order of the reads.
 struct Seen {
     registration: Registration,
     looks: Vec<Look>,
@@ -132,7 +133,7 @@ struct Seen {
     stored: Stored,
 }
 
-/// What was seen of one object.
+/// One observed object.
 struct Look {
     target: Target,
     /// The object as JSON: as a tree it takes ten times the memory, and there are many.
@@ -143,14 +144,14 @@ struct Look {
     unserved: bool,
 }
 
-/// How many objects are written at a time.
+/// How many objects are written concurrently.
 const AT_ONCE: usize = 2;
 
 /// More steps than any rotation has.
 const STEPS: usize = 20;
 
 impl Reconciler {
-    /// One step after another, until there is none to take.
+    /// Takes steps until there is none to take.
     pub(crate) async fn settle(&self, extent: Extent) -> Result<Rest, ReconcileError> {
         for steps in 0..STEPS {
             if let Some(rest) = self.step(extent).await? {
@@ -160,10 +161,10 @@ impl Reconciler {
         Err(ReconcileError::Restless)
     }
 
-    /// Observe, decide, act. `None` if there may be more to do.
+    /// Observes, decides, acts. `None` if there may be more to do.
     async fn step(&self, extent: Extent) -> Result<Option<Rest>, ReconcileError> {
         let seen = self.observe().await?;
-        // After looking, so that what is recorded as seen by now has been there by now.
+        // After the reads: an authority that is recorded as published at this time was in every caBundle by then.
         let now = (self.clock)();
         let plan = self.decide(&seen, now);
         if plan.secret != SecretStep::Keep {
@@ -236,7 +237,7 @@ impl Reconciler {
         plan(&observed, &self.lifetimes, now)
     }
 
-    /// Writes what differs. How many objects that were. One that cannot be written does not keep the others from it.
+    /// Writes the objects that differ; how many. An object that cannot be written does not keep the others from it.
     async fn register(&self, seen: &Seen, plan: &Plan) -> Result<usize, ReconcileError> {
         let certificates = seen.stored.certificates();
         let pem = |id: &Fingerprint| {
@@ -268,7 +269,7 @@ impl Reconciler {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Keeps everything until it is dropped: at every change, and when it is time.
+    /// Reconciles at every change, and when certificates have to be renewed, until it is dropped.
     pub(crate) async fn run(&self, mut look_again: Timestamp) {
         let mut backoff = Backoff::default();
         let mut rules = self.rules_changed();
@@ -305,7 +306,7 @@ fn read(target: &Target, text: &str) -> Result<Value, ReconcileError> {
         .map_err(ReconcileError::api("read", target.name()))
 }
 
-/// What validators want to be asked about. One that wants nothing has no webhook.
+/// The webhooks of validators. One without rules has no webhook.
 fn webhooks(validators: &[Arc<dyn Validator>]) -> Vec<Webhook> {
     let wanted = validators.iter().flat_map(|validator| {
         let rules = validator.knows_rules().then(|| validator.rules());
@@ -319,7 +320,7 @@ fn webhooks(validators: &[Arc<dyn Validator>]) -> Vec<Webhook> {
     wanted.filter(asks).collect()
 }
 
-/// What mutators are asked about.
+/// The webhooks of mutators.
 fn mutating(mutators: &[Arc<dyn Mutator>]) -> Vec<Webhook> {
     let wanted = mutators
         .iter()
@@ -327,8 +328,8 @@ fn mutating(mutators: &[Arc<dyn Mutator>]) -> Vec<Webhook> {
     wanted.collect()
 }
 
-/// Clocks are set, machines sleep: look at least so often.
+/// The longest time between two reconciles: clocks are set, and machines sleep.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Time that has come already is no reason to hurry.
+/// The shortest time between two reconciles that time alone asks for.
 const SHORTEST: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What has happened to what we keep.
+//! Watches the objects that the webhook reconciler keeps, and emits its events.
 
 use futures::stream::{BoxStream, SelectAll, Stream, StreamExt, select_all, unfold};
 use k8s_openapi::api::admissionregistration::v1::{
@@ -17,7 +17,7 @@ use crate::certificates::SecretStep;
 use crate::names;
 
 impl Reconciler {
-    /// Wakes the reconciler whenever something that it keeps has changed. Only metadata is sent: what changed is read when it matters.
+    /// Requeues the reconciler when an object that it keeps has changed. Only metadata is watched: the objects are read by the reconcile.
     pub(crate) async fn watch(&self) {
         let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
         let kept = format!("{}={}", names::KEPT_BY, self.registration.configuration);
@@ -36,14 +36,14 @@ impl Reconciler {
         }
     }
 
-    /// Tells whenever a validator wants to be asked about something else.
+    /// Notified when the rules of a validator change.
     pub(super) fn rules_changed(&self) -> SelectAll<BoxStream<'static, ()>> {
         let rules = self.admission.validators.iter();
         let rules = rules.filter_map(|one| one.rules_changed());
         select_all(rules.map(|rules| told(rules).boxed()))
     }
 
-    /// Says what was done, to the log and to whoever looks at the Secret.
+    /// Logs a step, and emits an event for the Secret.
     pub(super) async fn tell(&self, secret: &Secret, step: &SecretStep) {
         let (type_, reason, note) = match step {
             SecretStep::Create => (
@@ -99,7 +99,7 @@ impl Reconciler {
     }
 }
 
-/// Something for every change. A watch that breaks is begun again, and that counts as a change.
+/// An item for every change. A watch that fails is started again, and that counts as a change.
 fn changes_of<K>(api: Api<PartialObjectMeta<K>>, config: watcher::Config) -> impl Stream<Item = ()> + Send
 where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + Send + Sync + 'static,
@@ -111,7 +111,7 @@ where
     })
 }
 
-/// An item for each time that a validator wants something else.
+/// An item for each change of a validator's rules.
 fn told(rules: Receiver<()>) -> impl Stream<Item = ()> {
     unfold(rules, |mut rules| async move {
         Some((rules.changed().await.ok()?, rules))

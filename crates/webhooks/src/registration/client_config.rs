@@ -1,4 +1,4 @@
-//! How the API server reaches us.
+//! The client configuration of webhooks: the Service or URL at which an API server calls them.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{

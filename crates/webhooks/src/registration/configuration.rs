@@ -1,4 +1,4 @@
-//! The `ValidatingWebhookConfiguration` and the `MutatingWebhookConfiguration`, over what is there.
+//! Lays the wanted webhooks over an existing `ValidatingWebhookConfiguration` or `MutatingWebhookConfiguration`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A CRD of ours, over what is there.
+//! Lays a CRD of Cambium over the existing one.
 
 use std::collections::BTreeSet;
 

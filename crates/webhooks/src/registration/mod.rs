@@ -1,4 +1,4 @@
-//! Telling the API server where we are: CRDs that name us as their converter, a `ValidatingWebhookConfiguration` and a
+//! Registers the webhooks with the API server: CRDs with a conversion webhook, a `ValidatingWebhookConfiguration` and a
 //! `MutatingWebhookConfiguration`.
 //!
 //! What we want is laid over what is there, field by field, and written only if that changes something ([`plan`]). What others wrote beside

@@ -172,7 +172,7 @@ impl Reconciler<'_> {
     ) -> kube::Result<Outcome> {
         let concluded = conclude(observed, &report, plan, happened, self.context.cluster.now());
         let failed = concluded.retry;
-        self.tell_news(report.notes);
+        self.emit_news(report.notes);
         let finished = self.finish(concluded).await?;
         // Patches and functions may read everything that was just written to the composite resource, so it is composed again until nothing changes. Each
         // requeue waits longer: a composition that never settles does not spin.
@@ -191,7 +191,7 @@ impl Reconciler<'_> {
         };
         if let Err(error) = recorded {
             let facts = concluded.notes.into_iter().filter(|note| !note.warning);
-            facts.for_each(|note| self.tell(note));
+            facts.for_each(|note| self.emit(note));
             return self.report_not_updated(error).await;
         }
         let (mut status, mut finished) = (concluded.status, true);
@@ -210,7 +210,7 @@ impl Reconciler<'_> {
             }
         }
         for note in concluded.notes {
-            self.tell(note);
+            self.emit(note);
         }
         match self.write_status(&status).await {
             Ok(()) => Ok(finished),

@@ -1,4 +1,4 @@
-//! Connection details: what Secrets hold, and the one that a composite resource writes.
+//! Connection secrets: reads those of composed resources, and writes that of the composite resource.
 
 use super::Reconciler;
 use crate::write::is_verdict;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub(in crate::compositions) const CONNECTION: &str = "connection.crossplane.io/v1alpha1";
 
 impl Reconciler<'_> {
-    /// Reads the connection secrets of what was made, if the templates read from any.
+    /// Reads the connection secrets of composed resources, if a template takes connection details from one.
     pub(super) async fn read_secrets(
         &self,
         happened: &mut Happened,
@@ -35,7 +35,7 @@ impl Reconciler<'_> {
         Ok(())
     }
 
-    /// Composed resources, each with what its connection secret holds.
+    /// Adds the data of their connection secrets to composed resources.
     pub(super) async fn with_secrets(
         &self,
         known: BTreeMap<String, Value>,
@@ -48,7 +48,7 @@ impl Reconciler<'_> {
         Ok(with)
     }
 
-    /// What the composite resource's own connection secret holds.
+    /// The data of the connection secret of the composite resource.
     pub(super) async fn connection_details(&self) -> kube::Result<ConnectionDetails> {
         let layout = self.defined.definition.layout();
         match layout.connection_secret_ref(&self.composite) {
@@ -64,8 +64,8 @@ impl Reconciler<'_> {
         self.composite["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// What a connection secret holds that one of these controls. Whoever writes a composite resource may have it name any Secret of the cluster:
-    /// nobody gets to see one by that.
+    /// The data of a Secret that one of these UIDs controls. A user who may write composite resources could name any Secret of the cluster: one with
+    /// another controller is not read.
     async fn details(
         &self,
         namespace: &str,
@@ -89,14 +89,14 @@ impl Reconciler<'_> {
                     &self.key,
                     &[Note::warning(reason::PUBLISH_CONNECTION, why.as_str())],
                 )
-                .then(|| self.tell(Note::warning(reason::PUBLISH_CONNECTION, why)));
+                .then(|| self.emit(Note::warning(reason::PUBLISH_CONNECTION, why)));
             return Ok(ConnectionDetails::new());
         }
         let data = secret.data.unwrap_or_default().into_iter();
         Ok(data.map(|(key, value)| (key, value.0)).collect())
     }
 
-    /// What the connection secret of a composed resource holds. One that names no namespace means its own.
+    /// The data of the connection secret of a composed resource, in the namespace of the resource unless the reference names another.
     async fn secret_of(&self, object: &Value) -> kube::Result<ConnectionDetails> {
         let reference = &object["spec"]["writeConnectionSecretToRef"];
         let own = object["metadata"]["namespace"].as_str();
@@ -157,27 +157,27 @@ impl Reconciler<'_> {
         Ok(Published::Anew)
     }
 
-    /// Tells why connection details are not published.
+    /// Emits an event about connection details that are not published.
     fn unpublished(&self, why: &str) -> Published {
         let why = format!("cannot publish connection details: cannot apply connection secret: {why}");
         if self.is_news(&why) {
-            self.tell(Note::warning(reason::PUBLISH_CONNECTION, why.as_str()));
+            self.emit(Note::warning(reason::PUBLISH_CONNECTION, why.as_str()));
         }
         Published::Refused(why)
     }
 }
 
-/// What became of connection details.
+/// The result of publishing connection details.
 pub(super) enum Published {
-    /// Nothing is published, or nothing new.
+    /// Unchanged, or none.
     AsBefore,
-    /// They were written.
+    /// Written.
     Anew,
-    /// Why they were not.
+    /// Not written, for this reason.
     Refused(String),
 }
 
-/// Why a Secret is not to be written by who has this UID, if it is not.
+/// Why an owner with this UID may not write a Secret, if it may not: another controller has it, or it is no connection secret.
 pub(in crate::compositions) fn not_ours(live: &Secret, uid: &str) -> Option<String> {
     let mut owners = live.metadata.owner_references.iter().flatten();
     let controller = owners.find(|owner| owner.controller == Some(true));

@@ -138,7 +138,7 @@ impl Reconciler<'_> {
     /// Selects a composition, and a revision of it; or how the reconcile ends without one.
     async fn select(&mut self) -> kube::Result<Result<Selection, Outcome>> {
         let wish = Wish::of(&self.defined.definition, &self.composite);
-        let fetched = match self.context.state.look(&self.key, &wish) {
+        let fetched = match self.context.state.select(&self.key, &wish) {
             Found::Content(fetched) => fetched,
             Found::Publishing(_) if self.context.state.composites.failures(&self.key) < PUBLISHED => {
                 return Ok(Err(Outcome::Retry));
@@ -165,7 +165,7 @@ impl Reconciler<'_> {
         let note = Note::warning(reason::SELECT_COMPOSITION, message.as_str());
         self.refuse(note, None).await?;
         // A change requeues only the composite resources that are indexed as waiting for it: one that came before this was indexed requeues nobody.
-        Ok(match self.context.state.look(&self.key, wish) {
+        Ok(match self.context.state.select(&self.key, wish) {
             Found::Publishing(still) | Found::Refused(still) if still.to_string() == message => Outcome::Done,
             _ => Outcome::Again,
         })

@@ -251,7 +251,7 @@ impl Reconciler<'_> {
         }
         let resource = resolved.map_err(|error| error.to_string())?;
         // Watched before it is read: a change between the two requeues the composite resource.
-        self.context.state.required.look(&self.key, selector);
+        self.context.state.required.add(&self.key, selector);
         self.context.required.listen(&resource).await;
         let cluster = &self.context.cluster;
         let namespace = selector.namespace.as_deref().unwrap_or_default();

@@ -5,7 +5,7 @@ use super::{Reconciler, Selection};
 use crate::compositions::function_calls::FunctionError;
 use crate::kinds::PASSING;
 use crate::runtime::Outcome;
-use cambium_compositions::composite::{Called, Object, associate, failed_status, plan, selection};
+use cambium_compositions::composite::{Called, Object, associate, failed_status, plan, plan_selection};
 use cambium_compositions::pipeline::{self, Done, Failed, Next, Step};
 use cambium_compositions_render::ObservedResource;
 use cambium_compositions_render::function::{CredentialData, Credentials, Request, Response};
@@ -147,16 +147,16 @@ impl Reconciler<'_> {
     /// Reports why the pipeline failed. Composed resources are unchanged.
     async fn report_failed(&mut self, selected: Selection, failed: Failed) -> kube::Result<Outcome> {
         let observation = self.observe_selection(selected);
-        let plan = selection(&observation.observed(&|_, _| None));
+        let plan = plan_selection(&observation.observed(&|_, _| None));
         self.act(&plan, &observation).await?;
         if let Some(note) = plan.moved_note() {
-            self.tell(note);
+            self.emit(note);
         }
         let definition = &self.defined.definition;
         let (status, note) = failed_status(definition, &self.composite, &failed, self.context.cluster.now());
-        self.tell_news(failed.notes);
+        self.emit_news(failed.notes);
         if let Some(note) = note {
-            self.tell(note);
+            self.emit(note);
         }
         self.write_status(&status).await?;
         Ok(Outcome::Retry)

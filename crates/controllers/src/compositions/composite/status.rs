@@ -7,7 +7,7 @@ use crate::runtime::{Key, Outcome};
 use crate::write::{is_conflict, is_refusal, is_verdict};
 use cambium_api::names::reason;
 use cambium_compositions::Fetched;
-use cambium_compositions::composite::{Note, hold, refused_status, too_expensive_status};
+use cambium_compositions::composite::{Note, refused_status, selection_patch, too_expensive_status};
 use serde_json::Value;
 
 impl Reconciler<'_> {
@@ -21,14 +21,14 @@ impl Reconciler<'_> {
         let now = self.context.cluster.now();
         let status = too_expensive_status(&self.defined.definition, &self.composite, &text, now);
         if self.is_news(&text) {
-            self.tell(Note::warning(reason::TEMPLATE_TOO_EXPENSIVE, text));
+            self.emit(Note::warning(reason::TEMPLATE_TOO_EXPENSIVE, text));
         }
         self.write_status(&status).await
     }
 
     /// Reports why nothing can be composed. Composed resources are unchanged.
     pub(super) async fn refuse(&mut self, note: Note, fetched: Option<&Fetched>) -> kube::Result<Outcome> {
-        if let Some(patch) = hold(self.defined.definition.layout(), &self.composite, fetched) {
+        if let Some(patch) = selection_patch(self.defined.definition.layout(), &self.composite, fetched) {
             self.write(patch.clone()).await?;
         }
         let status = refused_status(
@@ -38,7 +38,7 @@ impl Reconciler<'_> {
             self.context.cluster.now(),
         );
         if self.is_news(&note.text) {
-            self.tell(note);
+            self.emit(note);
         }
         self.write_status(&status).await?;
         Ok(Outcome::Done)
@@ -78,7 +78,7 @@ impl Reconciler<'_> {
     /// Sets Synced to False with this message.
     async fn report_refused(&mut self, why: &str) -> kube::Result<()> {
         if self.is_news(why) {
-            self.tell(Note::warning(reason::COMPOSE_RESOURCES, why));
+            self.emit(Note::warning(reason::COMPOSE_RESOURCES, why));
         }
         let status = refused_status(
             &self.defined.definition,
@@ -97,21 +97,21 @@ impl Reconciler<'_> {
     }
 
     /// Emits the results of functions as events, unless they are the same as those of the last reconcile.
-    pub(super) fn tell_news(&self, notes: Vec<Note>) {
+    pub(super) fn emit_news(&self, notes: Vec<Note>) {
         if self.context.state.emitted.is_news(&self.key, &notes) {
-            notes.into_iter().for_each(|note| self.tell(note));
+            notes.into_iter().for_each(|note| self.emit(note));
         }
     }
 
     /// Emits an event for the composite resource, and for its claim if the note is for that, too.
-    pub(super) fn tell(&self, note: Note) {
+    pub(super) fn emit(&self, note: Note) {
         let record = |object: &Value, text: String| {
             let severity = match note.warning {
                 true => Severity::Warning,
                 false => Severity::Normal,
             };
             let cluster = &self.context.cluster;
-            cluster.tell(object, severity, note.reason.clone(), "Compose", text);
+            cluster.emit(object, severity, note.reason.clone(), "Compose", text);
         };
         record(&self.composite, note.text);
         if let Some((claim, text)) = self.claim().zip(note.claim) {

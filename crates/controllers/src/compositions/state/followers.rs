@@ -1,4 +1,4 @@
-//! Who follows what is published, and when.
+//! Requeues composite resources that follow a published revision, within the rate limit.
 
 use super::{CompositeKey, State};
 use cambium_api::crossplane::TypeReference;
@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use tokio::time::Instant;
 
 impl State {
-    /// Wakes the composite resources that would get another revision, each in its turn.
+    /// Requeues the composite resources that would get another revision now.
     pub(super) fn requeue_concerned(&self, composition: &str, types: &BTreeSet<TypeReference>) {
         if !self.is_ready() {
             return;
@@ -20,7 +20,7 @@ impl State {
         self.requeue_rate_limited(concerned);
     }
 
-    /// Whether a manager that starts finds that a composite resource did not have its turn.
+    /// Whether a composite resource has not moved yet when a manager starts: it was waiting for its turn when the last one stopped.
     pub(super) fn is_behind(&self, key: &CompositeKey) -> bool {
         if self.rate_limit.is_none() || self.is_ready() {
             return false;
@@ -29,8 +29,8 @@ impl State {
         self.consumers().is_concerned(&catalogue, self.fetcher(), key)
     }
 
-    /// Wakes composite resources as fast as their kinds may move. Those that have no revision yet do not move, and do not wait; nor does
-    /// whoever is woken by something else.
+    /// Requeues composite resources within the rate limit of their kinds. Those without a revision are requeued at once, since they do not move; so
+    /// are those that another change requeues.
     pub(super) fn requeue_rate_limited(&self, keys: impl IntoIterator<Item = CompositeKey>) {
         let Some(rate_limit) = &self.rate_limit else {
             return self.composites.add_all(keys);

@@ -55,7 +55,7 @@ impl Reconciler<'_> {
         if !self.unseen(others, &kinds).await?.is_empty() {
             return Ok(Outcome::Retry);
         }
-        // At the resource version that was judged: a change since then, of the deletion policy for instance, is a conflict.
+        // Last: without the finalizer the Application is gone, and nothing would prune what is left. At the resource version that was judged: a change since then, of the deletion policy for instance, is a conflict.
         self.applications()
             .remove_finalizers(&self.metadata, &ours)
             .await?;
@@ -140,7 +140,7 @@ impl Reconciler<'_> {
             let note = ready(&told);
             let note = note.as_ref().and_then(Value::as_str).unwrap_or_default();
             let cluster = &self.context.cluster;
-            cluster.tell(&self.application, Severity::Warning, reason, "Delete", note);
+            cluster.emit(&self.application, Severity::Warning, reason, "Delete", note);
         }
         self.patch_status(told).await?;
         Ok(Outcome::Retry)

@@ -37,7 +37,7 @@ impl Reconciler<'_> {
         let warnings = warnings.map(|(reason, note)| (Severity::Warning, reason, note));
         for (severity, reason, note) in normal.chain(warnings) {
             let cluster = &self.context.cluster;
-            cluster.tell(&self.application, severity, reason, "Reconcile", note);
+            cluster.emit(&self.application, severity, reason, "Reconcile", note);
         }
         Ok(after)
     }
