@@ -18,10 +18,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What `/metrics` is served as.
+/// The content type of `/metrics`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Everything that is counted. Clones count together.
+/// The metrics of a manager. Clones count together.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
@@ -92,7 +92,7 @@ struct Move {
 /// How a reconcile ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// There is nothing left to do.
+    /// Nothing is left to do.
     Success,
     /// It is tried again, later and later.
     Error,
@@ -192,7 +192,7 @@ impl Metrics {
         text
     }
 
-    /// What one queue and its reconciler count, under the reconciler's name.
+    /// The metrics of one work queue and its reconciler, under the name of the reconciler.
     pub fn queue(&self, controller: &'static str) -> QueueMetrics {
         let (inner, name) = (&self.0, Queue { name: controller });
         let who = Controller { controller };
@@ -251,7 +251,7 @@ impl Metrics {
     }
 }
 
-/// What one queue and its reconciler count.
+/// The metrics of one work queue and its reconciler.
 #[derive(Clone)]
 pub struct QueueMetrics {
     controller: &'static str,

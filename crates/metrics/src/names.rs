@@ -105,7 +105,7 @@ pub const METRICS: [(&str, &str, &str, &str); 16] = [
     ),
 ];
 
-/// What a metric means.
+/// The help text of a metric.
 pub(crate) fn help(name: &str) -> &'static str {
     let known = METRICS.iter().find(|(known, ..)| *known == name);
     known.map_or("", |(.., help)| help)

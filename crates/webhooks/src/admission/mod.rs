@@ -18,7 +18,7 @@ pub(crate) use review::{answer, decode, mutated};
 pub(crate) use validator::ask;
 pub use validator::{Unanswered, Validator, Verdict};
 
-/// Everybody who is asked at admission.
+/// All validators and mutators.
 #[derive(Clone, Default)]
 pub struct Admission {
     /// They change objects, before anybody validates them.

@@ -8,7 +8,7 @@ use super::{AdmissionRequest, Mutation, Verdict};
 
 const GROUP: &str = "admission.k8s.io/";
 
-/// Why a body cannot be answered: there is no question in it.
+/// Why a body is not an `AdmissionReview` with a request.
 #[derive(Debug, thiserror::Error)]
 #[error("the body is not an AdmissionReview: {0}")]
 pub struct NotAReview(String);

@@ -113,7 +113,7 @@ pub(crate) struct Reconciler {
     pub(crate) client: Client,
     pub(crate) namespace: String,
     pub(crate) secret: String,
-    /// What is registered, but for the validating webhooks, which are those that the validators want at the time.
+    /// The registration without validating webhooks: the rules of validators change.
     pub(crate) registration: Registration,
     pub(crate) admission: Admission,
     pub(crate) names: Vec<String>,

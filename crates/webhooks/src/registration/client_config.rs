@@ -21,7 +21,7 @@ pub enum Reach {
     Url(String),
 }
 
-/// Why nobody can reach us there.
+/// Why the URL cannot be a client configuration.
 #[derive(Debug, thiserror::Error)]
 #[error("{url:?} is not an https base URL such as https://127.0.0.1:9443")]
 pub struct ReachError {

@@ -42,12 +42,12 @@ pub struct Registration {
     pub namespace_selector: Option<LabelSelector>,
 }
 
-/// Whom a webhook configuration asks.
+/// The kind of a webhook configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
-    /// Those who refuse objects.
+    /// `ValidatingWebhookConfiguration`.
     Validators,
-    /// Those who change objects.
+    /// `MutatingWebhookConfiguration`.
     Mutators,
 }
 
@@ -66,7 +66,7 @@ impl Asks {
         }
     }
 
-    /// What the paths of its webhooks begin with.
+    /// The path prefix of its webhooks.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Validators => "/admit/",
@@ -82,11 +82,11 @@ pub struct Webhook {
     pub name: String,
     /// The last part of its URL.
     pub path: String,
-    /// What it is asked about. Nothing: as it is registered, if it is.
+    /// Its rules. Nothing: as they are registered, if they are.
     pub rules: Option<Vec<RuleWithOperations>>,
-    /// What must hold for it to be asked.
+    /// Its match conditions.
     pub conditions: Vec<MatchCondition>,
-    /// What becomes of a write while nobody answers.
+    /// Its failure policy.
     pub unanswered: Unanswered,
 }
 
