@@ -251,7 +251,7 @@ impl<'a> Kind<'a> {
             .await
     }
 
-    /// Adds missing finalizers to the object that was judged.
+    /// Adds missing finalizers to the object that was judged; a conflict if that is gone.
     pub(crate) async fn add_finalizers(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
         let mut held = judged.finalizers.clone().unwrap_or_default();
         let before = held.len();
@@ -260,12 +260,19 @@ impl<'a> Kind<'a> {
                 held.push((*name).to_owned());
             }
         }
-        match held.len() == before {
-            true => Ok(()),
-            false => {
-                self.change(judged, json!({"metadata": {"finalizers": held}}))
-                    .await
+        if held.len() == before {
+            return Ok(());
+        }
+        let name = judged.name.as_deref().unwrap_or_default();
+        let patch = json!({"metadata": {
+            "finalizers": held, "resourceVersion": judged.resource_version, "uid": judged.uid,
+        }});
+        match self.api.patch(name, &self.params, &Patch::Merge(patch)).await {
+            // Even if the cache says so, too: what the caller is about to create would never be pruned.
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                Err(conflict(format!("{name} is gone")))
             }
+            written => self.written(name, written),
         }
     }
 
