@@ -144,7 +144,7 @@ fn a_revision_may_be_renumbered_and_restored_and_nothing_else() {
     let [Refused::RevisionContent(why)] = &check_revision(&intact, &edited)[..] else {
         panic!("an edit gets through");
     };
-    assert!(why.contains("never changes") && why.contains("base"), "{why}");
+    assert!(why.contains("immutable") && why.contains("base"), "{why}");
     assert_eq!(
         check_revision(&edited, &intact),
         [],

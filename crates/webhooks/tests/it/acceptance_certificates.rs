@@ -441,6 +441,6 @@ async fn an_authority_that_expired_is_replaced_at_the_next_start() -> Result<()>
         .err()
         .context("it must not start")?
         .to_string();
-    assert!(early.contains("compare the clocks"), "{early}");
+    assert!(early.contains("check the clocks"), "{early}");
     Ok(())
 }

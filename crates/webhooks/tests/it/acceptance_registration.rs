@@ -282,7 +282,7 @@ async fn what_cannot_be_registered_is_said_at_once() -> Result<()> {
     assert!(refused.contains("is not an https base URL"), "{refused}");
     let refused = start(None, 2).await?;
     assert!(
-        refused.contains("\"as-annotated\"") && refused.contains("two of it"),
+        refused.contains("\"as-annotated\"") && refused.contains("not unique"),
         "{refused}"
     );
     Ok(())

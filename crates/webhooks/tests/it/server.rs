@@ -337,16 +337,16 @@ async fn what_is_no_review_is_refused_in_words() -> Result<()> {
     let cases = [
         (request("GET", "/healthz", json, ""), 200, "ok"),
         (request("POST", "/healthz", json, ""), 405, "GET, HEAD"),
-        (request("GET", "/", json, ""), 404, "nothing at /"),
+        (request("GET", "/", json, ""), 404, "served at /"),
         (
             request("POST", "/convert/", json, &good),
             404,
-            "nothing at /convert/",
+            "served at /convert/",
         ),
         (
             request("POST", "/admit/nobody", json, &good),
             404,
-            "nothing at /admit/nobody",
+            "served at /admit/nobody",
         ),
         (request("GET", "/convert", json, ""), 405, "POST"),
         (request("GET", admit, json, ""), 405, "POST"),

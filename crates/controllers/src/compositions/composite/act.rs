@@ -174,8 +174,8 @@ impl Reconciler<'_> {
         let failed = concluded.retry;
         self.emit_news(report.notes);
         let finished = self.finish(concluded).await?;
-        // Patches and functions may read everything that was just written to the composite resource, so it is composed again until nothing changes. Each
-        // requeue waits longer: a composition that never settles does not spin.
+        // Patches and functions may read everything that was just written to the composite resource, so it is composed again until nothing changes. The
+        // queue delays requeues after the first few: a composition that never settles does not spin.
         Ok(match failed || !finished {
             _ if has_changed(observed.composite, &self.composite) => Outcome::Again,
             true => Outcome::Retry,
