@@ -24,7 +24,7 @@ const JUDGED: [(&str, &[&str]); 5] = [
             "acceptance::",
             "runtime::watch::",
             "runtime::lease::",
-            "runtime::children::",
+            "runtime::dynamic_caches::",
         ],
     ),
     (
