@@ -15,7 +15,7 @@ use cambium_compositions::claim::{
 };
 use cambium_compositions::composite::Note;
 use cambium_compositions::{Layout, composite_of};
-use cambium_objects::{Object, fit_to_show, is_within};
+use cambium_objects::{Object, is_within, without_secret_values};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions, PropagationPolicy};
@@ -223,7 +223,7 @@ impl Reconciler<'_> {
         match here.patch(to.name, &params, &Patch::Apply(&manifest)).await {
             Ok(_) => Ok(Ok(true)),
             Err(kube::Error::Api(status)) if is_verdict(status.code) => {
-                let said = fit_to_show(&manifest, &status.message);
+                let said = without_secret_values(&manifest, &status.message);
                 let why = format!("cannot create or update connection secret: {said}");
                 Ok(Err(cannot(why)))
             }

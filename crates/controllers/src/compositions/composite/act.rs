@@ -12,7 +12,7 @@ use cambium_compositions::composite::{
     refused_status,
 };
 use cambium_compositions_render::ObservedResource;
-use cambium_objects::{controller_of, fit_to_show};
+use cambium_objects::{controller_of, without_secret_values};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Reconciler<'_> {
                     }
                     // One resource that is refused does not keep the others from being applied.
                     Err(kube::Error::Api(status)) if is_verdict(status.code) => {
-                        let said = fit_to_show(&apply.manifest, &status.message);
+                        let said = without_secret_values(&apply.manifest, &status.message);
                         let why = format!("cannot apply composed resource {:?}: {said}", apply.name);
                         happened.failed.push((apply.name.clone(), why));
                         continue;

@@ -5,7 +5,7 @@ use crate::write::is_verdict;
 use cambium_api::names::{FIELD_MANAGER, reason};
 use cambium_compositions::composite::{Happened, Note};
 use cambium_compositions_render::{Composition, ConnectionDetails, DetailSource, ObservedResource};
-use cambium_objects::fit_to_show;
+use cambium_objects::without_secret_values;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -149,7 +149,7 @@ impl Reconciler<'_> {
         match api.patch(secret.name, &params, &Patch::Apply(&manifest)).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if is_verdict(status.code) => {
-                return Ok(self.unpublished(&fit_to_show(&manifest, &status.message)));
+                return Ok(self.unpublished(&without_secret_values(&manifest, &status.message)));
             }
             Err(error) => return Err(error),
         }

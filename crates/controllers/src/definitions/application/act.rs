@@ -8,9 +8,9 @@ use crate::runtime::Key;
 use crate::write::{apply_known_fields, conflict, is_denied, is_refusal, is_verdict, not_found};
 use cambium_api::names::{finalizer, reason};
 use cambium_definitions::Refused;
-use cambium_definitions::application::{Happened, Object, Plan, Record, Work, not_ours, superfluous};
+use cambium_definitions::application::{Happened, Object, Plan, Record, Work, not_ours, revisions_to_delete};
 use cambium_definitions::identity::forbidden;
-use cambium_objects::{fit_to_show, merge_patch};
+use cambium_objects::{merge_patch, without_secret_values};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ impl Reconciler<'_> {
                     happened.not_applied.insert(index, not_ours(&wanted.object));
                 }
                 Err(kube::Error::Api(status)) if is_refusal(status.code) || lasts(status.code) => {
-                    let said = fit_to_show(&wanted.manifest, &status.message);
+                    let said = without_secret_values(&wanted.manifest, &status.message);
                     let refused = Refused {
                         reason: reason::APPLY_FAILED,
                         message: format!("{}: {said}", wanted.object),
@@ -113,7 +113,7 @@ impl Reconciler<'_> {
             return Ok(happened);
         }
         let current = work.record.name();
-        for (name, uid) in superfluous(
+        for (name, uid) in revisions_to_delete(
             recorded,
             current,
             self.context.settings.application_revision_limit,
